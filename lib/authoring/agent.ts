@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import type { Json, JsonObject } from '../core/json.ts';
+import { secretPointers } from '../core/secrets.ts';
+import { type StepActivity, recordStep } from './activity.ts';
+import type { In } from './expression.ts';
+import type { Failed, FaultType } from './fault.ts';
+
+/** What an operation knows of the asking that it serves. */
+export interface Call<F extends string = never> {
+  readonly orderId: string;
+  /** Path of the step: `order/charge`. */
+  readonly path: string;
+  /** Names this asking, for logs. */
+  readonly requestId: string;
+  /** Names the effect: hand it to the service, so that the same key again does nothing anew. */
+  readonly idempotencyKey: string;
+  /** How often the step has been asked, from 1. */
+  readonly attempt: number;
+  /** Nobody waits for the answer after this. */
+  readonly completeBy: Date;
+  /** Aborted when `completeBy` passes, and when the system stops. */
+  readonly signal: AbortSignal;
+  /** The service said no: `return call.failed(CardDeclined, 'the card was declined')`. */
+  failed<P extends F>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P>;
+}
+
+/** One thing that an agent can do; its schemas give the types of the steps that ask for it. */
+export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends string> {
+  readonly input: I;
+  readonly output: O;
+  /** Faults that the workflow must handle, or send to an operator. */
+  readonly faults?: readonly FaultType<F>[];
+  /** Seconds for one asking (default: the system's `STEP_COMPLETE_WITHIN_SECONDS`). */
+  readonly completeWithinSeconds?: number;
+  /** Seconds for one asking at the most, heartbeats included. Without it there are no heartbeats. */
+  readonly longestSeconds?: number;
+  /** Tries within one asking, for failures that may pass. */
+  readonly attemptsMax?: number;
+  run(input: z.output<I>, call: Call<F>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
+}
+
+/** Describes an operation; the types of input, output and faults follow from its schemas. */
+export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(operation: Operation<I, O, F>): Operation<I, O, F> => operation;
+
+export interface AnyOperation {
+  readonly input: z.ZodType;
+  readonly output: z.ZodType;
+  readonly faults?: readonly FaultType[];
+  readonly completeWithinSeconds?: number;
+  readonly longestSeconds?: number;
+  readonly attemptsMax?: number;
+  run(input: never, call: never): unknown;
+}
+
+/** What runs behind an agent's queue pair. */
+export interface AgentDefinition {
+  readonly name: string;
+  readonly operations: { readonly [name: string]: AnyOperation };
+}
+
+const definition = Symbol('agent definition');
+
+/** The agent's operations as functions that return steps. */
+export type Agent<Ops> = {
+  readonly [K in keyof Ops]: Ops[K] extends Operation<infer I, infer O, infer F> ? (input: In<z.input<I>>) => StepActivity<F, z.output<O>> : never;
+} & { readonly [definition]: AgentDefinition };
+
+/** An agent wraps one remote service. `payment.charge({…})` is then a step of a workflow. */
+export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
+  if (!/^[a-z][a-z0-9-]{0,39}$/.test(name)) throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
+  const callables = Object.entries(operations).map(([operation, described]) => [operation, (input: unknown) => recordStep(stepOf(name, operation, described, input))]);
+  return Object.assign(Object.fromEntries(callables), { [definition]: { name, operations } });
+}
+
+export const agentDefinitionOf = (agent: { readonly [definition]: AgentDefinition }): AgentDefinition => agent[definition];
+export type AnyAgent = { readonly [definition]: AgentDefinition };
+
+/** Marks a field that nobody may see: absent from history, alerts, announcements and logs. */
+export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
+
+const stepOf = (agent: string, name: string, { faults = [], completeWithinSeconds, longestSeconds, output }: AnyOperation, input: unknown) => {
+  const secretOutput = secretPointers(z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as Json);
+  return {
+    activity: 'step',
+    name,
+    agent,
+    operation: name,
+    input,
+    ...(faults.length > 0 ? { faults: faults.map(({ path }) => path) } : {}),
+    ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
+    ...(longestSeconds === undefined ? {} : { longestSeconds }),
+    ...(secretOutput.length > 0 ? { secretOutput } : {}),
+  };
+};

@@ -1,0 +1,59 @@
+import { isObject } from '../core/json.ts';
+
+declare const value: unique symbol;
+
+/** A CEL expression that yields a T. In the definition it stands as `{"$cel": "…"}`. */
+export interface Expr<out T> {
+  readonly [value]: T;
+}
+
+/** An expression whose fields are expressions again: `order.address.city`. */
+export type Ref<T> = Expr<T> & (T extends readonly unknown[] ? unknown : T extends object ? { readonly [K in keyof T]-?: Ref<T[K]> } : unknown);
+
+/** What may stand where a T is wanted: a literal, an expression, or a mixture of both. */
+export type In<T> = Expr<T> | (T extends readonly (infer U)[] ? readonly In<U>[] : T extends object ? { readonly [K in keyof T]: In<T[K]> } : T);
+
+const source = Symbol('cel');
+
+/** A path that records itself: every field read from it is the path of that field. */
+export const expression = <T>(text: string): Ref<T> =>
+  new Proxy(
+    {},
+    {
+      get(_, key) {
+        if (key === source) return text;
+        if (key === 'toJSON') return () => ({ $cel: text });
+        if (typeof key === 'symbol') return undefined;
+        return expression(/^[A-Za-z_]\w*$/.test(key) ? `${text}.${key}` : `${text}[${JSON.stringify(key)}]`);
+      },
+    },
+  ) as Ref<T>;
+
+/** The CEL text behind an expression. */
+export const celOf = (hole: unknown): string => {
+  const text = isObject(hole) ? (hole as { readonly [source]?: string })[source] : undefined;
+  if (text === undefined) throw new TypeError(`An expression is wanted here (a path such as order.total, or cel\`…\`), not ${String(JSON.stringify(hole))}.`);
+  return text;
+};
+
+const operand = (hole: unknown): string => {
+  const text = celOf(hole);
+  return /^[\w.]+$/.test(text) ? text : `(${text})`;
+};
+
+/** Plain CEL with typed holes: cel<boolean>`${order.total} > 100.0`. */
+export const cel = <T>(parts: TemplateStringsArray, ...holes: readonly Expr<unknown>[]): Expr<T> =>
+  expression(parts.reduce((text, part, index) => text + operand(holes[index - 1]) + part));
+
+/** A text with typed holes: text`Order ${orderId} is on its way.` */
+export const text = (parts: TemplateStringsArray, ...holes: readonly Expr<string | number>[]): Expr<string> => {
+  const pieces = parts.flatMap((part, index) => [
+    ...(part === '' ? [] : [JSON.stringify(part)]),
+    ...(index < holes.length ? [`string(${celOf(holes[index])})`] : []),
+  ]);
+  return expression(pieces.length === 0 ? '""' : pieces.join(' + '));
+};
+
+/** The sum over a list. The function runs once, while the definition is made, and leaves CEL behind. */
+export const sum = <T>(list: Expr<readonly T[]>, of: (item: Ref<T>) => Expr<number>): Expr<number> =>
+  expression(`sum(${operand(list)}.map(item, ${celOf(of(expression('item')))}))`);

@@ -1,0 +1,48 @@
+import type { JsonObject } from '../core/json.ts';
+
+/** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
+export interface FaultType<P extends string = string> {
+  readonly path: P;
+  readonly name: string;
+}
+
+/** Declares a fault, or a kind of another one: `fault('CardDeclined', Refused)`. */
+export const fault = <const N extends string, P extends string = never>(name: N, kindOf?: FaultType<P>): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
+  if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name)) throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
+  return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
+};
+
+/** What an operation answers when the service said no. Made by `call.failed(…)`. */
+export interface Failed<F extends string> {
+  readonly failed: FaultType<F>;
+  readonly message: string;
+  readonly data?: JsonObject;
+}
+
+/** Thrown by an operation for a failure that asking again can't mend, under a type that need not be declared. */
+export class PermanentFailure extends Error {
+  override readonly name = 'PermanentFailure';
+  readonly type: string;
+  readonly data: JsonObject | undefined;
+  /** The effect may exist although no usable answer came. */
+  readonly outcomeUnknown: boolean;
+
+  constructor(type: string, message: string, { data, outcomeUnknown = false, cause }: { data?: JsonObject; outcomeUnknown?: boolean; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.type = type;
+    this.data = data;
+    this.outcomeUnknown = outcomeUnknown;
+  }
+}
+
+/** Thrown by an operation for a failure that may pass. Anything else that is thrown is taken for one, too. */
+export class TransientFailure extends Error {
+  override readonly name = 'TransientFailure';
+  /** The service asked to be left alone for so long. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, { retryAfterMs, cause }: { retryAfterMs?: number; cause?: unknown } = {}) {
+    super(message, { cause });
+    this.retryAfterMs = retryAfterMs;
+  }
+}

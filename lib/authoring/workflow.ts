@@ -1,0 +1,60 @@
+import * as z from 'zod';
+import { check } from '../core/check.ts';
+import { type OnExhausted, type WorkflowDefinition, rootPath } from '../core/definition.ts';
+import { exprVersion } from '../core/expression.ts';
+import { type Activity, shapeOf } from './activity.ts';
+import { type AgentDefinition, type AnyAgent, agentDefinitionOf } from './agent.ts';
+import { type Expr, type Ref, expression } from './expression.ts';
+import type { FaultType } from './fault.ts';
+
+type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}`>;
+
+/** Every fault that can leave the workflow is named as one that goes to an operator, or this does not compile. */
+type Complete<F extends string, P extends string> = [Unhandled<F, P>] extends [never]
+  ? unknown
+  : { 'neither handled here nor sent to an operator': Unhandled<F, P> };
+
+interface Options<O extends z.ZodType, P extends string> {
+  /** Whole number from 1. Orders stay with the version that they started on. */
+  readonly version: number;
+  /** Schema of the order's body. */
+  readonly order: O;
+  readonly toOperator?: readonly FaultType<P>[];
+  /** Seconds for the whole order. */
+  readonly completeWithinSeconds?: number;
+  readonly recover?: 'step' | 'order';
+  readonly maxFailures?: number;
+  readonly onExhausted?: OnExhausted;
+}
+
+/** A definition that cannot be loaded. The message names every problem with its place. */
+export class DefinitionError extends Error {
+  override readonly name = 'DefinitionError';
+}
+
+/** Describes a workflow. The function runs once; what it returns becomes plain data. */
+export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never>(
+  name: string,
+  { order, toOperator = [], ...options }: Options<O, P>,
+  build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Complete<NoInfer<F>, P>,
+): WorkflowDefinition {
+  const { $schema: _, ...schema } = z.toJSONSchema(order) as { [key: string]: unknown };
+  const root = shapeOf(build({ order: expression('order'), orderId: expression('orderId') }));
+  const recorded = { name, ...options, exprVersion, order: schema, toOperator: toOperator.map(({ path }) => path), root: { ...root, name: rootPath } };
+  const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
+
+  const errors = check(definition).filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
+  return definition;
+}
+
+/** What a system runs: its workflows, and the agents that they ask. */
+export interface App {
+  readonly workflows: readonly WorkflowDefinition[];
+  readonly agents: readonly AgentDefinition[];
+}
+
+/** Puts workflows and agents together. Refuses a step whose agent or operation is missing. */
+export function defineApp({ workflows, agents }: { workflows: readonly WorkflowDefinition[]; agents: readonly AnyAgent[] }): App {
+  return { workflows, agents: agents.map(agentDefinitionOf) };
+}

@@ -1,0 +1,52 @@
+/** A message on its way to a queue. */
+export interface Outgoing {
+  readonly queue: string;
+  /** JSON text. */
+  readonly body: string;
+  /** At most 15 minutes; what must wait longer is a deadline in the state. */
+  readonly delayMs?: number;
+  /** Whose work it is, for fair queues. */
+  readonly group?: string;
+}
+
+export interface Received {
+  readonly messageId: string;
+  readonly body: string;
+  /** How often it has been delivered, this time included. */
+  readonly receiveCount: number;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+  /** Names this delivery; a later delivery of the same message makes it void. */
+  readonly receipt: string;
+}
+
+/** The longest delay that a queue knows. */
+export const delayMaxMs = 900_000;
+
+export interface QueueDepth {
+  readonly visible: number;
+  readonly inFlight: number;
+  readonly delayed: number;
+  readonly oldestAgeMs: number;
+}
+
+/**
+ * Queues in the manner of SQS: at least once, in no particular order. Every message may come twice, late, or, after
+ * its retention, never. A `send` that rejects may have sent some of it, or all.
+ */
+export interface Channel {
+  send(messages: readonly Outgoing[]): Promise<void>;
+  /** Waits up to `waitMs` for at least one message; what is received is invisible to others for `visibilityMs`. */
+  receive(queue: string, options: { readonly max: number; readonly visibilityMs: number; readonly waitMs: number; readonly signal?: AbortSignal }): Promise<readonly Received[]>;
+  /** Takes messages off the queue. A receipt that is void is passed over. */
+  acknowledge(queue: string, receipts: readonly string[]): Promise<void>;
+  /** Makes messages visible again after so long. A receipt that is void is passed over. */
+  release(queue: string, receipts: readonly string[], afterMs: number): Promise<void>;
+  depth(queue: string): Promise<QueueDepth>;
+}
+
+/** Where a message goes that was delivered too often without success. */
+export interface Redrive {
+  readonly maxReceiveCount: number;
+  readonly deadLetterQueue: string;
+}

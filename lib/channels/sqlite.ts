@@ -1,0 +1,169 @@
+import type { Channel, Outgoing, Received, Redrive } from '../channel.ts';
+import type { Clock } from '../clock.ts';
+import type { Database } from '../stores/sqlite/database.ts';
+
+interface Waiter {
+  readonly max: number;
+  readonly visibilityMs: number;
+  /** What the open transaction writes as received by this waiter. */
+  readonly handed: Received[];
+  readonly deliver: (messages: readonly Received[]) => void;
+}
+
+/** A channel that can also send within a transaction that is already open. */
+export interface SqliteChannel extends Channel {
+  /** Returns what is to happen after the commit. */
+  sendWithin(messages: readonly Outgoing[]): () => void;
+}
+
+/** How soon a message of another process, or one that was delayed, is noticed. */
+const lookEveryMs = 50;
+
+/**
+ * Queues in one SQLite table. A message for which somebody of this process waits is written as already received, and
+ * handed over when it is committed: one insert and one delete for its whole life.
+ */
+export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queue: string) => Redrive | undefined = () => undefined): SqliteChannel {
+  const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body) VALUES (?, ?, ?, ?, ?)');
+  const selectVisible = database.prepare('SELECT id, body, receiveCount, sentAt FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?');
+  const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
+  const take = database.prepare('UPDATE messages SET visibleAt = ?, receiveCount = receiveCount + 1 WHERE id = ?');
+  const moveTo = database.prepare('UPDATE messages SET queue = ?, visibleAt = ?, receiveCount = 0 WHERE id = ?');
+  const remove = database.prepare('DELETE FROM messages WHERE id = ? AND receiveCount = ?');
+  const showAgain = database.prepare('UPDATE messages SET visibleAt = ? WHERE id = ? AND receiveCount = ?');
+  const selectDepth = database.prepare(
+    'SELECT count(*) FILTER (WHERE visibleAt <= ?1) AS visible, count(*) FILTER (WHERE visibleAt > ?1 AND receiveCount > 0) AS inFlight, count(*) FILTER (WHERE visibleAt > ?1 AND receiveCount = 0) AS delayed, min(sentAt) AS oldest FROM messages WHERE queue = ?2',
+  );
+  const waiters = new Map<string, Waiter[]>();
+  let looking = false;
+
+  const sendWithin = (messages: readonly Outgoing[]): (() => void) => {
+    const now = clock.now();
+    for (const { queue, body, delayMs = 0 } of messages) {
+      const waiter = delayMs > 0 ? undefined : waiters.get(queue)?.find(({ handed, max }) => handed.length < max);
+      const { lastInsertRowid } = insert.run(queue, now + (waiter ? waiter.visibilityMs : delayMs), now, waiter ? 1 : 0, body);
+      waiter?.handed.push({ messageId: String(lastInsertRowid), body, receiveCount: 1, sentAt: now, receipt: `${lastInsertRowid}:1` });
+    }
+    return deliverHanded;
+  };
+
+  /** After a commit: all that the group handed to waiters is stored now. */
+  const deliverHanded = (): void => {
+    for (const [queue, list] of waiters) {
+      const ready = list.filter(({ handed }) => handed.length > 0);
+      if (ready.length === 0) continue;
+      waiters.set(queue, list.filter(({ handed }) => handed.length === 0));
+      for (const waiter of ready) waiter.deliver(waiter.handed);
+    }
+  };
+  database.onRollback(() => {
+    for (const list of waiters.values()) for (const { handed } of list) handed.length = 0;
+  });
+
+  const forgetWaiter = (queue: string, waiter: Waiter): boolean => {
+    const list = waiters.get(queue);
+    if (!list?.includes(waiter)) return false;
+    waiters.set(queue, list.filter((each) => each !== waiter));
+    return true;
+  };
+
+  const receiveWithin = (queue: string, max: number, visibilityMs: number): Received[] => {
+    const now = clock.now();
+    const rows = selectVisible.all(queue, now, max) as { id: number; body: string; receiveCount: number; sentAt: number }[];
+    const redrive = redriveOf(queue);
+    return rows.flatMap(({ id, body, receiveCount, sentAt }) => {
+      if (redrive && receiveCount >= redrive.maxReceiveCount) {
+        moveTo.run(redrive.deadLetterQueue, now, id);
+        return [];
+      }
+      take.run(now + visibilityMs, id);
+      return [{ messageId: String(id), body, receiveCount: receiveCount + 1, sentAt, receipt: `${id}:${receiveCount + 1}` }];
+    });
+  };
+
+  /** Looks for what became visible without passing through this process, as long as somebody waits. */
+  const look = async (): Promise<void> => {
+    if (looking) return;
+    looking = true;
+    try {
+      while (waiters.size > 0) {
+        await clock.sleep(lookEveryMs);
+        await lookOnce();
+      }
+    } catch {
+      // The store is gone: whoever waits finds out with his next call, and the host stops.
+    } finally {
+      looking = false;
+    }
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    for (const [queue, list] of waiters) {
+      if (list.length === 0) waiters.delete(queue);
+      const next = (selectNext.get(queue) as { at: number | null }).at;
+      const [waiter] = list;
+      if (!waiter || next === null || next > clock.now()) continue;
+      const received = await database.write(() => (waiters.get(queue)?.includes(waiter) ? receiveWithin(queue, waiter.max, waiter.visibilityMs) : []));
+      if (received.length > 0 && forgetWaiter(queue, waiter)) waiter.deliver(received);
+    }
+  };
+
+  return {
+    sendWithin,
+
+    async send(messages) {
+      if (messages.length > 0) (await database.write(() => sendWithin(messages)))();
+    },
+
+    async receive(queue, { max, visibilityMs, waitMs, signal }) {
+      const next = (selectNext.get(queue) as { at: number | null }).at;
+      if (next !== null && next <= clock.now()) {
+        const received = await database.write(() => receiveWithin(queue, max, visibilityMs));
+        if (received.length > 0) return received;
+      }
+      if (waitMs === 0 || signal?.aborted) return [];
+
+      return new Promise((resolve) => {
+        const ended = new AbortController();
+        const waiter: Waiter = {
+          max,
+          visibilityMs,
+          handed: [],
+          deliver: (messages) => {
+            ended.abort();
+            signal?.removeEventListener('abort', giveUp);
+            resolve(messages);
+          },
+        };
+        const giveUp = () => {
+          if (forgetWaiter(queue, waiter)) waiter.deliver([]);
+        };
+        waiters.set(queue, [...(waiters.get(queue) ?? []), waiter]);
+        signal?.addEventListener('abort', giveUp, { once: true });
+        void clock.sleep(waitMs, ended.signal).then(giveUp);
+        void look();
+      });
+    },
+
+    acknowledge: (_, receipts) =>
+      database.write(() => {
+        for (const receipt of receipts) remove.run(...partsOf(receipt));
+      }),
+
+    release: (_, receipts, afterMs) =>
+      database.write(() => {
+        for (const receipt of receipts) showAgain.run(clock.now() + afterMs, ...partsOf(receipt));
+      }),
+
+    async depth(queue) {
+      const now = clock.now();
+      const { oldest, ...counts } = selectDepth.get(now, queue) as { visible: number; inFlight: number; delayed: number; oldest: number | null };
+      return { ...counts, oldestAgeMs: oldest === null ? 0 : Math.max(0, now - oldest) };
+    },
+  };
+}
+
+const partsOf = (receipt: string): [number, number] => {
+  const [id, count] = receipt.split(':');
+  return [Number(id), Number(count)];
+};

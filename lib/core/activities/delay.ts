@@ -1,0 +1,35 @@
+import { type Behaviour, close, raise, succeeded, wait } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+import { engineFault, engineFaults } from '../fault.ts';
+
+export interface Delay extends ActivityBase {
+  readonly activity: 'delay';
+  /** How long to wait; 0 to a year. */
+  readonly seconds: Template;
+}
+
+export interface DelayState {
+  readonly until: number;
+}
+
+const secondsMax = 366 * 24 * 3600;
+
+/** Waits durably: nobody holds the order meanwhile, and any scheduler may go on with it. */
+export const delay: Behaviour<Delay, DelayState> = {
+  children: () => [],
+  templates: ({ seconds }) => [seconds],
+
+  execute({ seconds }, { at, evaluate }) {
+    const length = evaluate(seconds);
+    if (!length.ok) return raise(length.fault);
+    if (typeof length.value !== 'number' || !(length.value >= 0 && length.value <= secondsMax)) {
+      return raise(engineFault(engineFaults.expressionFailed, `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(length.value)}.`));
+    }
+
+    return wait({ until: at + length.value * 1000 });
+  },
+
+  // Wake-ups come at least once and may come early: only the clock says whether the wait is over.
+  woken: (_, { until }, { at }) => (at >= until ? close(succeeded()) : undefined),
+  wakeAt: ({ until }) => until,
+};

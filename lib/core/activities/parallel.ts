@@ -1,0 +1,23 @@
+import { type Behaviour, close, run, succeeded, wait } from '../behaviour.ts';
+import type { Activity, ActivityBase } from '../definition.ts';
+
+export interface Parallel extends ActivityBase {
+  readonly activity: 'parallel';
+  readonly children: readonly Activity[];
+}
+
+export interface ParallelState {
+  /** How many branches are still to close. */
+  readonly open: number;
+}
+
+/** Runs its children side by side and closes when all of them are closed. */
+export const parallel: Behaviour<Parallel, ParallelState> = {
+  children: ({ children }) => children,
+  templates: () => [],
+
+  execute: ({ children }) =>
+    children.length === 0 ? close(succeeded()) : run(children.map((child) => child.name), { open: children.length }),
+
+  childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),
+};

@@ -1,0 +1,30 @@
+import { type Behaviour, close, run, succeeded } from '../behaviour.ts';
+import type { Activity, ActivityBase } from '../definition.ts';
+
+export interface Sequence extends ActivityBase {
+  readonly activity: 'sequence';
+  readonly children: readonly Activity[];
+}
+
+export interface SequenceState {
+  /** Position of the child that runs. */
+  readonly at: number;
+}
+
+/** Runs its children one after the other, in the order of the definition. */
+export const sequence: Behaviour<Sequence, SequenceState> = {
+  children: ({ children }) => children,
+  templates: () => [],
+  execute: (sequence) => startChild(sequence, 0),
+
+  childClosed(sequence, { at }, closing) {
+    if (closing.result !== 'Succeeded') return close(closing);
+
+    return startChild(sequence, at + 1);
+  },
+};
+
+const startChild = ({ children }: Sequence, at: number) => {
+  const child = children[at];
+  return child ? run<SequenceState>([child.name], { at }) : close(succeeded());
+};

@@ -1,0 +1,58 @@
+import type { ActivityOf } from './activities/index.ts';
+import type { Json, JsonObject } from './json.ts';
+
+/** A CEL expression where a value may stand: `{"$cel": "order.items"}`. */
+export interface CelExpression {
+  readonly $cel: string;
+}
+
+/** A literal, an expression, or a mixture of both. */
+export type Template = Json | CelExpression;
+
+/** One node of a definition's tree. Its shape beyond the name belongs to the file of its type in `activities/`. */
+export type Activity = ActivityOf;
+
+/** What every activity has. Siblings have different names; the path of a node is the names from the root down. */
+export interface ActivityBase {
+  readonly activity: string;
+  readonly name: string;
+}
+
+/** What the supervisor does with a step that stays overdue above the threshold (SAS). */
+export type OnExhausted = 'error' | 'wait';
+
+/**
+ * A versioned workflow as plain data: what is stored, pinned, drawn and previewed. Written by the typed functions of
+ * `redress`, by hand, or by another language.
+ */
+export interface WorkflowDefinition {
+  readonly name: string;
+  readonly version: number;
+  /** Version of the expression language in which every `$cel` is to be read. */
+  readonly exprVersion: 1;
+  /** JSON Schema of the order's body. A property with `"secret": true` is shown to nobody. */
+  readonly order: JsonObject;
+  /** Faults that go to an operator, with all that extend them. */
+  readonly toOperator: readonly string[];
+  /** The whole order's time, from its start. Every asking checks it. */
+  readonly completeWithinSeconds?: number;
+  /** What an expiry recovers: the step that is late (default), or the order as a whole. */
+  readonly recover?: 'step' | 'order';
+  /** Expiries above this many put the order in Error (default: the system's `MAX_FAILURES`). */
+  readonly maxFailures?: number;
+  readonly onExhausted?: OnExhausted;
+  readonly root: Activity;
+}
+
+/** Name of the path at which every tree starts. */
+export const rootPath = 'order';
+
+export const limits = {
+  /** Levels of the tree, the root included. */
+  depthMax: 32,
+  activitiesMax: 10_000,
+  /** UTF-8 bytes of one step's output as JSON. */
+  outputBytesMax: 256 * 1024,
+  /** UTF-8 bytes of one instance's state item. */
+  stateBytesMax: 350 * 1024,
+} as const;

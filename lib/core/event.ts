@@ -1,0 +1,37 @@
+import type { Fault } from './fault.ts';
+import type { Json } from './json.ts';
+
+/** What an agent answered to one asking. */
+export type StepReply =
+  | { readonly status: 'succeeded'; readonly output: Json }
+  | { readonly status: 'failed'; readonly fault: Fault }
+  /** The message itself could not be processed (PM: error 500). */
+  | { readonly status: 'rejected'; readonly message: string };
+
+interface EventBase {
+  /** When it happened: milliseconds since 1970. The core has no other clock. */
+  readonly at: number;
+  /** The claim under which it is applied. */
+  readonly epoch: number;
+}
+
+/** What happened to an instance; past tense. */
+export type Event = EventBase &
+  (
+    | { readonly type: 'started'; readonly stepMs: number }
+    | { readonly type: 'replied'; readonly requestId: string; readonly sentAt: number; readonly reply: StepReply }
+    /** A running operation needs longer: its new absolute deadline. */
+    | { readonly type: 'heartbeat'; readonly requestId: string; readonly completeBy: number }
+    /** Time has passed: whatever is due happens now. */
+    | { readonly type: 'woken' }
+    /** The supervisor counted an expiry: every step that is past its time is asked again. */
+    | { readonly type: 'expired' }
+    /** The order was reset and claimed anew: every asking is void. */
+    | { readonly type: 'reclaimed' }
+    /** The supervisor's threshold is exceeded. */
+    | { readonly type: 'exhausted'; readonly path?: string }
+    /** An operator resubmits the failed step. `completeWithinSeconds` gives the order a new time. */
+    | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number }
+  );
+
+export type EventType = Event['type'];

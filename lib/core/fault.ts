@@ -1,0 +1,48 @@
+import type { Json } from './json.ts';
+
+/**
+ * Where a fault comes from (WSEHF 3.1): the engine or its surroundings; the called program; a fault that was declared
+ * when the workflow was modelled; one that nobody foresaw.
+ */
+export type FaultClass = 'basic-failure' | 'application-failure' | 'expected' | 'unexpected';
+
+/** Data that describes what went wrong. Never an exception of the host language. */
+export interface Fault {
+  /** The type with its ancestors, most general first: `Refused/CardDeclined`. */
+  readonly type: string;
+  readonly class: FaultClass;
+  /** Asking again can't help. */
+  readonly permanent: boolean;
+  readonly message: string;
+  /** The effect may exist although no usable answer came: it must be settled before anything is undone. */
+  readonly outcomeUnknown?: boolean;
+  readonly data?: Json;
+  /** Path of the activity at which it was raised. */
+  readonly source?: string;
+}
+
+/** Faults that the engine itself raises. Every one is within `Engine`, so that one handler can take them all. */
+export const engineFaults = {
+  deadlineExceeded: 'Engine/DeadlineExceeded',
+  expressionFailed: 'Engine/ExpressionFailed',
+  expressionTooLarge: 'Engine/ExpressionTooLarge',
+  invalidReply: 'Engine/InvalidReply',
+  outputTooLarge: 'Engine/OutputTooLarge',
+  stateTooLarge: 'Engine/StateTooLarge',
+  /** The service refused without a usable code. */
+  requestRefused: 'Engine/RequestRefused',
+  /** The message itself could not be processed (PM). */
+  requestRejected: 'Engine/RequestRejected',
+  serviceUnavailable: 'Engine/ServiceUnavailable',
+} as const;
+
+/** The last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
+export const shortType = (type: string): string => type.slice(type.lastIndexOf('/') + 1);
+
+export const engineFault = (type: string, message: string, more: Partial<Fault> = {}): Fault => ({
+  type,
+  class: 'basic-failure',
+  permanent: true,
+  message,
+  ...more,
+});

@@ -1,0 +1,31 @@
+import type { StepState } from './activities/step.ts';
+import { type Program, nodeAt, parentOf } from './program.ts';
+import type { State } from './state.ts';
+
+/** What must hold of every state; empty when all does. Each line says what is wrong, and where. */
+export function violations(program: Program, state: State): readonly string[] {
+  return [...phaseViolations(state), ...activityViolations(program, state)];
+}
+
+function* phaseViolations(state: State): Generator<string> {
+  const alive = Object.keys(state.activities).length;
+  if ((state.phase === 'held') !== (state.held !== undefined)) yield `phase ${state.phase}, but held is ${state.held ? 'set' : 'not set'}`;
+  if (state.phase === 'closed' && alive > 0) yield `closed, but ${alive} activities are alive`;
+  if (state.phase === 'initialized' && alive > 0) yield `not started, but ${alive} activities are alive`;
+  if (state.phase === 'running' && alive === 0) yield 'running, but no activity is alive';
+}
+
+function* activityViolations(program: Program, state: State): Generator<string> {
+  for (const [path, activity] of Object.entries(state.activities)) {
+    const parent = parentOf(path);
+    if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent} around it is not`;
+    if (activity.reply && state.phase !== 'held') yield `${path} has an answer that waits, but the order is not held`;
+    if (activity.status === 'Faulting' && state.phase !== 'held') yield `${path} is Faulting, but the order is not held`;
+    if (nodeAt(program, path).activity === 'step' && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
+  }
+}
+
+function* stepViolations(path: string, { generation, attempt, completeBy }: StepState): Generator<string> {
+  if (generation < 1 || attempt < 0) yield `${path} has generation ${generation} and attempt ${attempt}`;
+  if (!Number.isFinite(completeBy)) yield `${path} has no time by which it must be complete`;
+}

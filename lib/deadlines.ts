@@ -1,0 +1,60 @@
+import type { StepState } from './core/activities/step.ts';
+import { behaviourAt, nodeAt, type Program } from './core/program.ts';
+import type { State } from './core/state.ts';
+import type { DueFor, StateRecord } from './record.ts';
+
+/** An outbox that is not empty is looked at again after this time. */
+export const outboxMs = 10_000;
+/** How often a person is reminded of an order in Error. */
+export const reminderMs = 3_600_000;
+
+export interface Deadline {
+  readonly at: number;
+  readonly for: DueFor;
+}
+
+interface Outstanding extends Deadline {
+  readonly counts: boolean;
+}
+
+/** All that the live activities wait for, by the clock. */
+function outstanding(program: Program, state: State): readonly Outstanding[] {
+  if (state.phase !== 'running') return [];
+  return Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
+    const node = nodeAt(program, path);
+    if (node.activity === 'step') return [{ at: (own as StepState).completeBy, for: { kind: 'step', path, agent: node.agent }, counts: true }];
+    const at = behaviourAt(program, path).wakeAt?.(own);
+    return at === undefined ? [] : [{ at, for: { kind: 'timer', path }, counts: false }];
+  });
+}
+
+/** By when all that is at work must be done (SAS). */
+export const completeByOf = (program: Program, state: State): number | null => {
+  const deadlines = outstanding(program, state);
+  return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at }) => at));
+};
+
+/** The exact next deadline of an order, or none. */
+export function nextDeadline(program: Program, state: State, record: Pick<StateRecord, 'recover' | 'outbox' | 'processState'>, now: number): Deadline | undefined {
+  const waiting = outstanding(program, state);
+  const completeBy = completeByOf(program, state);
+  const candidates: Deadline[] = [
+    ...(record.recover === 'order' ? waiting.filter(({ counts }) => !counts) : waiting),
+    ...(record.recover === 'order' && completeBy !== null && waiting.some(({ counts }) => counts) ? [{ at: completeBy, for: { kind: 'claim' } as const }] : []),
+    ...(record.outbox.length > 0 ? [{ at: now + outboxMs, for: { kind: 'outbox' } as const }] : []),
+    ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
+  ];
+  if (candidates.length === 0 && record.processState === 'Error') candidates.push({ at: now + reminderMs, for: { kind: 'reminder' } });
+  return candidates.reduce<Deadline | undefined>((first, each) => (first === undefined || each.at < first.at ? each : first), undefined);
+}
+
+/**
+ * Where the order stands in the worklist. Lazy: its entry moves only to an earlier time, so that an order that runs
+ * well writes it once and removes it once; the supervisor moves an entry that it finds too early.
+ */
+export function worklistEntry(record: Pick<StateRecord, 'worklist' | 'worklistAt' | 'processState'>, deadline: Deadline | undefined): Pick<StateRecord, 'worklist' | 'worklistAt'> {
+  if (!deadline) return { worklist: null, worklistAt: null };
+  const worklist = deadline.for.kind === 'reminder' ? 'error' : 'due';
+  const earlyEnough = record.worklist === worklist && record.worklistAt !== null && record.worklistAt <= deadline.at;
+  return { worklist, worklistAt: earlyEnough ? record.worklistAt : deadline.at };
+}

@@ -1,0 +1,87 @@
+import type { Instruction } from './instruction.ts';
+import type { CoreFact, Fact } from './core/journal.ts';
+import { type State, initialState } from './core/state.ts';
+import { UnreadableRecordError } from './errors.ts';
+import type { WorkflowDefinition } from './core/definition.ts';
+import type { Note, OrderRecord, Outcome, StateRecord } from './record.ts';
+
+/** What the journal says beside the core's own facts: of the order as a whole. */
+export type OrderFact =
+  | CoreFact
+  | Note
+  | { readonly type: 'OrderSubmitted'; readonly workflow: string }
+  | { readonly type: 'OrderClaimed'; readonly epoch: number }
+  | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
+  | { readonly type: 'InstructionGiven'; readonly kind: Instruction['kind']; readonly by: string; readonly reason: string }
+  | { readonly type: 'ResponseUndeliverable'; readonly channel: string };
+
+export type JournalEntry = Fact<OrderFact>;
+
+/** What lies in the blob of a state record: one execution of a workflow, with the end of its journal. */
+export interface Instance {
+  readonly state: State;
+  /** The journal's last entries; the older ones lie in pages. */
+  readonly tail: readonly JournalEntry[];
+  /** The last entry's number. */
+  readonly seq: number;
+  /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
+  readonly lastAsked: readonly string[];
+}
+
+export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
+
+export const encodeInstance = (instance: Instance): string => JSON.stringify(instance);
+
+/** Throws UnreadableRecordError for a damaged blob: that concerns this order alone. */
+export function decodeInstance(record: StateRecord): Instance {
+  try {
+    const instance = JSON.parse(record.blob) as Instance;
+    if (typeof instance.state.phase === 'string' && Array.isArray(instance.tail)) return instance;
+  } catch {
+    // Falls through: whatever is wrong with it, it is unreadable.
+  }
+  throw new UnreadableRecordError(record.orderId, 'its instance is damaged');
+}
+
+/** Numbers facts and puts them behind the journal's end. */
+export function journal(instance: Instance, facts: readonly OrderFact[], at: number): Instance {
+  if (facts.length === 0) return instance;
+  const entries = facts.map((fact, index): JournalEntry => ({ seq: instance.seq + index + 1, at, ...fact }));
+  return { ...instance, tail: [...instance.tail, ...entries], seq: instance.seq + facts.length };
+}
+
+/** The record of an order that has only just been submitted: Pending, claimed by nobody (SAS). */
+export const newRecord = (order: OrderRecord, definition: WorkflowDefinition, { stepMs, maxFailures }: { readonly stepMs: number; readonly maxFailures: number }): StateRecord => ({
+  schemaVersion: 1,
+  orderId: order.orderId,
+  rev: 0,
+  epoch: 0,
+  lockedBy: null,
+  completeBy: null,
+  processState: 'Pending',
+  outcome: null,
+  failureCount: 0,
+  errorGen: 0,
+  suspended: false,
+  fault: null,
+  heldBy: null,
+  heldUntil: null,
+  nextDueAt: null,
+  nextDueFor: null,
+  worklist: null,
+  worklistAt: null,
+  recover: definition.recover ?? 'step',
+  maxFailures: definition.maxFailures ?? maxFailures,
+  onExhausted: definition.onExhausted ?? 'error',
+  stepMs,
+  client: order.client,
+  responseChannel: order.responseChannel ?? null,
+  statusSeq: 0,
+  workflow: order.workflow,
+  lastBy: [],
+  writeIds: [],
+  outbox: [],
+  notes: [],
+  updatedAt: order.submittedAt,
+  blob: encodeInstance(newInstance),
+});

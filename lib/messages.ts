@@ -1,0 +1,94 @@
+import * as z from 'zod';
+import type { AskCommand } from './core/command.ts';
+import type { Json, JsonObject } from './core/json.ts';
+
+/** Names of the queues; every implementation puts its own prefix before them. */
+export const queues = {
+  requests: (agent: string) => `${agent}-requests`,
+  replies: (agent: string) => `${agent}-replies`,
+  /** Wake-ups for the scheduler. */
+  wakeUps: 'wake-ups',
+  submissions: 'submissions',
+  /** A client's own response queue, by the id under which it is registered. */
+  response: (channel: string) => channel,
+  deadLetters: (queue: string) => `${queue}-dead`,
+} as const;
+
+/** The agent whose reply queue this is; undefined for any other queue. */
+export const agentOfReplies = (queue: string): string | undefined => (queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined);
+
+const time = z.iso.datetime();
+/** Whatever JSON.parse gave. */
+const json = z.custom<Json>((value) => value !== undefined);
+const id = z.string().min(1).max(2048);
+
+const asking = { v: z.literal(1), requestId: id, orderId: id, path: id, attempt: z.int().min(1), epoch: z.int().min(1) };
+
+export const Request = z.object({
+  ...asking,
+  type: z.literal('request'),
+  operation: id,
+  completeBy: time,
+  /** Time left when it was sent: whoever's clock is wrong takes the smaller of both. */
+  remainingMs: z.number(),
+  idempotencyKey: id,
+  input: json,
+});
+export type Request = z.infer<typeof Request>;
+
+export const Reply = z.object({
+  ...asking,
+  type: z.literal('reply'),
+  sentAt: time,
+  result: z.discriminatedUnion('status', [
+    z.object({ status: z.literal('succeeded'), output: json }),
+    z.object({
+      status: z.literal('failed'),
+      fault: z.object({ type: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/), message: z.string(), permanent: z.boolean(), outcomeUnknown: z.boolean().optional(), data: json.optional() }),
+    }),
+    z.object({ status: z.literal('rejected'), code: z.literal(500), message: z.string() }),
+  ]),
+});
+export type Reply = z.infer<typeof Reply>;
+
+export const Heartbeat = z.object({ ...asking, type: z.literal('heartbeat'), sentAt: time, completeBy: time });
+export type Heartbeat = z.infer<typeof Heartbeat>;
+
+export const WakeUp = z.object({ v: z.literal(1), type: z.literal('wake-up'), orderId: id, sentAt: time });
+export type WakeUp = z.infer<typeof WakeUp>;
+
+export const SubmissionMessage = z.object({
+  v: z.literal(1),
+  type: z.literal('submission'),
+  idempotencyKey: z.string(),
+  client: z.string(),
+  workflow: z.string().optional(),
+  order: json,
+  reference: z.string().optional(),
+  responseChannel: z.string().optional(),
+});
+
+export type StatusKind = 'received' | 'refused' | 'delayed' | 'completed' | 'failed';
+
+/** What the scheduler takes in from queues. */
+export const ToScheduler = z.discriminatedUnion('type', [Reply, Heartbeat, WakeUp]);
+export type ToScheduler = z.infer<typeof ToScheduler>;
+
+export const timeText = (at: number): string => new Date(at).toISOString();
+
+export const requestMessage = (orderId: string, ask: AskCommand, now: number): JsonObject => ({
+  v: 1,
+  type: 'request',
+  requestId: ask.requestId,
+  orderId,
+  path: ask.path,
+  operation: ask.operation,
+  attempt: ask.attempt,
+  epoch: ask.epoch,
+  completeBy: timeText(ask.completeBy),
+  remainingMs: ask.completeBy - now,
+  idempotencyKey: ask.idempotencyKey,
+  input: ask.input,
+});
+
+export const wakeUpMessage = (orderId: string, now: number): JsonObject => ({ v: 1, type: 'wake-up', orderId, sentAt: timeText(now) });

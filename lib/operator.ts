@@ -1,0 +1,29 @@
+import type { Instruction } from './instruction.ts';
+import type { Loaded, Planned } from './transition.ts';
+import { timeText } from './messages.ts';
+
+/** What an instruction would do, for a look before it is given. */
+export interface InstructionPlan {
+  readonly processState: string;
+  readonly asks: readonly { readonly path: string; readonly agent: string; readonly operation: string; readonly attempt: number; readonly idempotencyKey: string; readonly completeBy: string }[];
+  readonly fault?: string;
+}
+
+/** Every reason why an instruction can't be carried out now; none means that it is feasible. */
+export function infeasibleReasons({ record, instance }: Loaded, instruction: Instruction, now: number): readonly string[] {
+  const reasons: string[] = [];
+  if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
+  if (record.processState !== 'Error') return [`The order is ${record.processState}: only an order in Error has a failed step to resubmit.`];
+
+  const { endBy } = instance.state;
+  if (endBy !== undefined && endBy <= now && instruction.completeWithinSeconds === undefined) {
+    reasons.push(`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`);
+  }
+  return reasons;
+}
+
+export const instructionPlan = (_: Loaded, { record, asks }: Planned): InstructionPlan => ({
+  processState: record.processState,
+  asks: asks.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({ path, agent, operation, attempt, idempotencyKey, completeBy: timeText(completeBy) })),
+  ...(record.fault ? { fault: record.fault.type } : {}),
+});

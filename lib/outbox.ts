@@ -1,0 +1,46 @@
+import type { Channel } from './channel.ts';
+import type { Clock } from './clock.ts';
+import type { Publisher } from './publisher.ts';
+import type { OutboxEntry } from './record.ts';
+import type { Along } from './store.ts';
+
+const attemptsMax = 3;
+const pauseMs = 50;
+
+/** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
+export async function sendEntries(entries: readonly OutboxEntry[], { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock }): Promise<ReadonlySet<string>> {
+  const acknowledged = new Set<string>();
+  for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
+    if (attempt > 1) await clock.sleep(pauseMs * attempt);
+    const open = entries.filter(({ id }) => !acknowledged.has(id));
+    for (const id of await publishAll(open, publisher)) acknowledged.add(id);
+    for (const entry of open) if (entry.kind === 'status' && (await sendStatus(entry, channel))) acknowledged.add(entry.id);
+  }
+  return acknowledged;
+}
+
+async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<readonly string[]> {
+  const announcements = alongOf(entries).announcements;
+  if (announcements.length === 0) return [];
+  try {
+    const { failed } = await publisher.publish(announcements);
+    return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));
+  } catch {
+    return [];
+  }
+}
+
+async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Channel): Promise<boolean> {
+  try {
+    await channel.send(alongOf([entry]).messages);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The same entries as they travel in a write's own transaction. */
+export const alongOf = (entries: readonly OutboxEntry[]): Along => ({
+  messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
+  announcements: entries.flatMap((entry) => (entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [])),
+});

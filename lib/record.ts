@@ -1,0 +1,131 @@
+import type { OnExhausted } from './core/definition.ts';
+import type { FaultClass } from './core/fault.ts';
+import type { Json, JsonObject } from './core/json.ts';
+
+/** The order as it was submitted. It never changes. */
+export interface OrderRecord {
+  readonly orderId: string;
+  readonly client: string;
+  readonly reference?: string;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly body: Json;
+  /** SHA-256 of all that was submitted: the same key with another hash is a mistake of the client. */
+  readonly hash: string;
+  /** Id of the client's registered response queue. */
+  readonly responseChannel?: string;
+  /** Milliseconds since 1970. */
+  readonly submittedAt: number;
+  /** The very bytes of the 202 answer. */
+  readonly answer: string;
+}
+
+export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
+export type Outcome = 'completed' | 'compensated' | 'rejected' | 'cancelled' | 'terminated';
+
+/** What the next deadline is about. Only `step` and `claim` count as failures when they pass. */
+export interface DueFor {
+  readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder';
+  readonly path?: string;
+  readonly agent?: string;
+}
+
+/** Why an order waits for a person, as shown outside. */
+export interface FaultSummary {
+  /** `CardDeclined` */
+  readonly type: string;
+  readonly class: FaultClass;
+  readonly message: string;
+  readonly permanent: boolean;
+  /** Path of the activity. */
+  readonly source?: string;
+  readonly data?: Json;
+}
+
+/** Something to be told outside, kept in the state until it is known to have been told. */
+export type OutboxEntry = {
+  /** The same when sent twice. */
+  readonly id: string;
+  /** Sending failed: from now on only a seen acknowledgement clears it. */
+  readonly unproven?: true;
+  /** Requests that were sent after it: the reply to one of them proves that it was sent. */
+  readonly provenBy?: readonly string[];
+} & ({ readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject } | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject });
+
+export const detailTypes = ['Order Processed', 'Order In Error', 'Workflow Terminated', 'Service Exception', 'Poison Message Set Aside', 'Exception Raised'] as const;
+export type DetailType = (typeof detailTypes)[number];
+
+/** What the supervisor did, for the journal: it reads no instance, so the scheduler writes it down with its next write. */
+export type Note = { readonly at: number } & (
+  | { readonly type: 'DeadlineExpired'; readonly path?: string; readonly failureCount: number }
+  | { readonly type: 'OrderReset'; readonly failureCount: number }
+  | { readonly type: 'ThresholdExceeded'; readonly path?: string; readonly failureCount: number }
+  | { readonly type: 'DeadlineMoved'; readonly path?: string; readonly reason: string }
+  | { readonly type: 'RecordUnreadable'; readonly reason: string }
+);
+
+/** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */
+export interface StateRecord {
+  readonly schemaVersion: 1;
+  readonly orderId: string;
+  /** Rises by one at every write. */
+  readonly rev: number;
+  /** Rises by one at each claim and each reset. With `rev` it fences every write. */
+  readonly epoch: number;
+  /** Id of the host that claimed the order (SAS). */
+  readonly lockedBy: string | null;
+  /** By when what is at work now must be done (SAS); milliseconds since 1970. */
+  readonly completeBy: number | null;
+  readonly processState: ProcessState;
+  readonly outcome: Outcome | null;
+  readonly failureCount: number;
+  /** Rises by one each time the order goes into Error; makes ids of alerts. */
+  readonly errorGen: number;
+  readonly suspended: boolean;
+  readonly fault: FaultSummary | null;
+  /** Lease: who has the instance to himself, and until when (LOCK). */
+  readonly heldBy: string | null;
+  readonly heldUntil: number | null;
+  /** The exact next deadline. */
+  readonly nextDueAt: number | null;
+  readonly nextDueFor: DueFor | null;
+  /** Where and when the supervisor looks for it: never later than `nextDueAt`, often earlier. */
+  readonly worklist: 'due' | 'error' | null;
+  readonly worklistAt: number | null;
+  readonly recover: 'step' | 'order';
+  readonly maxFailures: number;
+  readonly onExhausted: OnExhausted;
+  readonly stepMs: number;
+  readonly client: string;
+  readonly responseChannel: string | null;
+  readonly statusSeq: number;
+  readonly workflow: { readonly name: string; readonly version: number };
+  /** Ids of the events that the last write took in. */
+  readonly lastBy: readonly string[];
+  /** The last four writes: whose write it was, when the answer got lost. */
+  readonly writeIds: readonly { readonly id: string; readonly rev: number }[];
+  readonly outbox: readonly OutboxEntry[];
+  readonly notes: readonly Note[];
+  readonly updatedAt: number;
+  /** JSON of the instance; only the scheduler looks inside. */
+  readonly blob: string;
+}
+
+/** The record without the instance: all that the supervisor may see. */
+export type StateHead = Omit<StateRecord, 'blob'>;
+
+/** A client of the API and what it may name. */
+export interface ClientRecord {
+  readonly id: string;
+  readonly responseChannels: readonly string[];
+  /** SQS sender ids that may post submissions in its name. */
+  readonly senders: readonly string[];
+}
+
+export const shardCount = 16;
+
+/** The shard of the worklist in which an order stands: its id is a hash already. */
+export const shardOf = (orderId: string): number => {
+  let hash = 0;
+  for (let index = 0; index < orderId.length; index++) hash = (hash * 31 + orderId.charCodeAt(index)) >>> 0;
+  return hash % shardCount;
+};

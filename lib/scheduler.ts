@@ -1,0 +1,264 @@
+import { type Channel, type Outgoing, delayMaxMs } from './channel.ts';
+import type { Clock } from './clock.ts';
+import type { AskCommand } from './core/command.ts';
+import { limits } from './core/definition.ts';
+import type { Definitions } from './definitions.ts';
+import { InstanceLockedError, UnreadableRecordError } from './errors.ts';
+import { type Instance, decodeInstance, encodeInstance, newRecord } from './instance.ts';
+import type { Instruction } from './instruction.ts';
+import { infeasibleReasons, type InstructionPlan, instructionPlan } from './operator.ts';
+import { type LockPolicy, isHeldByOther, withLockPolicy } from './lease.ts';
+import { queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { alongOf, sendEntries } from './outbox.ts';
+import type { Publisher } from './publisher.ts';
+import { quarantine } from './quarantine.ts';
+import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
+import type { Along, Store } from './store.ts';
+import type { Telemetry } from './telemetry.ts';
+import { type Incoming, InvariantError, type Loaded, type Planned, asksOf, plan, planNew, withDeadline } from './transition.ts';
+
+export interface SchedulerOptions {
+  readonly store: Store;
+  readonly channel: Channel;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly definitions: Definitions;
+  /** Names this host in claims and leases; different for every process. */
+  readonly hostId: string;
+  readonly announceProcessed?: boolean;
+  readonly lockPolicy?: LockPolicy;
+  /** Told of every order that is held for an unhandled fault; what it throws is its own affair. */
+  readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+}
+
+export type Instructed =
+  | { readonly outcome: 'done'; readonly rev: number }
+  | { readonly outcome: 'planned'; readonly plan: InstructionPlan }
+  | { readonly outcome: 'not-found' }
+  | { readonly outcome: 'stale'; readonly rev: number }
+  | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
+
+/** Applies what happened to an order, saves the new state in one conditional write, then sends what follows from it. */
+export interface Scheduler {
+  /**
+   * Takes in messages for one order, in one write. `again` posts them anew: after too many lost races, and while
+   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
+   */
+  accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
+  /** Creates an order, claimed in the same write unless `claim` says otherwise. */
+  create(order: OrderRecord, options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number }): ReturnType<Store['create']>;
+  /**
+   * Carries out an operator's instruction, or says why not, changing nothing.
+   *
+   * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
+   */
+  instruct(orderId: string, instruction: Instruction, options: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean }): Promise<Instructed>;
+}
+
+/** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
+const racesMax = 20;
+const tailBytesMax = 1024;
+const writeIdsKept = 4;
+
+export function createScheduler(options: SchedulerOptions): Scheduler {
+  const { store, channel, clock, telemetry, definitions, hostId } = options;
+  const settings = { hostId, announceProcessed: options.announceProcessed ?? false };
+  let writes = 0;
+
+  async function load(orderId: string): Promise<Loaded | undefined> {
+    const found = await store.load(orderId);
+    if (!found) return undefined;
+    const { name, version } = found.state.workflow;
+    const program = definitions.program(name, version);
+    if (!program) throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`);
+    return { program, order: found.order, record: found.state, instance: decodeInstance(found.state) };
+  }
+
+  /** One write of a plan, fenced by what was loaded. */
+  async function save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'> {
+    const { orderId } = loaded.order;
+    const now = clock.now();
+    const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
+    const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, options);
+    const kept = open.filter(({ id }) => !acknowledged.has(id));
+    const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
+
+    const instance = await withoutFullTail(loaded, planned.instance);
+    const id = `${hostId}:${++writes}`;
+    const rev = loaded.record.rev + 1;
+    const outbox = store.sendsAlong ? [] : [...kept, ...added];
+    const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
+    const record = withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) }, now);
+
+    const along = store.sendsAlong ? alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) : nothing;
+    const write = await store.update(record, loaded.record, along);
+    if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
+      telemetry.count('raceLost');
+      return 'lost';
+    }
+    if (planned.record.processState === 'Error' && loaded.record.processState !== 'Error') options.onTerminated?.(orderId, record);
+    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned, added);
+    return 'written';
+  }
+
+  /** The other half of write-then-send: outbox first, each entry acknowledged, then the requests. */
+  async function sendAfter(saved: Loaded, planned: Planned, added: readonly OutboxEntry[]): Promise<void> {
+    const { orderId } = saved.order;
+    const acknowledged = await sendEntries(added, options);
+    const failed = added.filter(({ id }) => !acknowledged.has(id));
+    let { record } = saved;
+    const touch = async (outbox: readonly OutboxEntry[]) => {
+      const touched = withDeadline(saved.program, saved.instance, { ...record, rev: record.rev + 1, outbox }, clock.now());
+      const write = await store.patch(touched, record);
+      if (write.outcome === 'written') record = { ...touched, blob: record.blob };
+    };
+    // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
+    if (failed.length > 0) await touch(record.outbox.map((entry) => (failed.some(({ id }) => id === entry.id) ? { ...entry, unproven: true as const } : entry)));
+    await channel.send(alongOfPlan(orderId, planned, [], clock.now()).messages);
+    // No reply will come that could prove anything: clear what was acknowledged now.
+    if (planned.asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(({ id }) => !acknowledged.has(id)));
+  }
+
+  /** A tail of more than a kilobyte goes into a page before the write that drops it; the same page again changes nothing. */
+  async function withoutFullTail({ order, record, instance }: Loaded, next: Instance): Promise<Instance> {
+    const last = instance.tail.at(-1);
+    if (!last || JSON.stringify(instance.tail).length <= tailBytesMax) return next;
+    const put = store.putPage(order.orderId, record.rev, instance.tail as never);
+    // On one database both are part of the same commit, in this order.
+    if (!store.sendsAlong) await put;
+    return { ...next, tail: next.tail.filter(({ seq }) => seq > last.seq) };
+  }
+
+  /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
+  async function sendAgain(loaded: Loaded, incoming: readonly Incoming[]): Promise<void> {
+    if (store.sendsAlong || !incoming.some(({ id }) => loaded.record.lastBy.includes(id))) return;
+    await sendEntries(loaded.record.outbox, options);
+    await channel.send(requestsOf(loaded.order.orderId, asksOf(loaded), clock.now()));
+  }
+
+  async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<'done' | 'lost'> {
+    const loaded = await load(orderId);
+    if (!loaded) {
+      telemetry.count('unknownOrder', incoming.length);
+      return 'done';
+    }
+    const now = clock.now();
+    if (isHeldByOther(loaded.record, hostId, now)) {
+      await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
+      return 'done';
+    }
+    const planned = plan(loaded, incoming, now, settings) ?? (loaded.record.outbox.length > 0 ? unchanged(loaded) : undefined);
+    countIgnored(orderId, incoming, planned);
+    if (!planned) {
+      await sendAgain(loaded, incoming);
+      return 'done';
+    }
+    return (await save(loaded, planned)) === 'lost' ? 'lost' : 'done';
+  }
+
+  function countIgnored(orderId: string, incoming: readonly Incoming[], planned: Planned | undefined): void {
+    for (const each of incoming) {
+      if (each.type !== 'reply' || planned?.taken.includes(each.id)) continue;
+      telemetry.count('staleReply');
+      telemetry.log('debug', 'reply ignored: nobody waits for it', { orderId, requestId: each.requestId });
+    }
+  }
+
+  async function postAnew(messages: readonly Outgoing[], delayMs: number): Promise<void> {
+    telemetry.count('postedAnew', messages.length);
+    await channel.send(messages.map((message) => ({ ...message, delayMs })));
+  }
+
+  return {
+    async accept(orderId, incoming, again) {
+      try {
+        for (let race = 1; race <= racesMax; race++) {
+          if (race > 1) await clock.sleep(jitterMs(hostId, orderId, race));
+          if ((await acceptOnce(orderId, incoming, again)) === 'done') return;
+        }
+        await postAnew(again, 0);
+      } catch (error) {
+        if (error instanceof UnreadableRecordError) return quarantine(orderId, 'RecordUnreadable', error.reason, options);
+        if (error instanceof InvariantError) return quarantine(orderId, 'InvariantViolated', error.message, options);
+        throw error;
+      }
+    },
+
+    async create(order, { claim, stepMs, maxFailures }) {
+      const { name, version } = order.workflow;
+      const program = definitions.program(name, version);
+      if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
+      const now = clock.now();
+      const record = newRecord(order, program.definition, { stepMs, maxFailures });
+      const planned = planNew({ program, order, record, instance: decodeInstance(record) }, claim, now, settings);
+
+      const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
+      const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
+      const state = withDeadline(program, planned.instance, { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: blobOf(order.orderId, planned.instance) }, now);
+      const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
+      const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
+      const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
+
+      const created = await store.create(order, state, along);
+      if (created.outcome === 'written' && !store.sendsAlong) {
+        await sendAfter({ program, order, record: state, instance: planned.instance }, planned, added);
+        await channel.send(wakeUp);
+      }
+      return created;
+    },
+
+    instruct: (orderId, instruction, { id, ifMatch, dryRun = false }) =>
+      withLockPolicy(
+        async () => {
+          for (let race = 1; race <= racesMax; race++) {
+            const loaded = await load(orderId);
+            if (!loaded) return { outcome: 'not-found' };
+            const now = clock.now();
+            if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, loaded.record.heldUntil ?? now);
+            if (ifMatch !== undefined && ifMatch !== loaded.record.rev) return { outcome: 'stale', rev: loaded.record.rev };
+            const reasons = infeasibleReasons(loaded, instruction, now);
+            if (reasons.length > 0) return { outcome: 'infeasible', reasons };
+
+            const planned = plan(loaded, [{ id, type: 'instruction', instruction }], now, settings);
+            if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
+            if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+            if ((await save(loaded, planned)) === 'written') return { outcome: 'done', rev: loaded.record.rev + 1 };
+          }
+          return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
+        },
+        { policy: options.lockPolicy ?? 'NoRetry', clock, onAttempt: () => telemetry.count('lockAttempt') },
+      ),
+  };
+}
+
+const nothing: Along = { messages: [], announcements: [] };
+
+/** An entry went out before the requests of its write: the reply to one of them proves it. */
+const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean => !unproven && provenBy.some((requestId) => taken.includes(requestId));
+
+const unchanged = ({ record, instance }: Loaded): Planned => ({ record, instance, asks: [], wakeUps: [], outbox: [], taken: record.lastBy });
+
+const requestsOf = (orderId: string, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
+  asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)) }));
+
+const alongOfPlan = (orderId: string, { asks, wakeUps }: Planned, entries: readonly OutboxEntry[], now: number): Along => {
+  const told = alongOf(entries);
+  const wakes = wakeUps.map((at) => ({ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, now)), delayMs: Math.min(Math.max(0, at - now), delayMaxMs) }));
+  return { announcements: told.announcements, messages: [...told.messages, ...requestsOf(orderId, asks, now), ...wakes] };
+};
+
+function blobOf(orderId: string, instance: Instance): string {
+  const blob = encodeInstance(instance);
+  if (blob.length * 3 > limits.stateBytesMax && Buffer.byteLength(blob) > limits.stateBytesMax) {
+    throw new InvariantError(`The state of order ${orderId} would have ${Buffer.byteLength(blob)} bytes; at most ${limits.stateBytesMax} are stored. Let its steps answer with references.`);
+  }
+  return blob;
+}
+
+/** Spreads those who lost the same race; derived from names instead of chance, so that a run can be repeated. */
+const jitterMs = (hostId: string, orderId: string, race: number): number => {
+  let hash = race;
+  for (const character of hostId + orderId) hash = (hash * 33 + character.charCodeAt(0)) >>> 0;
+  return hash % (5 * race);
+};

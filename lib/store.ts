@@ -1,0 +1,80 @@
+import type { Announcement } from './publisher.ts';
+import type { Outgoing } from './channel.ts';
+import type { ClientRecord, Outcome, OrderRecord, ProcessState, StateHead, StateRecord } from './record.ts';
+import type { Json } from './core/json.ts';
+
+/** What stood in the store when a write came: the write counts only for exactly this. */
+export interface Fence {
+  readonly epoch: number;
+  readonly rev: number;
+}
+
+/** Losing a race is an answer: `refused` carries the record that won, or null where there is none. */
+export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
+
+/** What may travel in the transaction of a write, where store, channel and publisher share one. */
+export interface Along {
+  readonly messages: readonly Outgoing[];
+  readonly announcements: readonly Announcement[];
+}
+
+/** A page of the journal, put aside: its entries, oldest first. */
+export type Page = readonly { readonly seq: number; readonly [key: string]: Json }[];
+
+export interface OrderFilter {
+  readonly client?: string;
+  readonly state?: ProcessState;
+  readonly outcome?: Outcome;
+  readonly workflow?: string;
+  /** Short type: `CardDeclined`. */
+  readonly fault?: string;
+  readonly reference?: string;
+  /** Milliseconds since 1970, both exclusive. */
+  readonly submittedAfter?: number;
+  readonly submittedBefore?: number;
+}
+
+/** A place in a list, newest first. */
+export interface ListPosition {
+  readonly submittedAt: number;
+  readonly orderId: string;
+}
+
+/**
+ * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
+ * whether the write happened: whoever wrote loads again and looks for his `writeId`.
+ */
+export interface Store {
+  /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
+  readonly sendsAlong: boolean;
+
+  /** Writes both records or neither. `exists` carries the order that was there first, of the same id. */
+  create(order: OrderRecord, state: StateRecord, along: Along): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
+  /** Both records as of one moment; undefined where there is no such order. Rejects with UnreadableRecordError. */
+  load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
+  /** The state without its instance. Rejects with UnreadableRecordError. */
+  head(orderId: string): Promise<StateHead | undefined>;
+  /** Replaces the state where the fence holds. */
+  update(state: StateRecord, when: Fence, along: Along): Promise<Write>;
+  /** Replaces the state without touching its instance. */
+  patch(head: StateHead, when: Fence): Promise<Write>;
+
+  /** Ids of orders in a shard of the worklist with a time up to `until`, oldest first. A proposal: the record decides. */
+  due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
+  /** All orders, in pages, for what the worklist may have missed. */
+  sweep(after: string | undefined, limit: number): Promise<readonly string[]>;
+
+  /** Puts a page of the journal aside under the rev at which it was read; the same again changes nothing. */
+  putPage(orderId: string, rev: number, page: Page): Promise<void>;
+  pages(orderId: string): Promise<readonly Page[]>;
+
+  /** Newest first, from behind `after`; at most `limit`. */
+  list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<readonly { readonly order: OrderRecord; readonly state: StateHead }[]>;
+
+  putClient(client: ClientRecord): Promise<void>;
+  client(id: string): Promise<ClientRecord | undefined>;
+  clients(): Promise<readonly ClientRecord[]>;
+
+  /** Forgets orders that were finished before then, with all that belongs to them; at most `limit`. Returns how many. */
+  forget(finishedBefore: number, limit: number): Promise<number>;
+}

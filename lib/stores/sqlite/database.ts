@@ -1,0 +1,197 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { SetupError, StoreUnavailableError } from '../../errors.ts';
+import { schema, schemaVersion } from './schema.ts';
+
+/** What runs inside a transaction: synchronous, so that nothing else comes between. */
+export type Operation<T> = () => T;
+
+interface Job {
+  readonly operation: Operation<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One SQLite file for all embedded ports; `write` commits in groups. */
+export interface Database {
+  /**
+   * Runs the operation in a transaction and resolves when it is synced to disk. All writes that arrive in one turn of
+   * the event loop share one commit: one sync for many orders.
+   */
+  write<T>(operation: Operation<T>): Promise<T>;
+  /** A prepared statement, made once. Outside of `write` for reading only. */
+  prepare(sql: string): StatementSync;
+  /** Called after each transaction that was undone. */
+  onRollback(listener: () => void): void;
+  /** Called once, when the file is gone or broken for good. */
+  onGone(listener: (error: StoreUnavailableError) => void): void;
+  close(): Promise<void>;
+}
+
+const groupMax = 1000;
+/** Another process of the same folder holds the write lock for a few milliseconds at the most. */
+const busyRetryMaxMs = 8;
+
+export function openDatabase(path: string): Database {
+  const connection = connect(path);
+  const isFile = path !== ':memory:';
+  const inode = isFile ? statSync(path).ino : 0;
+  const statements = new Map<string, StatementSync>();
+  const goneListeners: ((error: StoreUnavailableError) => void)[] = [];
+  const rollbackListeners: (() => void)[] = [];
+  let jobs: Job[] = [];
+  let scheduled = false;
+  let gone: StoreUnavailableError | undefined;
+  let closed = false;
+
+  const prepare = (sql: string): StatementSync => {
+    let statement = statements.get(sql);
+    if (!statement) statements.set(sql, (statement = connection.prepare(sql)));
+    return statement;
+  };
+  const begin = prepare('BEGIN IMMEDIATE');
+  const commit = prepare('COMMIT');
+  const rollback = prepare('ROLLBACK');
+
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  };
+
+  function flush(): void {
+    scheduled = false;
+    const group = jobs.splice(0, groupMax);
+    if (group.length === 0) return;
+    if (closed || gone) return rejectAll(group, gone ?? new StoreUnavailableError('The store is closed.', { fatal: true }));
+    try {
+      ensureInPlace();
+      begin.run();
+    } catch (error) {
+      if (isBusy(error)) {
+        jobs = [...group, ...jobs];
+        scheduled = true;
+        setTimeout(flush, 1 + Math.random() * busyRetryMaxMs);
+        return;
+      }
+      return rejectAll(group, unavailable(error));
+    }
+    if (jobs.length > 0) schedule();
+    runGroup(group);
+  }
+
+  function runGroup(group: readonly Job[]): void {
+    const results: unknown[] = [];
+    try {
+      for (const { operation } of group) results.push(operation());
+      commit.run();
+    } catch (error) {
+      if (connection.isTransaction) rollback.run();
+      for (const listener of rollbackListeners) listener();
+      if (group.length === 1) return rejectAll(group, isSqlite(error) ? unavailable(error) : error);
+      return group.forEach(runAlone);
+    }
+    for (const [index, { resolve }] of group.entries()) resolve(results[index] as never);
+  }
+
+  /** One job's failure must not become its neighbours'. */
+  function runAlone(job: Job): void {
+    try {
+      begin.run();
+    } catch (error) {
+      if (!isBusy(error)) return rejectAll([job], unavailable(error));
+      jobs.push(job);
+      return schedule();
+    }
+    runGroup([job]);
+  }
+
+  /** SQLite would go on writing into a file that has been deleted; nothing of that would ever be found again. */
+  function ensureInPlace(): void {
+    if (!isFile) return;
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there?.ino !== inode) throw new StoreUnavailableError(`The data file ${path} is gone.`, { fatal: true });
+  }
+
+  function unavailable(error: unknown): StoreUnavailableError {
+    const problem = error instanceof StoreUnavailableError ? error : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, { fatal: isFatal(error), cause: error });
+    if (problem.fatal && !gone) {
+      gone = problem;
+      for (const listener of goneListeners) listener(problem);
+    }
+    return problem;
+  }
+
+  return {
+    prepare,
+    write: (operation) =>
+      new Promise((resolve, reject) => {
+        jobs.push({ operation, resolve, reject });
+        schedule();
+      }),
+    onRollback: (listener) => void rollbackListeners.push(listener),
+    onGone: (listener) => void goneListeners.push(listener),
+    async close() {
+      while (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
+      closed = true;
+      connection.close();
+    },
+  };
+}
+
+const rejectAll = (group: readonly Job[], error: unknown): void => {
+  for (const { reject } of group) reject(error);
+};
+
+function connect(path: string): DatabaseSync {
+  try {
+    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+    const connection = new DatabaseSync(path, { timeout: 50 });
+    connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;');
+    prepareSchema(connection, path);
+    return connection;
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    if (errcode(error) === 26) throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
+    throw new SetupError(`The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`, 'Make it writable, or choose another one with REDRESS_DATA.');
+  }
+}
+
+/** The version stands in the file's header; 0 with tables in it is somebody else's file. */
+function prepareSchema(connection: DatabaseSync, path: string): void {
+  const versionOf = () => (connection.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
+  retryBusy(() => connection.exec('BEGIN IMMEDIATE'));
+  try {
+    const version = versionOf();
+    if (version > schemaVersion) throw new SetupError(`The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`, 'Update redress, or choose another folder with REDRESS_DATA.');
+    if (version === 0) {
+      if (connection.prepare('SELECT 1 FROM sqlite_schema').get()) throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
+      connection.exec(schema);
+      connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+    }
+    connection.exec('COMMIT');
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function retryBusy(attempt: () => void): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || tries >= 100) throw error;
+    }
+  }
+}
+
+const errcode = (error: unknown): number | undefined => {
+  const code = (error as { errcode?: number }).errcode;
+  return code === undefined ? undefined : code & 0xff;
+};
+const isSqlite = (error: unknown): boolean => errcode(error) !== undefined;
+const isBusy = (error: unknown): boolean => errcode(error) === 5 || errcode(error) === 6;
+/** Read-only, I/O error, corrupt, cannot open, not a database. A full disk (13) can be emptied: refuse, and go on. */
+const isFatal = (error: unknown): boolean => [8, 10, 11, 14, 26].includes(errcode(error) ?? 0);

@@ -1,0 +1,50 @@
+/** Rises with every change below that an older program would not understand. */
+export const schemaVersion = 1;
+
+export const schema = `
+  CREATE TABLE orders (
+    orderId TEXT NOT NULL UNIQUE,
+    client TEXT NOT NULL,
+    reference TEXT,
+    submittedAt INTEGER NOT NULL,
+    record TEXT NOT NULL
+  );
+  CREATE INDEX orders_by_time ON orders (submittedAt, orderId);
+  CREATE INDEX orders_by_client ON orders (client, submittedAt, orderId);
+  CREATE INDEX orders_by_reference ON orders (client, reference) WHERE reference IS NOT NULL;
+
+  CREATE TABLE states (
+    orderId TEXT NOT NULL UNIQUE,
+    rev INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    processState TEXT NOT NULL,
+    worklist TEXT,
+    shard INTEGER,
+    worklistAt INTEGER,
+    finishedAt INTEGER,
+    head TEXT NOT NULL,
+    blob TEXT NOT NULL
+  );
+  CREATE INDEX states_by_worklist ON states (worklist, shard, worklistAt) WHERE worklist IS NOT NULL;
+
+  CREATE TABLE pages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
+  CREATE TABLE clients (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue TEXT NOT NULL,
+    visibleAt INTEGER NOT NULL,
+    sentAt INTEGER NOT NULL,
+    receiveCount INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX messages_by_queue ON messages (queue, visibleAt);
+
+  CREATE TABLE announcements (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    detailType TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    publishedAt INTEGER NOT NULL
+  );
+`;

@@ -1,0 +1,155 @@
+import { UnreadableRecordError } from '../../errors.ts';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
+import type { ClientRecord } from '../../record.ts';
+import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
+import type { Database } from './database.ts';
+
+/** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
+export type SendWithin = (along: Along) => (() => void) | undefined;
+
+/** The store in one SQLite file. With `sendWithin`, what a write wants sent is part of its own transaction. */
+export function sqliteStore(database: Database, sendWithin?: SendWithin): Store {
+  const insertOrder = database.prepare('INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
+  const insertState = database.prepare('INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, orderId) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const updateState = database.prepare(
+    'UPDATE states SET rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?, blob = ? WHERE orderId = ? AND epoch = ? AND rev = ?',
+  );
+  const patchState = database.prepare(
+    'UPDATE states SET rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ? WHERE orderId = ? AND epoch = ? AND rev = ?',
+  );
+  const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
+  const selectState = database.prepare('SELECT head, blob FROM states WHERE orderId = ?');
+  const selectHead = database.prepare('SELECT head FROM states WHERE orderId = ?');
+  const selectDue = database.prepare('SELECT orderId FROM states WHERE worklist = ? AND shard = ? AND worklistAt <= ? ORDER BY worklistAt LIMIT ?');
+  const selectAll = database.prepare('SELECT orderId FROM states WHERE orderId > ? ORDER BY orderId LIMIT ?');
+  const insertPage = database.prepare('INSERT INTO pages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const selectPages = database.prepare('SELECT page FROM pages WHERE orderId = ? ORDER BY rev');
+  const upsertClient = database.prepare('INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record');
+  const selectClient = database.prepare('SELECT record FROM clients WHERE id = ?');
+  const selectClients = database.prepare('SELECT record FROM clients ORDER BY id');
+  const selectFinished = database.prepare("SELECT orderId FROM states WHERE processState = 'Processed' AND worklist IS NULL AND finishedAt < ? LIMIT ?");
+
+  const nothing = (): void => {};
+  const send = (along: Along) => (sendWithin && along.messages.length + along.announcements.length > 0 ? (sendWithin(along) ?? nothing) : nothing);
+
+  const stateOf = (orderId: string): StateRecord | null => {
+    const row = selectState.get(orderId) as { head: string; blob: string } | undefined;
+    return row ? { ...headOf(orderId, row.head), blob: row.blob } : null;
+  };
+
+  /** Runs in a transaction; what is to happen after the commit comes back beside the answer. */
+  const conditional = async (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> => {
+    const { answer, committed } = await database.write<{ answer: Write; committed: () => void }>(() => {
+      if (Number(changes()) === 1) return { answer: { outcome: 'written' }, committed: send(along) };
+      return { answer: { outcome: 'refused', current: stateOf(orderId) }, committed: nothing };
+    });
+    committed();
+    return answer;
+  };
+
+  return {
+    sendsAlong: sendWithin !== undefined,
+
+    async create(order, state, along) {
+      const { orderId } = order;
+      const { answer, committed } = await database.write(() => {
+        const { changes } = insertOrder.run(orderId, order.client, order.reference ?? null, order.submittedAt, JSON.stringify(order));
+        if (Number(changes) === 0) return { answer: { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) }, committed: nothing };
+        insertState.run(...columnsOf(state), state.blob, orderId);
+        return { answer: { outcome: 'written' as const }, committed: send(along) };
+      });
+      committed();
+      return answer;
+    },
+
+    async load(orderId) {
+      const order = selectOrder.get(orderId);
+      const state = stateOf(orderId);
+      return order && state ? { order: orderOf(orderId, order), state } : undefined;
+    },
+
+    async head(orderId) {
+      const row = selectHead.get(orderId) as { head: string } | undefined;
+      return row && headOf(orderId, row.head);
+    },
+
+    update: (state, { epoch, rev }: Fence, along) =>
+      conditional(state.orderId, () => updateState.run(...columnsOf(state), state.blob, state.orderId, epoch, rev).changes, along),
+
+    patch: (head, { epoch, rev }) => conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, { messages: [], announcements: [] }),
+
+    due: async (worklist, shard, until, limit) => idsOf(selectDue.all(worklist, shard, until, limit)),
+    sweep: async (after, limit) => idsOf(selectAll.all(after ?? '', limit)),
+
+    putPage: (orderId, rev, page) => database.write(() => void insertPage.run(orderId, rev, JSON.stringify(page))),
+    pages: async (orderId) => selectPages.all(orderId).map((row) => JSON.parse((row as { page: string }).page) as Page),
+
+    async list(filter, after, limit) {
+      const { where, values } = conditionsOf(filter, after);
+      const rows = database
+        .prepare(`SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.orderId = o.orderId ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`)
+        .all(...values, limit) as { orderId: string; record: string; head: string }[];
+      return rows.map((row) => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) }));
+    },
+
+    putClient: (client) => database.write(() => void upsertClient.run(client.id, JSON.stringify(client))),
+    client: async (id) => clientOf(selectClient.get(id)),
+    clients: async () => selectClients.all().map((row) => clientOf(row) as ClientRecord),
+
+    forget: (finishedBefore, limit) =>
+      database.write(() => {
+        const ids = idsOf(selectFinished.all(finishedBefore, limit));
+        for (const id of ids) for (const table of ['orders', 'states', 'pages']) database.prepare(`DELETE FROM ${table} WHERE orderId = ?`).run(id);
+        return ids.length;
+      }),
+  };
+}
+
+type Columns = [number, number, string, string | null, number | null, number | null, number | null, string];
+
+const columnsOf = (state: StateHead | StateRecord): Columns => {
+  const { blob: _, ...head } = state as StateRecord;
+  return [
+    state.rev,
+    state.epoch,
+    state.processState,
+    state.worklist,
+    state.worklist === null ? null : shardOf(state.orderId),
+    state.worklistAt,
+    state.processState === 'Processed' ? state.updatedAt : null,
+    JSON.stringify(head),
+  ];
+};
+
+function headOf(orderId: string, text: string): StateHead {
+  const head = parsed<StateHead>(orderId, text);
+  if (head.schemaVersion !== 1) throw new UnreadableRecordError(orderId, `it has the schema version ${head.schemaVersion}, and this program reads 1`);
+  return head;
+}
+
+const orderOf = (orderId: string, row: unknown): OrderRecord => parsed(orderId, (row as { record: string }).record);
+
+function parsed<T>(orderId: string, text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new UnreadableRecordError(orderId, 'it is damaged');
+  }
+}
+
+const clientOf = (row: unknown): ClientRecord | undefined => (row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as ClientRecord));
+const idsOf = (rows: readonly unknown[]): readonly string[] => rows.map((row) => (row as { orderId: string }).orderId);
+
+function conditionsOf(filter: OrderFilter, after: { submittedAt: number; orderId: string } | undefined) {
+  const parts: [string, ...(string | number)[]][] = [];
+  if (filter.client !== undefined) parts.push(['o.client = ?', filter.client]);
+  if (filter.reference !== undefined) parts.push(['o.reference = ?', filter.reference]);
+  if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
+  if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
+  if (filter.state !== undefined) parts.push(['s.processState = ?', filter.state]);
+  if (filter.outcome !== undefined) parts.push(["json_extract(s.head, '$.outcome') = ?", filter.outcome]);
+  if (filter.workflow !== undefined) parts.push(["json_extract(s.head, '$.workflow.name') = ?", filter.workflow]);
+  if (filter.fault !== undefined) parts.push(["json_extract(s.head, '$.fault.type') = ?", filter.fault]);
+  if (after) parts.push(['(o.submittedAt, o.orderId) < (?, ?)', after.submittedAt, after.orderId]);
+  return { where: parts.length === 0 ? '' : `WHERE ${parts.map(([text]) => text).join(' AND ')}`, values: parts.flatMap(([, ...values]) => values) };
+}

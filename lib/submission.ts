@@ -1,0 +1,136 @@
+import { hash } from 'node:crypto';
+import * as z from 'zod';
+import type { Clock } from './clock.ts';
+import { type Json, isObject } from './core/json.ts';
+import type { Definitions } from './definitions.ts';
+import type { OrderRecord } from './record.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Store } from './store.ts';
+import { timeText } from './messages.ts';
+
+/** What a client wants done. */
+export interface Submission {
+  readonly client: string;
+  /** The client's own name for this submission: the same key again is the same order. */
+  readonly idempotencyKey: string;
+  readonly workflow?: string;
+  readonly order: Json;
+  readonly reference?: string;
+  readonly responseChannel?: string;
+}
+
+/** One thing that is wrong with a submission. */
+export interface SubmissionProblem {
+  /** JSON pointer into the submission: `/order/items/0/quantity`. */
+  readonly pointer: string;
+  readonly code: string;
+  readonly detail: string;
+}
+
+export type Submitted =
+  | { readonly outcome: 'accepted'; readonly order: OrderRecord; readonly replayed: boolean }
+  | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] }
+  | { readonly outcome: 'key-reused' };
+
+export interface SubmissionOptions {
+  readonly store: Store;
+  readonly scheduler: Scheduler;
+  readonly definitions: Definitions;
+  readonly clock: Clock;
+  readonly defaultWorkflow: string;
+  readonly claimOnSubmit: boolean;
+  readonly stepMs: number;
+  readonly maxFailures: number;
+}
+
+/** Puts an order and its state into the store, in one transaction, or says what is wrong and writes nothing (SAS). */
+export type Submit = (submission: Submission) => Promise<Submitted>;
+
+/** The same client and key give the same id: submitting twice is harmless by construction, as long as the order exists. */
+export const orderIdOf = (client: string, idempotencyKey: string): string => `ord_${base32(hash('sha256', JSON.stringify([client, idempotencyKey]), 'buffer'))}`;
+
+export function createSubmission({ store, scheduler, definitions, clock, defaultWorkflow, claimOnSubmit, stepMs, maxFailures }: SubmissionOptions): Submit {
+  const validators = new Map<string, z.ZodType>();
+  const validatorOf = (name: string, schema: Json): z.ZodType => {
+    let validator = validators.get(name);
+    if (!validator) validators.set(name, (validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])));
+    return validator;
+  };
+
+  async function channelProblem({ client, responseChannel }: Submission): Promise<SubmissionProblem | undefined> {
+    if (responseChannel === undefined) return undefined;
+    const registered = await store.client(client);
+    if (registered?.responseChannels.includes(responseChannel)) return undefined;
+    return { pointer: '/responseChannel', code: 'unknown-response-channel', detail: 'No response queue of this name is registered for this client. An admin registers one with PUT /clients/{id}.' };
+  }
+
+  return async (submission) => {
+    const { client, idempotencyKey, order: body, reference, responseChannel, workflow = defaultWorkflow } = submission;
+    const program = definitions.newest(workflow);
+    if (!program) return { outcome: 'invalid', problems: [{ pointer: '/workflow', code: 'unknown-workflow', detail: `There is no workflow of this name. Known: ${definitions.names().join(', ')}.` }] };
+
+    const { name, version, order: schema } = program.definition;
+    const orderId = orderIdOf(client, idempotencyKey);
+    const digest = hash('sha256', stableText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }));
+    const problems = [...bodyProblems(validatorOf(`${name}@${version}`, schema), body), ...[await channelProblem(submission)].filter((problem) => problem !== undefined)];
+    if (problems.length > 0) return refusalOrKeyReuse(orderId, digest, problems);
+
+    const submittedAt = clock.now();
+    const order: OrderRecord = {
+      orderId,
+      client,
+      ...(reference === undefined ? {} : { reference }),
+      workflow: { name, version },
+      body,
+      hash: digest,
+      ...(responseChannel === undefined ? {} : { responseChannel }),
+      submittedAt,
+      answer: JSON.stringify({ orderId, processState: claimOnSubmit ? 'Processing' : 'Pending', submittedAt: timeText(submittedAt) }),
+    };
+    const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures });
+    if (created.outcome === 'written') return { outcome: 'accepted', order, replayed: false };
+    return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };
+  };
+
+  /** A key that is taken says so even where the second body is invalid as well. */
+  async function refusalOrKeyReuse(orderId: string, digest: string, problems: readonly SubmissionProblem[]): Promise<Submitted> {
+    const existing = await store.load(orderId);
+    if (!existing) return { outcome: 'invalid', problems };
+    // An order that was good when it came stays good, whatever has been registered or changed since.
+    return existing.order.hash === digest ? { outcome: 'accepted', order: existing.order, replayed: true } : { outcome: 'key-reused' };
+  }
+}
+
+/** All that a schema says against a body, as pointers. */
+export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): readonly SubmissionProblem[] {
+  const { error } = schema.safeParse(body);
+  return (error?.issues ?? []).flatMap((issue) => {
+    const pointer = prefix + pointerOf(issue.path);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ pointer: pointer + pointerOf([key]), code: 'unknown-field', detail: 'This field is not known here.' }));
+    return [{ pointer, code: issue.code.replaceAll('_', '-'), detail: issue.message }];
+  });
+}
+
+export const pointerOf = (path: readonly PropertyKey[]): string => path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+
+/** The same text for the same data, in whatever order its fields came. */
+function stableText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${stableText(value[key] as Json)}`).join(',')}}`;
+}
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 base32, small letters, no padding. */
+function base32(bytes: Uint8Array): string {
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    for (bits += 8; bits >= 5; bits -= 5) text += alphabet[(value >>> (bits - 5)) & 31];
+    value &= (1 << bits) - 1;
+  }
+  return bits > 0 ? text + alphabet[(value << (5 - bits)) & 31] : text;
+}

@@ -1,0 +1,175 @@
+import type { Channel } from './channel.ts';
+import type { Clock } from './clock.ts';
+import { outboxMs } from './deadlines.ts';
+import { UnreadableRecordError } from './errors.ts';
+import { queues, timeText, wakeUpMessage } from './messages.ts';
+import { type Note, type OutboxEntry, type StateHead, shardCount } from './record.ts';
+import type { Store } from './store.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface SupervisorOptions {
+  /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep'>;
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** How late a deadline must be before it counts. */
+  readonly clockToleranceMs?: number;
+  /** Ids read from one shard at a time. */
+  readonly pageSize?: number;
+}
+
+export interface SupervisorPass {
+  readonly looked: number;
+  /** Expiries that this pass counted. */
+  readonly counted: number;
+  readonly woken: number;
+  readonly intoError: number;
+  /** Another supervisor, or the order itself, was faster. */
+  readonly lost: number;
+}
+
+export interface Supervisor {
+  /** Looks once at everything that is due, oldest first. Several may do so at once: each expiry counts once. */
+  pass(): Promise<SupervisorPass>;
+  /** Looks at every order for what the worklist may have missed. */
+  sweep(): Promise<SupervisorPass>;
+}
+
+type Counts = { -readonly [K in keyof SupervisorPass]: number };
+
+const waitLongMs = 3_600_000;
+
+/** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
+export function createSupervisor({ store, channel, clock, telemetry, clockToleranceMs = 0, pageSize = 100 }: SupervisorOptions): Supervisor {
+  async function look(orderId: string, counts: Counts): Promise<void> {
+    counts.looked += 1;
+    let head: StateHead | undefined;
+    try {
+      head = await store.head(orderId);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecordError)) throw error;
+      // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
+      counts.woken += 1;
+      return wake(orderId);
+    }
+    if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
+
+    const now = clock.now();
+    if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt, counts);
+    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now) return moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+    if (head.suspended) return;
+
+    const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
+    if (!counted) {
+      counts.woken += 1;
+      return wake(orderId);
+    }
+    if (head.nextDueAt + clockToleranceMs > now) return;
+    await countExpiry(head, now, counts);
+  }
+
+  /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
+  async function countExpiry(head: StateHead, now: number, counts: Counts): Promise<void> {
+    const failureCount = head.failureCount + 1;
+    const exhausted = failureCount > head.maxFailures;
+    const path = head.nextDueFor?.path;
+    const place = path === undefined ? {} : { path };
+    telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failureCount });
+
+    if (exhausted && head.onExhausted === 'error') {
+      counts.intoError += 1;
+      return change(head, intoError(head, failureCount, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount }), counts);
+    }
+    const due = now + (exhausted ? waitLongMs : head.stepMs);
+    if (head.nextDueFor?.kind === 'claim' && !exhausted) {
+      const reset: StateHead = { ...head, processState: 'Pending', lockedBy: null, epoch: head.epoch + 1, completeBy: due, failureCount, notes: [...head.notes, { at: now, type: 'OrderReset', failureCount }], nextDueAt: now, nextDueFor: { kind: 'unclaimed' }, worklistAt: now };
+      return change(head, reset, counts);
+    }
+    const asked: StateHead = { ...head, failureCount, notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount }], nextDueAt: due, nextDueFor: { ...head.nextDueFor, kind: 'ask' }, worklistAt: due };
+    return change(head, asked, counts, exhausted ? 0 : 1);
+  }
+
+  async function change(head: StateHead, next: StateHead, counts: Counts, wakes = 1): Promise<void> {
+    const write = await store.patch({ ...next, rev: head.rev + 1, updatedAt: clock.now() }, head);
+    if (write.outcome === 'refused') {
+      counts.lost += 1;
+      telemetry.count('recoveryLost');
+      return;
+    }
+    counts.counted += 1;
+    telemetry.count('expiryCounted');
+    if (wakes > 0) await wake(head.orderId);
+  }
+
+  /** The entry stands too early, as lazy deadlines leave it: an ordinary write moves it, and nothing is counted. */
+  async function moveEntry(head: StateHead, worklistAt: number, counts: Counts): Promise<void> {
+    if (head.worklistAt === worklistAt) return;
+    const write = await store.patch({ ...head, rev: head.rev + 1, worklistAt }, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+  }
+
+  async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<void> {
+    const moved = { ...head, rev: head.rev + 1, nextDueAt: at, worklistAt: at, notes: [...head.notes, { at: clock.now(), type: 'DeadlineMoved' as const, ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}), reason }] };
+    const write = await store.patch(moved, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+  }
+
+  const wake = (orderId: string): Promise<void> => channel.send([{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, clock.now())) }]);
+
+  /** One order's trouble must not keep the pass from the others. */
+  async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {
+    await Promise.all(
+      ids.map((orderId) =>
+        look(orderId, counts).catch((error: unknown) => {
+          if ((error as { fatal?: boolean }).fatal) throw error;
+          telemetry.log('warn', 'supervisor passes over an order', { orderId, error });
+        }),
+      ),
+    );
+  }
+
+  return {
+    async pass() {
+      const counts = zero();
+      const until = clock.now();
+      for (const shard of shuffled(until)) {
+        const seen = new Set<string>();
+        // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
+        for (let found = pageSize; found === pageSize; ) {
+          const ids = (await store.due('due', shard, until, seen.size + pageSize)).filter((id) => !seen.has(id));
+          await lookAtAll(ids, counts);
+          for (const id of ids) seen.add(id);
+          found = ids.length;
+        }
+      }
+      return counts;
+    },
+
+    async sweep() {
+      const counts = zero();
+      for (let after: string | undefined; ; ) {
+        const ids = await store.sweep(after, pageSize);
+        if (ids.length === 0) return counts;
+        await lookAtAll(ids, counts);
+        after = ids.at(-1);
+      }
+    },
+  };
+}
+
+const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
+
+/** Supervisors that run at the same time begin at different shards. */
+const shuffled = (seed: number): readonly number[] => Array.from({ length: shardCount }, (_, index) => (index + seed) % shardCount);
+
+function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
+  const errorGen = head.errorGen + 1;
+  const id = `${head.orderId}#${errorGen}`;
+  const source = head.nextDueFor?.path;
+  const message = `No answer came in time, ${failureCount} times in all.`;
+  const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: true, ...(source ? { source } : {}) };
+  const detail = { id, orderId: head.orderId, at: timeText(now), class: fault.class, type: fault.type, ...(source ? { source } : {}), before: head.processState, after: 'Error', failureCount, message };
+  const alert: OutboxEntry = { id, kind: 'announcement', detailType: 'Order In Error', detail };
+  return { ...head, processState: 'Error', failureCount, errorGen, fault, notes: [...head.notes, note], outbox: [...head.outbox, alert], nextDueAt: now + outboxMs, nextDueFor: { kind: 'outbox', ...(source ? { path: source } : {}) }, worklist: 'due', worklistAt: now };
+}

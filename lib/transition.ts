@@ -1,0 +1,297 @@
+import { advance } from './core/advance.ts';
+import type { StepState } from './core/activities/step.ts';
+import type { AskCommand, Command } from './core/command.ts';
+import type { Event, StepReply } from './core/event.ts';
+import { type Fault, engineFaults, shortType } from './core/fault.ts';
+import { idempotencyKeyOf, requestIdOf, stepOfRequest } from './core/identity.ts';
+import { violations } from './core/invariants.ts';
+import type { Json, JsonObject } from './core/json.ts';
+import { type Program, fill, nodeAt } from './core/program.ts';
+import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
+import { completeByOf, nextDeadline, worklistEntry } from './deadlines.ts';
+import { type Instance, type OrderFact, journal } from './instance.ts';
+import type { Instruction } from './instruction.ts';
+import { type StatusKind, timeText } from './messages.ts';
+import type { DetailType, FaultSummary, OrderRecord, OutboxEntry, StateRecord } from './record.ts';
+
+/** Something that came in for one order, and counts at most once. */
+export type Incoming = { readonly id: string } & (
+  | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
+  | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
+  | { readonly type: 'wake-up' }
+  | { readonly type: 'instruction'; readonly instruction: Instruction }
+);
+
+/** One order as it was loaded, with its instance decoded. */
+export interface Loaded {
+  readonly program: Program;
+  readonly order: OrderRecord;
+  readonly record: StateRecord;
+  readonly instance: Instance;
+}
+
+/** What a transition needs to know of the host that makes it. */
+export interface Settings {
+  /** Id of the host, for the claim. */
+  readonly hostId: string;
+  readonly announceProcessed: boolean;
+}
+
+/** What is to be written, and what is to be sent once it is. */
+export interface Planned {
+  /** The record without rev, writeId and blob: `save` adds them. */
+  readonly record: StateRecord;
+  readonly instance: Instance;
+  readonly asks: readonly AskCommand[];
+  readonly wakeUps: readonly number[];
+  /** Entries that this transition adds; they are part of the record's outbox. */
+  readonly outbox: readonly OutboxEntry[];
+  /** Ids of what came in that changed something. */
+  readonly taken: readonly string[];
+}
+
+/** The least that is wrong before a write: nothing of it may be stored. */
+export class InvariantError extends Error {
+  override readonly name = 'InvariantError';
+}
+
+/** What the events do to the order; undefined when they change nothing. Pure, like the core. */
+export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number, settings: Settings): Planned | undefined {
+  const draft = new OrderDraft(loaded, now, settings);
+  draft.takeNotes();
+  if (loaded.record.processState === 'Pending' && !loaded.record.suspended && incoming.some(({ type }) => type === 'wake-up')) draft.claim();
+  draft.catchUp();
+  for (const each of incoming) draft.take(each);
+  draft.wake();
+  return draft.finish();
+}
+
+/** The plan of a new order, claimed in the very write that creates it, or left Pending. */
+export function planNew(loaded: Loaded, claimed: boolean, now: number, settings: Settings): Planned {
+  const draft = new OrderDraft(loaded, now, settings);
+  draft.note({ type: 'OrderSubmitted', workflow: `${loaded.order.workflow.name}@${loaded.order.workflow.version}` });
+  draft.status('received');
+  if (claimed) draft.claim();
+  return draft.finish(true) as Planned;
+}
+
+/** What the last write asked for, made again from the state: for when nobody knows whether it was sent. */
+export function asksOf({ program, order, record, instance }: Loaded): readonly AskCommand[] {
+  return instance.lastAsked.flatMap((path): AskCommand[] => {
+    const own = instance.state.activities[path]?.own as StepState | undefined;
+    const node = nodeAt(program, path);
+    if (own?.phase !== 'asked' || own.epoch !== record.epoch || node.activity !== 'step') return [];
+    const input = fill(node.input, scopeOf(program, order, instance));
+    if (!input.ok) return [];
+    const { orderId } = order;
+    const { attempt, epoch, completeBy, generation } = own;
+    const requestId = requestIdOf(orderId, path, own);
+    return [{ type: 'ask', path, agent: node.agent, operation: node.operation, requestId, idempotencyKey: idempotencyKeyOf(orderId, path, generation), attempt, epoch, completeBy, input: input.value }];
+  });
+}
+
+const scopeOf = (program: Program, order: OrderRecord, { state }: Instance) => ({
+  orderId: order.orderId,
+  order: order.body,
+  steps: Object.fromEntries([...program.readOutputs].flatMap(([name, path]) => (state.outputs[path] === undefined ? [] : [[name, state.outputs[path]]]))),
+});
+
+/** Fields of the order that nobody may see, as texts: services like to quote what they were sent. */
+const secretsOf = ({ program, order }: Loaded): readonly string[] => secretTexts(order.body, secretPointers(program.definition.order));
+
+/** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
+class OrderDraft {
+  private readonly loaded: Loaded;
+  private readonly now: number;
+  private readonly settings: Settings;
+  private record: StateRecord;
+  private instance: Instance;
+  private readonly commands: Command[] = [];
+  private readonly outbox: OutboxEntry[] = [];
+  private readonly taken: string[] = [];
+  private changed = false;
+
+  constructor(loaded: Loaded, now: number, settings: Settings) {
+    this.loaded = loaded;
+    this.now = now;
+    this.settings = settings;
+    this.record = loaded.record;
+    this.instance = loaded.instance;
+  }
+
+  /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
+  claim(): void {
+    const epoch = this.record.epoch + 1;
+    this.set({ epoch, lockedBy: this.settings.hostId, processState: 'Processing' });
+    this.note({ type: 'OrderClaimed', epoch });
+    this.happen(this.instance.state.phase === 'initialized' ? { type: 'started', stepMs: this.record.stepMs } : { type: 'reclaimed' });
+  }
+
+  /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
+  takeNotes(): void {
+    for (const note of this.record.notes) this.note(note);
+    if (this.record.notes.length > 0) this.set({ notes: [] });
+  }
+
+  catchUp(): void {
+    const { nextDueFor, processState } = this.record;
+    if (processState === 'Error' && this.instance.state.phase === 'running') {
+      this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}) });
+      this.status('delayed');
+    }
+    if (processState === 'Processing' && nextDueFor?.kind === 'ask') this.happen({ type: 'expired' });
+  }
+
+  take(incoming: Incoming): void {
+    const before = this.instance.state;
+    switch (incoming.type) {
+      case 'reply':
+        if (this.asksAgent(incoming)) this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
+        break;
+      case 'heartbeat':
+        if (this.asksAgent(incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        break;
+      case 'instruction':
+        this.instruct(incoming.instruction);
+        break;
+      case 'wake-up':
+        break;
+    }
+    if (this.instance.state !== before) this.taken.push(incoming.id);
+  }
+
+  wake(): void {
+    if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
+  }
+
+  status(status: StatusKind): void {
+    const { responseChannel, statusSeq, outcome, orderId } = this.record;
+    if (responseChannel === null) return;
+    const seq = statusSeq + 1;
+    this.set({ statusSeq: seq });
+    const { reference } = this.loaded.order;
+    const message = { v: 1, type: 'status', orderId, ...(reference === undefined ? {} : { reference }), seq, status, ...(outcome ? { outcome } : {}), at: timeText(this.now) };
+    this.outbox.push({ id: `${orderId}/status/${seq}`, kind: 'status', channel: responseChannel, message });
+  }
+
+  note(...facts: OrderFact[]): void {
+    if (facts.length === 0) return;
+    this.instance = journal(this.instance, facts, this.now);
+    this.changed = true;
+  }
+
+  finish(evenUnchanged = false): Planned | undefined {
+    if (!this.changed && !evenUnchanged) return undefined;
+    this.settle();
+    this.refuseNonsense();
+
+    const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
+    const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
+    const { program } = this.loaded;
+    const record = { ...this.record, completeBy: completeByOf(program, instance.state), lastBy: this.taken, outbox: [...this.record.outbox, ...this.outbox], updatedAt: this.now };
+    const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
+    return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
+  }
+
+  /** What the core's new phase means for the order: into Error, out of it, or to its end. */
+  private settle(): void {
+    const { phase, held } = this.instance.state;
+    const { processState } = this.record;
+    if (phase === 'closed' && processState !== 'Processed') {
+      this.set({ processState: 'Processed', outcome: 'completed', fault: null });
+      this.note({ type: 'OrderProcessed', outcome: 'completed' });
+      if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome: 'completed' });
+      this.status('completed');
+    }
+    if (held && processState !== 'Error') this.enterError(held.fault);
+    else if (held && processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
+  }
+
+  /** The alert lies in the same write as the Error: one cannot be without the other. */
+  private enterError(fault: Fault): void {
+    const errorGen = this.record.errorGen + 1;
+    const summary = this.summaryOf(fault);
+    this.set({ processState: 'Error', errorGen, fault: summary });
+    const detail = { class: summary.class, type: summary.type, ...(summary.source ? { source: summary.source } : {}), before: this.loaded.record.processState, after: 'Error', failureCount: this.record.failureCount, message: summary.message };
+    this.announce('Order In Error', `${this.record.orderId}#${errorGen}`, detail);
+    this.announce('Workflow Terminated', `${this.record.orderId}#${errorGen}/terminated`, detail);
+    this.status('delayed');
+  }
+
+  private instruct(instruction: Instruction): void {
+    const { by, reason, kind, completeWithinSeconds } = instruction;
+    this.note({ type: 'InstructionGiven', kind, by, reason });
+    this.set({ processState: 'Processing', fault: null, failureCount: 0 });
+    this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
+  }
+
+  private announce(detailType: DetailType, id: string, detail: JsonObject): void {
+    const { orderId } = this.record;
+    this.outbox.push({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(this.now), ...detail } });
+  }
+
+  private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
+    const { program, order } = this.loaded;
+    const transition = advance(program, { orderId: order.orderId, order: order.body }, this.instance.state, { ...event, at: this.now, epoch: this.record.epoch } as Event);
+    if (transition.state === this.instance.state && transition.facts.length === 0) return;
+    this.instance = { ...this.instance, state: transition.state };
+    this.changed = true;
+    this.note(...transition.facts.map((fact) => this.discreet(fact)));
+    this.commands.push(...transition.commands);
+  }
+
+  /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
+  private isOutstanding({ path, requestId }: AskCommand): boolean {
+    const own = this.instance.state.activities[path]?.own as StepState | undefined;
+    return own?.phase === 'asked' && requestIdOf(this.record.orderId, path, own) === requestId;
+  }
+
+  /** A reply speaks for the agent on whose queue it came, and for no other. */
+  private asksAgent({ requestId, agent }: { readonly requestId: string; readonly agent: string }): boolean {
+    const path = stepOfRequest(this.record.orderId, requestId);
+    if (path === undefined || !this.instance.state.activities[path]) return false;
+    const node = nodeAt(this.loaded.program, path);
+    return node.activity === 'step' && node.agent === agent;
+  }
+
+  /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
+  private trusted({ requestId, reply }: Extract<Incoming, { type: 'reply' }>): StepReply {
+    if (reply.status !== 'failed') return reply;
+    const path = stepOfRequest(this.record.orderId, requestId) ?? '';
+    const node = nodeAt(this.loaded.program, path);
+    const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
+    const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
+    const fault: Fault = { ...reply.fault, type: declared ?? known ?? reply.fault.type, class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class, source: path };
+    return { status: 'failed', fault: withoutTexts(fault as unknown as Json, secretsOf(this.loaded)) as unknown as Fault };
+  }
+
+  /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
+  private discreet(fact: OrderFact): OrderFact {
+    if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+    const node = nodeAt(this.loaded.program, fact.path);
+    const pointers = node.activity === 'step' ? (node.secretOutput ?? []) : [];
+    return { ...fact, output: withoutTexts(masked(fact.output, pointers), secretsOf(this.loaded)) };
+  }
+
+  private summaryOf({ type, class: faultClass, message, permanent, source, data }: Fault): FaultSummary {
+    return { type: shortType(type), class: faultClass, message, permanent, ...(source ? { source } : {}), ...(data === undefined ? {} : { data }) };
+  }
+
+  private refuseNonsense(): void {
+    const wrong = violations(this.loaded.program, this.instance.state);
+    if (wrong.length > 0) throw new InvariantError(`The order ${this.record.orderId} would break what must hold: ${wrong.join('; ')}.`);
+  }
+
+  private set(change: Partial<StateRecord>): void {
+    this.record = { ...this.record, ...change };
+    this.changed = true;
+  }
+}
+
+/** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
+export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
+  const deadline = nextDeadline(program, instance.state, record, now);
+  return { ...record, nextDueAt: deadline?.at ?? null, nextDueFor: deadline?.for ?? null, ...worklistEntry(record, deadline) };
+}
+
+type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
