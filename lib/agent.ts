@@ -73,7 +73,7 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
         if (tried >= attemptsMax) return failed({ type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError', message, permanent: false });
 
         const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
-        await clock.sleep(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1))), deadline.signal);
+        await clock.sleep(Math.round(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))), deadline.signal);
       }
     }
   }
@@ -110,6 +110,9 @@ const callOf = (request: Request, deadline: Deadline): Call<string> => ({
   failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({ failed: fault, message, ...(data ? { data } : {}) }),
 });
 
+/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+const answered = 'answered';
+
 interface Deadline {
   readonly signal: AbortSignal;
   at(): number;
@@ -138,7 +141,7 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
       at = Math.max(at, until);
     },
     stop: () => {
-      stopped.abort();
+      stopped.abort(answered);
       stopping?.removeEventListener('abort', abort);
     },
   };
@@ -163,6 +166,6 @@ function heartbeat(request: Request, longestSeconds: number, deadline: Deadline,
   };
   // A heartbeat that could not be sent costs time, not the order: the supervisor asks again.
   beat().catch(() => undefined);
-  return { stop: () => stopped.abort() };
+  return { stop: () => stopped.abort(answered) };
 }
 

@@ -1,6 +1,8 @@
+import * as z from 'zod';
 import type { AgentDefinition, AnyOperation } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
 import { check } from './core/check.ts';
+import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
 
@@ -11,7 +13,8 @@ export interface Definitions {
   /** What a new order of this name starts on. */
   newest(name: string): Program | undefined;
   names(): readonly string[];
-  operation(agent: string, operation: string): AnyOperation | undefined;
+  /** Whether an output is what the operation's schema promises. */
+  isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];
 }
 
@@ -31,15 +34,18 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
-  const operations = new Map(agents.flatMap(({ name, operations }) => Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, described])));
+  const outputs = new Map(agents.flatMap(({ name, operations }) => Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)])));
   return {
     program: (name, version) => programs.get(`${name}@${version}`),
     newest: (name) => newest.get(name),
     names: () => [...newest.keys()],
-    operation: (agent, operation) => operations.get(`${agent}.${operation}`),
+    isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,
     agents,
   };
 }
+
+/** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
+const outputSchema = ({ output }: AnyOperation): z.ZodType => z.fromJSONSchema(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }) as Parameters<typeof z.fromJSONSchema>[0]);
 
 const missingOperations = (program: Program, agents: readonly AgentDefinition[]): readonly string[] =>
   [...program.nodes].flatMap(([path, node]) => {

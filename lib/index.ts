@@ -8,7 +8,7 @@ export type { Expr, In, Ref } from './authoring/expression.ts';
 export { PermanentFailure, TransientFailure, fault } from './authoring/fault.ts';
 export type { Failed, FaultType } from './authoring/fault.ts';
 export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
-export type { App } from './authoring/workflow.ts';
+export type { App, LocalTrial } from './authoring/workflow.ts';
 export { check } from './core/check.ts';
 export type { Problem } from './core/check.ts';
 export type { WorkflowDefinition } from './core/definition.ts';

@@ -11,6 +11,8 @@ export const queues = {
   submissions: 'submissions',
   /** A client's own response queue, by the id under which it is registered. */
   response: (channel: string) => channel,
+  /** Messages that nobody can process, kept for a person. */
+  setAside: 'set-aside',
   deadLetters: (queue: string) => `${queue}-dead`,
 } as const;
 

@@ -30,6 +30,8 @@ export interface SchedulerOptions {
   readonly lockPolicy?: LockPolicy;
   /** Told of every order that is held for an unhandled fault; what it throws is its own affair. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
+  /** Told of every order whose record can't be worked on. */
+  readonly onServiceException?: (orderId: string, error: Error) => void;
 }
 
 export type Instructed =
@@ -63,7 +65,7 @@ const writeIdsKept = 4;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
-  const settings = { hostId, announceProcessed: options.announceProcessed ?? false };
+  const settings = { hostId, announceProcessed: options.announceProcessed ?? false, isOutput: definitions.isOutput };
   let writes = 0;
 
   async function load(orderId: string): Promise<Loaded | undefined> {
@@ -179,9 +181,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         }
         await postAnew(again, 0);
       } catch (error) {
-        if (error instanceof UnreadableRecordError) return quarantine(orderId, 'RecordUnreadable', error.reason, options);
-        if (error instanceof InvariantError) return quarantine(orderId, 'InvariantViolated', error.message, options);
-        throw error;
+        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        options.onServiceException?.(orderId, error);
+        if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
+        else await quarantine(orderId, 'InvariantViolated', error.message, options);
       }
     },
 

@@ -35,6 +35,8 @@ export interface Settings {
   /** Id of the host, for the claim. */
   readonly hostId: string;
   readonly announceProcessed: boolean;
+  /** Whether an output is what the operation's schema promises. */
+  readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
 }
 
 /** What is to be written, and what is to be sent once it is. */
@@ -146,7 +148,7 @@ class OrderDraft {
     const before = this.instance.state;
     switch (incoming.type) {
       case 'reply':
-        if (this.asksAgent(incoming)) this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
+        if (this.asksAgent(incoming) && this.isValid(incoming)) this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
         break;
       case 'heartbeat':
         if (this.asksAgent(incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
@@ -252,6 +254,13 @@ class OrderDraft {
     if (path === undefined || !this.instance.state.activities[path]) return false;
     const node = nodeAt(this.loaded.program, path);
     return node.activity === 'step' && node.agent === agent;
+  }
+
+  /** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
+  private isValid({ requestId, agent, reply }: Extract<Incoming, { type: 'reply' }>): boolean {
+    if (reply.status !== 'succeeded') return true;
+    const node = nodeAt(this.loaded.program, stepOfRequest(this.record.orderId, requestId) ?? '');
+    return node.activity === 'step' && this.settings.isOutput(agent, node.operation, reply.output);
   }
 
   /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */

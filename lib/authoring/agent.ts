@@ -58,11 +58,15 @@ export interface AgentDefinition {
   readonly operations: { readonly [name: string]: AnyOperation };
 }
 
+type DeclaredFaults<Op> = Op extends { readonly faults?: readonly FaultType<infer F>[] } ? (string extends F ? never : F) : never;
+
 const definition = Symbol('agent definition');
 
 /** The agent's operations as functions that return steps. */
 export type Agent<Ops> = {
-  readonly [K in keyof Ops]: Ops[K] extends Operation<infer I, infer O, infer F> ? (input: In<z.input<I>>) => StepActivity<F, z.output<O>> : never;
+  readonly [K in keyof Ops]: Ops[K] extends { readonly input: infer I extends z.ZodType; readonly output: infer O extends z.ZodType }
+    ? (input: In<z.input<I>>) => StepActivity<DeclaredFaults<Ops[K]>, z.output<O>>
+    : never;
 } & { readonly [definition]: AgentDefinition };
 
 /** An agent wraps one remote service. `payment.charge({…})` is then a step of a workflow. */

@@ -48,13 +48,27 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   return definition;
 }
 
+/** What an app brings along for trying it on one machine. Nothing of it is deployed. */
+export interface LocalTrial {
+  /**
+   * Starts stand-ins for the remote services, when the environment names none. What it returns as `environment` is
+   * set for the agents; `dataFolder` is where the stand-ins may keep their own data.
+   */
+  start(context: { readonly dataFolder: string }): Promise<{ readonly environment: { readonly [name: string]: string }; readonly about: string; close(): Promise<void> }>;
+  /** Variables that name the real services: with any of them set, no stand-ins are started. */
+  readonly variables: readonly string[];
+  /** A folder of `*.json`, each the body of a `POST /orders`: submitted on a first start. */
+  readonly samples?: URL;
+}
+
 /** What a system runs: its workflows, and the agents that they ask. */
 export interface App {
   readonly workflows: readonly WorkflowDefinition[];
   readonly agents: readonly AgentDefinition[];
+  readonly local?: LocalTrial;
 }
 
-/** Puts workflows and agents together. Refuses a step whose agent or operation is missing. */
-export function defineApp({ workflows, agents }: { workflows: readonly WorkflowDefinition[]; agents: readonly AnyAgent[] }): App {
-  return { workflows, agents: agents.map(agentDefinitionOf) };
+/** Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting. */
+export function defineApp({ workflows, agents, local }: { workflows: readonly WorkflowDefinition[]; agents: readonly AnyAgent[]; local?: LocalTrial }): App {
+  return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}) };
 }

@@ -16,6 +16,9 @@ export interface SqliteChannel extends Channel {
   sendWithin(messages: readonly Outgoing[]): () => void;
 }
 
+/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+const delivered = 'delivered';
+
 /** How soon a message of another process, or one that was delayed, is noticed. */
 const lookEveryMs = 50;
 
@@ -130,7 +133,7 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
           visibilityMs,
           handed: [],
           deliver: (messages) => {
-            ended.abort();
+            ended.abort(delivered);
             signal?.removeEventListener('abort', giveUp);
             resolve(messages);
           },

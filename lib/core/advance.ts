@@ -1,11 +1,11 @@
 import { behaviourOf } from './activities/index.ts';
-import { type StepState } from './activities/step.ts';
+import type { StepState } from './activities/step.ts';
 import type { Closing, Context, Next } from './behaviour.ts';
 import type { Command } from './command.ts';
 import { rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import { type Fault, engineFault, engineFaults } from './fault.ts';
-import { idempotencyKeyOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { askingOf, idempotencyKeyOf, requestIdOf, stepOfRequest } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
 import { type Program, fill, nodeAt, parentOf } from './program.ts';
@@ -61,7 +61,7 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
   if (path === undefined || event.sentAt > (draft.own(path) as StepState).completeBy) return;
 
-  if (draft.state.phase === 'held') return draft.record(path, event.requestId, event.reply);
+  if (draft.state.phase === 'held') return draft.record(path, event.reply);
   draft.answer(path, event.reply);
 }
 
@@ -85,7 +85,7 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
   if (completeBy <= own.completeBy) return;
 
   draft.keep(path, { ...own, completeBy });
-  draft.fact({ type: 'StepExtended', path, requestId: event.requestId, completeBy });
+  draft.fact({ type: 'StepExtended', path, asking: askingOf(own), completeBy });
 }
 
 function wakeAll(draft: Draft): void {
@@ -205,11 +205,11 @@ class Draft {
     this.fact({ type: 'OrderReleased', path });
   }
 
-  record(path: string, requestId: string, reply: StepReply): void {
+  record(path: string, reply: StepReply): void {
     const activity = this.state.activities[path];
     if (!activity) return;
     this.put(path, { ...activity, reply });
-    this.fact({ type: 'ReplyRecorded', path, requestId, status: reply.status });
+    this.fact({ type: 'ReplyRecorded', path, asking: askingOf(activity.own as StepState), status: reply.status });
   }
 
   own(path: string): unknown {
@@ -237,7 +237,7 @@ class Draft {
 
   private apply(path: string, next: Next<unknown> | undefined): void {
     if (next === undefined) return;
-    if (next.failedForNow) this.fact({ type: 'AttemptFailed', path, requestId: this.requestId(path), fault: next.failedForNow });
+    if (next.failedForNow) this.fact({ type: 'AttemptFailed', path, asking: askingOf(this.own(path) as StepState), fault: next.failedForNow });
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.ask) this.ask(path, next.ask);
     for (const name of next.run ?? []) this.todo.push(() => this.execute(`${path}/${name}`));
@@ -255,17 +255,17 @@ class Draft {
     const requestId = requestIdOf(orderId, path, { epoch, attempt, generation });
     const idempotencyKey = idempotencyKeyOf(orderId, path, generation);
     this.commands.push({ type: 'ask', path, agent: node.agent, operation: node.operation, requestId, idempotencyKey, attempt, epoch, completeBy, input });
-    this.fact({ type: 'StepAsked', path, requestId, attempt, completeBy });
+    this.fact({ type: 'StepAsked', path, asking: askingOf({ generation, epoch, attempt }), completeBy });
   }
 
   private close(path: string, closing: Closing): void {
-    const requestId = nodeAt(this.program, path).activity === 'step' && this.own(path) !== undefined ? this.requestId(path) : undefined;
+    const asking = nodeAt(this.program, path).activity === 'step' && this.own(path) !== undefined ? askingOf(this.own(path) as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
     if (output !== undefined && this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === path) {
       this.set({ outputs: { ...this.state.outputs, [path]: output } });
     }
-    this.fact({ type: 'ActivityClosed', path, result: closing.result, ...(requestId ? { requestId } : {}), ...(output === undefined ? {} : { output }) });
+    this.fact({ type: 'ActivityClosed', path, result: closing.result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
 
     const parent = parentOf(path);
     if (parent === undefined) this.set({ phase: 'closed' });
@@ -282,10 +282,6 @@ class Draft {
   /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   private drain(): void {
     for (let job = this.todo.shift(); job; job = this.todo.shift()) job();
-  }
-
-  private requestId(path: string): string {
-    return requestIdOf(this.subject.orderId, path, this.own(path) as StepState);
   }
 
   private wakeLater(path: string, own: unknown): void {

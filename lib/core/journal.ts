@@ -2,15 +2,17 @@ import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 import type { Result } from './state.ts';
 
-/** What the core says of itself. The scheduler adds facts about the order as a whole. */
+/**
+ * What the core says of itself. `asking` is the end of a request id: `requestIdFrom` puts order and path before it.
+ * The scheduler adds facts about the order as a whole. */
 export type CoreFact =
-  | { readonly type: 'ActivityStarted'; readonly path: string; readonly wakeAt?: number }
-  | { readonly type: 'StepAsked'; readonly path: string; readonly requestId: string; readonly attempt: number; readonly completeBy: number }
-  | { readonly type: 'StepExtended'; readonly path: string; readonly requestId: string; readonly completeBy: number }
-  | { readonly type: 'AttemptFailed'; readonly path: string; readonly requestId: string; readonly fault: Fault }
+  | { readonly type: 'ActivityStarted'; readonly path: string }
+  | { readonly type: 'StepAsked'; readonly path: string; readonly asking: string; readonly completeBy: number }
+  | { readonly type: 'StepExtended'; readonly path: string; readonly asking: string; readonly completeBy: number }
+  | { readonly type: 'AttemptFailed'; readonly path: string; readonly asking: string; readonly fault: Fault }
   /** An answer that came while the order was held. */
-  | { readonly type: 'ReplyRecorded'; readonly path: string; readonly requestId: string; readonly status: string }
-  | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly requestId?: string; readonly output?: Json }
+  | { readonly type: 'ReplyRecorded'; readonly path: string; readonly asking: string; readonly status: string }
+  | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly asking?: string; readonly output?: Json }
   | { readonly type: 'OrderHeld'; readonly path: string; readonly fault: Fault }
   | { readonly type: 'OrderReleased'; readonly path: string };
 

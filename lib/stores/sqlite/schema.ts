@@ -3,18 +3,19 @@ export const schemaVersion = 1;
 
 export const schema = `
   CREATE TABLE orders (
+    id INTEGER PRIMARY KEY,
     orderId TEXT NOT NULL UNIQUE,
     client TEXT NOT NULL,
     reference TEXT,
     submittedAt INTEGER NOT NULL,
     record TEXT NOT NULL
   );
-  CREATE INDEX orders_by_time ON orders (submittedAt, orderId);
-  CREATE INDEX orders_by_client ON orders (client, submittedAt, orderId);
+  CREATE INDEX orders_by_time ON orders (submittedAt);
+  CREATE INDEX orders_by_client ON orders (client, submittedAt);
   CREATE INDEX orders_by_reference ON orders (client, reference) WHERE reference IS NOT NULL;
 
   CREATE TABLE states (
-    orderId TEXT NOT NULL UNIQUE,
+    id INTEGER PRIMARY KEY REFERENCES orders (id),
     rev INTEGER NOT NULL,
     epoch INTEGER NOT NULL,
     processState TEXT NOT NULL,

@@ -10,38 +10,37 @@ export type SendWithin = (along: Along) => (() => void) | undefined;
 /** The store in one SQLite file. With `sendWithin`, what a write wants sent is part of its own transaction. */
 export function sqliteStore(database: Database, sendWithin?: SendWithin): Store {
   const insertOrder = database.prepare('INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
-  const insertState = database.prepare('INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, orderId) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
-  const updateState = database.prepare(
-    'UPDATE states SET rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?, blob = ? WHERE orderId = ? AND epoch = ? AND rev = ?',
-  );
-  const patchState = database.prepare(
-    'UPDATE states SET rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ? WHERE orderId = ? AND epoch = ? AND rev = ?',
-  );
+  const insertState = database.prepare('INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const columns = 'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?';
+  const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
+  const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
+  const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
   const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
-  const selectState = database.prepare('SELECT head, blob FROM states WHERE orderId = ?');
-  const selectHead = database.prepare('SELECT head FROM states WHERE orderId = ?');
-  const selectDue = database.prepare('SELECT orderId FROM states WHERE worklist = ? AND shard = ? AND worklistAt <= ? ORDER BY worklistAt LIMIT ?');
-  const selectAll = database.prepare('SELECT orderId FROM states WHERE orderId > ? ORDER BY orderId LIMIT ?');
+  const selectBoth = database.prepare('SELECT o.record, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+  const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+  const selectDue = database.prepare('SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?');
+  const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
   const insertPage = database.prepare('INSERT INTO pages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const selectPages = database.prepare('SELECT page FROM pages WHERE orderId = ? ORDER BY rev');
   const upsertClient = database.prepare('INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record');
   const selectClient = database.prepare('SELECT record FROM clients WHERE id = ?');
   const selectClients = database.prepare('SELECT record FROM clients ORDER BY id');
-  const selectFinished = database.prepare("SELECT orderId FROM states WHERE processState = 'Processed' AND worklist IS NULL AND finishedAt < ? LIMIT ?");
+  const selectFinished = database.prepare("SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?");
+  const deletes = ['DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)', 'DELETE FROM orders WHERE orderId = ?', 'DELETE FROM pages WHERE orderId = ?'].map((sql) => database.prepare(sql));
 
   const nothing = (): void => {};
   const send = (along: Along) => (sendWithin && along.messages.length + along.announcements.length > 0 ? (sendWithin(along) ?? nothing) : nothing);
 
-  const stateOf = (orderId: string): StateRecord | null => {
-    const row = selectState.get(orderId) as { head: string; blob: string } | undefined;
-    return row ? { ...headOf(orderId, row.head), blob: row.blob } : null;
+  const bothOf = (orderId: string) => {
+    const row = selectBoth.get(orderId) as { record: string; head: string; blob: string } | undefined;
+    return row && { order: orderOf(orderId, row), state: { ...headOf(orderId, row.head), blob: row.blob } };
   };
 
   /** Runs in a transaction; what is to happen after the commit comes back beside the answer. */
   const conditional = async (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> => {
     const { answer, committed } = await database.write<{ answer: Write; committed: () => void }>(() => {
       if (Number(changes()) === 1) return { answer: { outcome: 'written' }, committed: send(along) };
-      return { answer: { outcome: 'refused', current: stateOf(orderId) }, committed: nothing };
+      return { answer: { outcome: 'refused', current: bothOf(orderId)?.state ?? null }, committed: nothing };
     });
     committed();
     return answer;
@@ -53,20 +52,16 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     async create(order, state, along) {
       const { orderId } = order;
       const { answer, committed } = await database.write(() => {
-        const { changes } = insertOrder.run(orderId, order.client, order.reference ?? null, order.submittedAt, JSON.stringify(order));
+        const { changes, lastInsertRowid } = insertOrder.run(orderId, order.client, order.reference ?? null, order.submittedAt, JSON.stringify(order));
         if (Number(changes) === 0) return { answer: { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) }, committed: nothing };
-        insertState.run(...columnsOf(state), state.blob, orderId);
+        insertState.run(...columnsOf(state), state.blob, lastInsertRowid);
         return { answer: { outcome: 'written' as const }, committed: send(along) };
       });
       committed();
       return answer;
     },
 
-    async load(orderId) {
-      const order = selectOrder.get(orderId);
-      const state = stateOf(orderId);
-      return order && state ? { order: orderOf(orderId, order), state } : undefined;
-    },
+    load: async (orderId) => bothOf(orderId),
 
     async head(orderId) {
       const row = selectHead.get(orderId) as { head: string } | undefined;
@@ -87,7 +82,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     async list(filter, after, limit) {
       const { where, values } = conditionsOf(filter, after);
       const rows = database
-        .prepare(`SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.orderId = o.orderId ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`)
+        .prepare(`SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`)
         .all(...values, limit) as { orderId: string; record: string; head: string }[];
       return rows.map((row) => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) }));
     },
@@ -99,7 +94,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     forget: (finishedBefore, limit) =>
       database.write(() => {
         const ids = idsOf(selectFinished.all(finishedBefore, limit));
-        for (const id of ids) for (const table of ['orders', 'states', 'pages']) database.prepare(`DELETE FROM ${table} WHERE orderId = ?`).run(id);
+        for (const id of ids) for (const remove of deletes) remove.run(id);
         return ids.length;
       }),
   };

@@ -1,0 +1,14 @@
+/** `npm run bench [-- NAME]`: figures, one JSON object a line. */
+const benches: { readonly [name: string]: () => Promise<unknown> } = {
+  orders: () => import('./orders.ts'),
+};
+
+const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));
+for (const name of asked.length > 0 ? asked : Object.keys(benches)) {
+  const bench = benches[name];
+  if (!bench) {
+    process.stderr.write(`There is no bench "${name}". Known: ${Object.keys(benches).join(', ')}.\n`);
+    process.exit(2);
+  }
+  await bench();
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+import { defineApp } from 'redress';
+import { customer, inventory, payment, shipping } from './agents.ts';
+import { fulfilOrder } from './workflow.ts';
+
+export default defineApp({
+  workflows: [fulfilOrder],
+  agents: [inventory, payment, shipping, customer],
+  local: {
+    variables: ['INVENTORY_URL', 'PAYMENT_URL', 'SHIPPING_URL', 'CUSTOMER_URL'],
+    samples: new URL('./samples/', import.meta.url),
+    async start({ dataFolder }) {
+      // Imported here, so that what is deployed need not carry a shop along.
+      const { startShop } = await import('./shop/server.ts');
+      const { url, environment, close } = await startShop({ ledger: join(dataFolder, 'shop.sqlite') });
+      return { environment, about: `sample shop at ${url}`, close };
+    },
+  },
+});

@@ -1,0 +1,42 @@
+import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import https from 'node:https';
+
+export interface Asking {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  /** Undefined when it is longer than we care to read. */
+  readonly text: string | undefined;
+}
+
+const answerBytesMax = 256 * 1024;
+
+/**
+ * Asks once and reads the answer, whatever it says; a redirect is an answer, too. Throws when there is none: refused or
+ * broken connection, or the signal. By node:http, which takes half the time of fetch and keeps connections as well.
+ */
+export async function exchange({ url, body, ...options }: Asking): Promise<Answer> {
+  const { request } = url.protocol === 'https:' ? https : http;
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, options).on('response', resolve).on('error', reject).end(body);
+  });
+  return { status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], text: await textOf(response) };
+}
+
+async function textOf(response: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

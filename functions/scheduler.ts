@@ -1,0 +1,23 @@
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
+import { inGroups, queueOf } from '../lib/batch.ts';
+import { parseIncoming } from '../lib/incoming.ts';
+import type { FunctionContext } from '../lib/function.ts';
+
+/** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
+export const create = ({ system }: FunctionContext) => {
+  const { scheduler, telemetry, clock } = system;
+
+  return (event: SQSEvent) => {
+    const parsed = new Map(event.Records.map((record) => [record, parseIncoming(record.body, queueOf(record), clock.now())]));
+    const groups = Map.groupBy(event.Records, (record) => parsed.get(record)?.orderId ?? record.messageId);
+    const accept = async (orderId: string, records: readonly SQSRecord[]) => {
+      const incoming = records.map((record) => {
+        const message = parsed.get(record);
+        if (!message) throw new Error('This is no message for the scheduler.');
+        return message.incoming;
+      });
+      await scheduler.accept(orderId, incoming, records.map((record) => ({ queue: queueOf(record), body: record.body })));
+    };
+    return inGroups(event, groups, accept, telemetry);
+  };
+};

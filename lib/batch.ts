@@ -1,0 +1,33 @@
+import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Telemetry } from './telemetry.ts';
+
+/** The queue that a record came from, without the prefix of the deployment. */
+export const queueOf = ({ eventSourceARN }: SQSRecord, prefix = ''): string => {
+  const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
+  return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+};
+
+/**
+ * Handles each group of a batch by itself. The records of a group that throws go back to their queue; the others do
+ * not. An unknown or empty identifier would bring back the whole batch, so only ids that came are named.
+ */
+export async function inGroups<T>(event: SQSEvent, groups: ReadonlyMap<T, readonly SQSRecord[]>, handle: (group: T, records: readonly SQSRecord[]) => Promise<void>, telemetry: Telemetry): Promise<SQSBatchResponse> {
+  const failures: string[] = [];
+  await Promise.all(
+    [...groups].map(async ([group, records]) => {
+      try {
+        await handle(group, records);
+      } catch (error) {
+        telemetry.log('warn', 'record not processed: it will be delivered again', { error, messageId: records.map(({ messageId }) => messageId).join(' ') });
+        telemetry.count('recordFailed', records.length);
+        failures.push(...records.map(({ messageId }) => messageId));
+      }
+    }),
+  );
+  const known = new Set(event.Records.map(({ messageId }) => messageId));
+  return { batchItemFailures: failures.filter((id) => known.has(id)).map((itemIdentifier) => ({ itemIdentifier })) };
+}
+
+/** Every record by itself. */
+export const oneByOne = (event: SQSEvent, handle: (record: SQSRecord) => Promise<void>, telemetry: Telemetry): Promise<SQSBatchResponse> =>
+  inGroups(event, new Map(event.Records.map((record) => [record.messageId, [record]])), (_, [record]) => handle(record as SQSRecord), telemetry);

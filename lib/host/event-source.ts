@@ -1,0 +1,72 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Channel, Received } from '../channel.ts';
+import type { Clock } from '../clock.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { QueueSource } from '../topology.ts';
+
+export type QueueHandler = (event: SQSEvent) => Promise<SQSBatchResponse | undefined>;
+
+/** Feeds a queue to a function, as Lambda's event source mapping does. */
+export interface EventSource {
+  /** Takes no new batch and waits for those at work. */
+  stop(): Promise<void>;
+  readonly queue: string;
+}
+
+const waitMs = 20_000;
+const restAfterFailureMs = 200;
+
+/** Who sent a message that this process finds in its own queues: there is nobody to tell senders apart. */
+export const localSenderId = 'local';
+
+export function startEventSource(source: QueueSource, handler: QueueHandler, { channel, clock, telemetry, onFatal }: { channel: Channel; clock: Clock; telemetry: Telemetry; onFatal: (error: unknown) => void }): EventSource {
+  const stopping = new AbortController();
+
+  const poll = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      try {
+        const messages = await channel.receive(source.queue, { max: source.batchSize, visibilityMs: source.visibilityMs, waitMs, signal: stopping.signal });
+        if (messages.length > 0) await channel.acknowledge(source.queue, await handled(messages));
+      } catch (error) {
+        if ((error as { fatal?: boolean }).fatal) return onFatal(error);
+        telemetry.log('warn', 'event source rests', { queue: source.queue, error });
+        await clock.sleep(restAfterFailureMs, stopping.signal);
+      }
+    }
+  };
+
+  /** Receipts of what was processed. The rest becomes visible again by itself when its time is over. */
+  const handled = async (messages: readonly Received[]): Promise<readonly string[]> => {
+    try {
+      const response = await handler(eventOf(source.queue, messages));
+      const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      return messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
+    } catch (error) {
+      telemetry.log('error', 'function failed', { queue: source.queue, error });
+      return [];
+    }
+  };
+
+  const polls = Array.from({ length: source.concurrency }, poll);
+  return {
+    queue: source.queue,
+    async stop() {
+      stopping.abort();
+      await Promise.all(polls);
+    },
+  };
+}
+
+const eventOf = (queue: string, messages: readonly Received[]): SQSEvent => ({
+  Records: messages.map(({ messageId, body, receiveCount, sentAt, receipt }) => ({
+    messageId,
+    body,
+    receiptHandle: receipt,
+    attributes: { ApproximateReceiveCount: String(receiveCount), SentTimestamp: String(sentAt), SenderId: localSenderId, ApproximateFirstReceiveTimestamp: String(sentAt) },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: `arn:aws:sqs:local:000000000000:${queue}`,
+    awsRegion: 'local',
+  })),
+});

@@ -1,0 +1,173 @@
+import { EventEmitter } from 'node:events';
+import { hash, randomBytes } from 'node:crypto';
+import type { App } from '../authoring/workflow.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { CreateFunction } from '../function.ts';
+import { type Lease, acquireLease } from '../lease.ts';
+import { type Emit, type Ports, type System, type SystemEvents, createSystem } from '../system.ts';
+import { type FunctionSpec, topologyOf } from '../topology.ts';
+import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
+import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
+
+/** What a service of the user's own gets when the host starts it (WF: runtime services). No base class. */
+export interface ServiceRuntime {
+  readonly hostId: string;
+  readonly clock: Clock;
+  readonly submit: System['submit'];
+  /** Says that it failed in what concerns one instance, or in general; host and other services go on. */
+  raiseServicesExceptionNotHandled(error: unknown, orderId?: string): void;
+}
+
+export interface RuntimeService {
+  readonly name: string;
+  start(runtime: ServiceRuntime): void | Promise<void>;
+  stop?(): void | Promise<void>;
+}
+
+/** The whole system in one process: the functions, and what feeds them. */
+export interface Host {
+  /** Where the API listens; undefined where no HTTP was asked for. */
+  readonly url: string | undefined;
+  readonly system: System;
+  on<E extends keyof SystemEvents | 'stopped'>(event: E, listener: (detail: E extends keyof SystemEvents ? SystemEvents[E] : { error?: unknown }) => void): void;
+  /** Keeps one instance to this host, renewing the lease until it is released, or the host stops or dies. */
+  hold(orderId: string, leaseMs?: number): Promise<Lease | undefined>;
+  /** One pass of the supervisor, now. */
+  supervise(): Promise<unknown>;
+  /** Drains: no new work, what is at work ends, leases are given back. */
+  stop(): Promise<void>;
+}
+
+export interface HostOptions {
+  readonly app: App;
+  readonly config: Config;
+  readonly ports: Ports;
+  /** Loads a file of `functions/`. */
+  readonly load: (file: string) => Promise<{ readonly create: CreateFunction }>;
+  readonly services?: readonly RuntimeService[];
+  /** Without it nothing listens. */
+  readonly http?: { readonly port: number; readonly host: string };
+  readonly hostId?: string;
+  /** For tests that look at a queue before its function does. */
+  readonly without?: readonly string[];
+}
+
+const leaseMsDefault = 30_000;
+const drainMs = 8_000;
+const housekeepingMs = 60_000;
+
+export async function startHost({ app, config, ports, load, services = [], http, hostId = newHostId(), without = [] }: HostOptions): Promise<Host> {
+  const { clock, telemetry, channel, store } = ports;
+  const events = new EventEmitter();
+  const emit: Emit = (event, detail) => void events.emit(event, detail);
+  const system = createSystem(app, config, ports, { hostId, emit });
+  const givingUp = new AbortController();
+  const stopping = new AbortController();
+  const leases = new Map<string, Lease>();
+  let stopped: Promise<void> | undefined;
+
+  const onFatal = (error: unknown): void => {
+    telemetry.log('error', 'host stops: it cannot work any longer', { error });
+    events.emit('stopped', { error });
+  };
+  const running: { spec: FunctionSpec; sources: EventSource[] }[] = [];
+  const schedules: { run: () => Promise<unknown>; ended: Promise<void> }[] = [];
+  let entrance: HttpEntrance | undefined;
+
+  for (const spec of topologyOf(app)) {
+    if (without.includes(spec.name)) continue;
+    const { create } = await load(spec.file);
+    const handler = create({ system, environment: spec.environment, stopping: givingUp.signal });
+    const sources = spec.sources.map((source) => startEventSource(source, handler as QueueHandler, { channel, clock, telemetry, onFatal }));
+    running.push({ spec, sources });
+    if (spec.trigger === 'http' && http) entrance = await startHttp(handler as HttpHandler, { ...http, telemetry });
+    if (spec.trigger === 'schedule') schedules.push(startSchedule(handler as () => Promise<unknown>, config.supervisorPeriodMs));
+  }
+  schedules.push(startSchedule(housekeeping, housekeepingMs));
+  for (const service of services) await service.start(runtimeFor(service));
+
+  function startSchedule(run: () => Promise<unknown>, periodMs: number) {
+    const loop = async (): Promise<void> => {
+      while (!stopping.signal.aborted) {
+        await clock.sleep(periodMs, stopping.signal);
+        if (stopping.signal.aborted) return;
+        try {
+          await run();
+        } catch (error) {
+          if ((error as { fatal?: boolean }).fatal) return onFatal(error);
+          telemetry.log('error', 'scheduled run failed: the next one goes on', { error });
+        }
+      }
+    };
+    return { run, ended: loop() };
+  }
+
+  async function housekeeping(): Promise<void> {
+    if (config.retentionMs === undefined) return;
+    while ((await store.forget(clock.now() - config.retentionMs, 500)) === 500) await clock.sleep(10);
+  }
+
+  function runtimeFor({ name }: RuntimeService): ServiceRuntime {
+    return {
+      hostId,
+      clock,
+      submit: system.submit,
+      raiseServicesExceptionNotHandled(error, orderId) {
+        telemetry.log('error', 'service exception', { service: name, error, ...(orderId ? { orderId } : {}) });
+        emit('servicesExceptionNotHandled', { service: name, error, ...(orderId ? { orderId } : {}) });
+        const at = new Date(clock.now()).toISOString();
+        const message = error instanceof Error ? error.message : String(error);
+        const id = `service/${name}/${hash('sha256', `${hostId}${at}${message}`).slice(0, 16)}`;
+        const detail = { id, ...(orderId ? { orderId } : {}), at, class: 'basic-failure', type: 'ServiceException', source: name, before: 'running', after: 'running', failureCount: 0, message };
+        ports.publisher.publish([{ id, detailType: 'Service Exception', detail }]).catch((problem: unknown) => telemetry.log('error', 'service exception not announced', { error: problem }));
+      },
+    };
+  }
+
+  /** New work stops first; what is at work may end, and its answers may still be applied. */
+  async function drain(): Promise<void> {
+    stopping.abort();
+    const giveUp = setTimeout(() => givingUp.abort(), drainMs);
+    await Promise.all([entrance?.stop(), ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
+    for (const { queue } of sourcesIn(2)) while (!givingUp.signal.aborted && (await channel.depth(queue)).visible > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    await Promise.all(sourcesIn(2).map((source) => source.stop()));
+    clearTimeout(giveUp);
+    for (const service of services) await service.stop?.();
+    for (const lease of leases.values()) await lease.release();
+  }
+
+  const sourcesIn = (turn: 1 | 2): readonly EventSource[] => running.filter(({ spec }) => spec.stopsIn === turn).flatMap(({ sources }) => sources);
+
+  return {
+    url: entrance?.url,
+    system,
+    on: (event, listener) => void events.on(event, listener as (detail: unknown) => void),
+
+    async hold(orderId, leaseMs = leaseMsDefault) {
+      const lease = await acquireLease(store, orderId, { holder: hostId, leaseMs, clock, policy: config.lockPolicy });
+      if (!lease) return undefined;
+      leases.set(orderId, lease);
+      void keepRenewing(lease, leaseMs);
+      const release = (): Promise<void> => {
+        leases.delete(orderId);
+        return lease.release();
+      };
+      return { ...lease, release };
+    },
+
+    supervise: () => schedules[0]?.run() ?? Promise.resolve(),
+    stop: () => (stopped ??= drain()),
+  };
+
+  async function keepRenewing(lease: Lease, leaseMs: number): Promise<void> {
+    while (leases.get(lease.orderId) === lease) {
+      await clock.sleep(leaseMs / 3, stopping.signal);
+      if (stopping.signal.aborted || leases.get(lease.orderId) !== lease) return;
+      if (!(await lease.renew().catch(() => false))) return void leases.delete(lease.orderId);
+    }
+  }
+}
+
+/** Different for every process, also for two that start at the same time. */
+export const newHostId = (): string => `host-${randomBytes(6).toString('hex')}`;

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { SetupError } from '../errors.ts';
+import type { Telemetry } from '../telemetry.ts';
+
+export type HttpHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+
+/** An HTTP server that hands every request to a function, as API Gateway does. */
+export interface HttpEntrance {
+  readonly url: string;
+  /** Takes no new requests and waits for those at work. */
+  stop(): Promise<void>;
+}
+
+/** More than the API takes: what is beyond is not read, and answered with the API's own refusal. */
+const bodyBytesMax = 300 * 1024;
+
+/** @throws SetupError when the port is in use or may not be used. */
+export async function startHttp(handler: HttpHandler, { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry }): Promise<HttpEntrance> {
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 }, (request, response) => {
+    answer(handler, request, response).catch((error: unknown) => {
+      telemetry.log('error', 'request failed', { error });
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  });
+  await listen(server, port, host);
+  const { port: bound } = server.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${shown}:${bound}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        // A connection that is kept alive by its client must not keep the host from stopping.
+        setTimeout(() => server.closeAllConnections(), 3_000).unref();
+      }),
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') return reject(new SetupError(`The port ${port} on ${host} is in use.`, `Choose another one: PORT=${port + 1}, or PORT=0 for any that is free.`));
+      if (error.code === 'EACCES') return reject(new SetupError(`The port ${port} may not be used.`, 'Choose one above 1023 with PORT.'));
+      reject(new SetupError(`${host}:${port} cannot be listened on: ${error.message}.`, 'Choose an address of this machine with HOST.'));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+async function answer(handler: HttpHandler, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await bodyOf(request);
+  const result = await handler(eventOf(request, body));
+  const headers: { [name: string]: string | string[] } = {};
+  for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);
+  if (result.cookies) headers['set-cookie'] = result.cookies;
+  if (body === undefined) headers['connection'] = 'close';
+  response.writeHead(result.statusCode ?? 200, headers);
+  const bytes = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+/** The body's bytes; undefined when there are more than anybody here would take. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return undefined;
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bodyBytesMax) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGatewayProxyEventV2 {
+  const { pathname, search } = splitTarget(request.url ?? '/');
+  const headers: { [name: string]: string } = {};
+  for (const [name, value] of Object.entries(request.headers)) if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(',') : value;
+  // The function refuses by the length that it is told: it sees a body that is too large without its bytes.
+  if (body === undefined) headers['content-length'] = String(Math.max(Number(headers['content-length'] ?? 0), bodyBytesMax + 1));
+  const method = request.method ?? 'GET';
+  const now = new Date();
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: pathname,
+    rawQueryString: search,
+    headers,
+    requestContext: {
+      accountId: 'local',
+      apiId: 'local',
+      domainName: headers['host'] ?? 'localhost',
+      domainPrefix: 'local',
+      http: { method, path: pathname, protocol: `HTTP/${request.httpVersion}`, sourceIp: request.socket.remoteAddress ?? '', userAgent: headers['user-agent'] ?? '' },
+      requestId: randomUUID(),
+      routeKey: '$default',
+      stage: '$default',
+      time: now.toISOString(),
+      timeEpoch: now.getTime(),
+    },
+    ...(body && body.length > 0 ? { body: body.toString('base64') } : {}),
+    isBase64Encoded: true,
+  };
+}
+
+const splitTarget = (target: string): { pathname: string; search: string } => {
+  const mark = target.indexOf('?');
+  return mark < 0 ? { pathname: target, search: '' } : { pathname: target.slice(0, mark), search: target.slice(mark + 1) };
+};

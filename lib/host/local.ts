@@ -1,0 +1,127 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { openLocalIssuer } from '../api/local-issuer.ts';
+import type { App, LocalTrial } from '../authoring/workflow.ts';
+import { systemClock } from '../clock.ts';
+import { type Config, readConfig } from '../config.ts';
+import type { Json } from '../core/json.ts';
+import { dataFile, openEmbedded } from '../embedded.ts';
+import { SetupError } from '../errors.ts';
+import { createTelemetry } from '../telemetry.ts';
+import { redriveIn, topologyOf } from '../topology.ts';
+import { type Host, startHost } from './host.ts';
+import { loadFunction } from './load.ts';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const complain = (line: string): void => void process.stderr.write(`redress: ${line}\n`);
+
+/**
+ * The whole system in one process on the embedded ports, with stand-ins for the remote services when none are named.
+ * Ends the process: 0 after SIGTERM or SIGINT, 2 when something must be set right first, 3 when the store is gone.
+ */
+export async function startLocal(environment: Environment): Promise<void> {
+  const startedAt = performance.now();
+  try {
+    const config = readConfig(environment);
+    if (config.adapters === 'aws') throw new SetupError('REDRESS_ADAPTERS=aws is not part of this version.', 'Unset it to use the embedded store.');
+    const app = await loadApp(environment['REDRESS_APP']);
+    await run(app, config, environment, startedAt);
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    complain(`${error.message} ${error.remedy}`);
+    process.exit(2);
+  }
+}
+
+async function run(app: App, config: Config, environment: Environment, startedAt: number): Promise<void> {
+  const clock = systemClock;
+  const telemetry = createTelemetry({ level: config.logLevel });
+  const isFirstStart = !existsSync(dataFile(config.dataFolder));
+  const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  const { cursorKey, ...issuer } = openLocalIssuer(config.dataFolder);
+  say(`ok  store, channels, announcements   embedded (${config.dataFolder})`);
+
+  const services = await startServices(app.local, config, environment);
+  if (services) say(`ok  services                         ${services.about}`);
+  const ports = { store, channel, publisher, clock, telemetry, issuer, cursorKey };
+  const host = await startHost({ app, config, ports, load: loadFunction, http: { port: config.port, host: config.host } });
+  say(`ok  functions                        ${topologyOf(app).map(({ name }) => name).join(', ')}`);
+
+  const stop = stopOnce(async () => {
+    await host.stop();
+    await services?.close();
+    await database.close();
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
+  const gone = (error: unknown) => {
+    complain(`the store is gone: ${(error as Error).message} Put the data folder back and start again.`);
+    process.exit(3);
+  };
+  database.onGone(gone);
+  host.on('stopped', ({ error }) => gone(error));
+
+  say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  say(`ready ${host.url}`);
+  if (isFirstStart && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
+}
+
+async function loadApp(path: string | undefined): Promise<App> {
+  const url = path ? pathToFileURL(resolve(path)).href : new URL('../../examples/orders/app.ts', import.meta.url).href;
+  try {
+    const module = (await import(url)) as { default?: App };
+    if (module.default?.workflows && module.default.agents) return module.default;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0')) throw error;
+  }
+  throw new SetupError(`${path ?? url} is no app.`, 'Name a module whose default export comes from defineApp: redress start app.ts.');
+}
+
+async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment) {
+  if (!local || local.variables.some((name) => environment[name])) return undefined;
+  const services = await local.start({ dataFolder: config.dataFolder });
+  // The agents are the user's own code and read their services' addresses where every program does.
+  Object.assign(process.env, services.environment);
+  return services;
+}
+
+const stopMs = 9_500;
+
+/** However often it is asked to stop, it drains once; and it ends in time even where something hangs. */
+function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
+  let stopping = false;
+  return async (code) => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(code), stopMs).unref();
+    await drain();
+    process.exit(code);
+  };
+}
+
+/** A newcomer sees at once what becomes of orders: one that goes well, and some that don't. */
+async function showSamples(folder: URL, host: Host): Promise<void> {
+  const { submit, store, clock } = host.system;
+  const files = readdirSync(folder).filter((name) => name.endsWith('.json')).sort();
+  say(`    submitting ${files.length} sample orders; REDRESS_SAMPLES=off leaves them out`);
+  const orders = await Promise.all(
+    files.map(async (file) => {
+      const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { order: Json; workflow?: string; reference?: string };
+      const submitted = await submit({ client: 'samples', idempotencyKey: file, order, ...(workflow ? { workflow } : {}), ...(reference ? { reference } : {}) });
+      return { file, orderId: submitted.outcome === 'accepted' ? submitted.order.orderId : undefined };
+    }),
+  );
+  const open = new Map(orders.flatMap(({ file, orderId }) => (orderId ? [[orderId, file] as const] : [])));
+  for (let looks = 0; open.size > 0 && looks < 300; looks++) {
+    await clock.sleep(100);
+    for (const [orderId, file] of open) {
+      const head = await store.head(orderId);
+      if (head?.processState !== 'Processed' && head?.processState !== 'Error') continue;
+      open.delete(orderId);
+      const end = head.processState === 'Processed' ? `Processed (${head.outcome})` : `Error: ${head.fault?.type} at ${head.fault?.source}, waits for an operator`;
+      say(`    ${file.padEnd(24)} ${end}   ${orderId.slice(0, 12)}…`);
+    }
+  }
+}

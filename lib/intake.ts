@@ -1,0 +1,41 @@
+import type { Channel } from './channel.ts';
+import type { Clock } from './clock.ts';
+import { SubmissionMessage, queues, timeText } from './messages.ts';
+import { setAside } from './poison.ts';
+import type { Publisher } from './publisher.ts';
+import type { Store } from './store.ts';
+import { type Submit, type SubmissionProblem, pointerOf } from './submission.ts';
+
+/** Takes one message of the submissions queue; a rejection brings it back. */
+export type Intake = (body: string, senderId: string, messageId: string) => Promise<void>;
+
+/** Only a registered sender may speak for a client. A refusal is answered where the client listens, else set aside. */
+export function createIntake(system: { store: Store; channel: Channel; publisher: Publisher; clock: Clock; submit: Submit }): Intake {
+  const { store, channel, clock, submit } = system;
+
+  return async (body, senderId, messageId) => {
+    const aside = (reason: string) => setAside({ queue: queues.submissions, body, messageId, reason }, system);
+    const parsed = SubmissionMessage.safeParse(jsonOf(body));
+    if (!parsed.success) return aside(`It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`);
+
+    const { v: _, type: __, workflow, reference, responseChannel, ...rest } = parsed.data;
+    const registered = await store.client(rest.client);
+    if (!registered?.senders.includes(senderId)) return aside('Its sender is not registered for this client.');
+
+    const submitted = await submit({ ...rest, ...(workflow === undefined ? {} : { workflow }), ...(reference === undefined ? {} : { reference }), ...(responseChannel === undefined ? {} : { responseChannel }) });
+    if (submitted.outcome === 'accepted') return;
+    const problems: readonly SubmissionProblem[] = submitted.outcome === 'invalid' ? submitted.problems : [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
+    if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel)) return aside(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
+
+    const refused = { v: 1, type: 'status', ...(reference === undefined ? {} : { reference }), idempotencyKey: rest.idempotencyKey, seq: 1, status: 'refused', errors: problems, at: timeText(clock.now()) };
+    await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(refused) }]);
+  };
+}
+
+const jsonOf = (body: string): unknown => {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+};

@@ -1,0 +1,63 @@
+import type { App } from './authoring/workflow.ts';
+import type { Channel } from './channel.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { type Definitions, loadDefinitions } from './definitions.ts';
+import type { Publisher } from './publisher.ts';
+import type { StateRecord } from './record.ts';
+import { type Scheduler, createScheduler } from './scheduler.ts';
+import type { Store } from './store.ts';
+import { type Submit, createSubmission } from './submission.ts';
+import type { Issuer } from './api/app.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** The four ports and what every role needs beside them; one per process. */
+export interface Ports {
+  readonly store: Store;
+  readonly channel: Channel;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Who signs the tokens that the API believes. */
+  readonly issuer: Issuer;
+  /** Signs list cursors. */
+  readonly cursorKey: Uint8Array;
+}
+
+/** What the host may be told of. */
+export interface SystemEvents {
+  /** An order is held because nothing handles its fault (WF). */
+  workflowTerminated: { readonly orderId: string; readonly record: StateRecord };
+  /** A runtime service failed in what concerns one instance, or said so itself (WF: ServicesExceptionNotHandled). */
+  servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
+}
+
+export type Emit = <E extends keyof SystemEvents>(event: E, detail: SystemEvents[E]) => void;
+
+/** The roles on their ports: what every function is made from. */
+export interface System extends Ports {
+  readonly config: Config;
+  readonly app: App;
+  readonly definitions: Definitions;
+  /** Names this process in claims and leases. */
+  readonly hostId: string;
+  readonly scheduler: Scheduler;
+  readonly submit: Submit;
+  readonly emit: Emit;
+}
+
+export function createSystem(app: App, config: Config, ports: Ports, { hostId, emit = () => {} }: { hostId: string; emit?: Emit }): System {
+  const definitions = loadDefinitions(app);
+  const scheduler = createScheduler({
+    ...ports,
+    definitions,
+    hostId,
+    announceProcessed: config.announceProcessed,
+    lockPolicy: config.lockPolicy,
+    onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
+    onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
+  });
+  const { stepMs, maxFailures, claimOnSubmit, defaultWorkflow } = config;
+  const submit = createSubmission({ store: ports.store, clock: ports.clock, scheduler, definitions, defaultWorkflow, claimOnSubmit, stepMs, maxFailures });
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit };
+}
