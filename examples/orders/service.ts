@@ -26,11 +26,12 @@ export interface Service {
 
 /** The URL is asked for at each call, so that a workflow can be described without an environment. */
 export function createService({ name, url }: { name: string; url: () => string }): Service {
-  async function ask(method: string, path: string, call: Call<string>, body?: JsonObject): Promise<Answer> {
+  async function ask(method: string, path: string, call: Call<string>, body?: JsonObject): Promise<Answered> {
     const target = new URL(url().replace(/\/+$/, '') + path);
     const headers = { 'Idempotency-Key': call.idempotencyKey, ...(body ? { 'Content-Type': 'application/json' } : {}) };
     try {
-      return await exchange({ method, url: target, headers, body: body && JSON.stringify(body), signal: call.signal });
+      const answer = await exchange({ method, url: target, headers, body: body && JSON.stringify(body), signal: call.signal });
+      return { ...answer, heading: `${name} answered ${answer.status} to ${method} ${path}` };
     } catch (cause) {
       const reason = call.signal.aborted ? 'in time' : `(${(cause as Error).message})`;
       throw new TransientFailure(`${name} did not answer ${method} ${path} ${reason}`, { cause });
@@ -40,48 +41,47 @@ export function createService({ name, url }: { name: string; url: () => string }
   return {
     async post(path, body, call, reply, faults) {
       const answer = await ask('POST', path, call, body);
-      return refusalIn(answer, `${name}: POST ${path}`, call, faults) ?? replyIn(answer, `${name}: POST ${path}`, reply);
+      return refusalIn(answer, call, faults) ?? replyIn(answer, reply);
     },
     async delete(path, call, faults) {
       const answer = await ask('DELETE', path, call);
-      return refusalIn(answer, `${name}: DELETE ${path}`, call, faults) ?? replyIn(answer, `${name}: DELETE ${path}`, nothing);
+      return refusalIn(answer, call, faults) ?? replyIn(answer, Nothing);
     },
     async get(path, call, reply) {
       const answer = await ask('GET', path, call);
       if (answer.status === 404) return undefined;
-      refusalIn(answer, `${name}: GET ${path}`, call);
-      return replyIn(answer, `${name}: GET ${path}`, reply);
+      refusalIn(answer, call);
+      return replyIn(answer, reply);
     },
   };
 }
 
-const nothing = z.unknown().transform((): Record<string, never> => ({}));
+interface Answered extends Answer {
+  /** Who answered what: the start of every message about it. */
+  readonly heading: string;
+}
 
-const Refusal = z.looseObject({
-  code: z
-    .string()
-    .max(64)
-    .regex(/^[a-z][a-z0-9-]*$/),
-});
+const Nothing = z.unknown().transform((): Record<string, never> => ({}));
+
+const Code = z
+  .string()
+  .max(64)
+  .regex(/^[a-z][a-z0-9-]*$/);
+const Refusal = z.looseObject({ code: Code });
 
 /** Returns a declared fault, throws any other failure; undefined means that the service did not refuse. */
-function refusalIn<F extends string>(
-  answer: Answer,
-  asked: string,
-  call: Call<F>,
-  faults: readonly FaultType<F>[] = [],
-): Failed<F> | undefined {
-  const { status } = answer;
+function refusalIn<F extends string>(answer: Answered, call: Call<F>, faults: readonly FaultType<F>[] = []): Failed<F> | undefined {
+  const { status, heading } = answer;
   if (status < 400) return undefined;
-  const refusal = Refusal.safeParse(json(answer)).data;
-  const message = `${asked} was answered ${status}${refusal ? ` ${refusal.code}` : ''}`;
+  const { data: refusal } = Refusal.safeParse(json(answer));
 
-  const passes = status >= 500 || status === 408 || status === 429 || (status === 409 && refusal?.code === 'request-in-progress');
-  if (passes) throw new TransientFailure(message, retryAfter(answer));
-  if (!refusal) throw new PermanentFailure('RequestRefused', message);
+  const mayPass = status >= 500 || status === 408 || status === 429 || (status === 409 && refusal?.code === 'request-in-progress');
+  if (mayPass) throw new TransientFailure(heading, retryAfter(answer));
+  if (!refusal) throw new PermanentFailure('RequestRefused', heading);
 
   const { code, ...rest } = refusal;
   const type = pascalCase(code);
+  const message = `${heading}: ${code}`;
   const data = worthKeeping(rest);
   const declared = faults.find((fault) => fault.name === type);
   if (declared) return call.failed(declared, message, data);
@@ -89,13 +89,10 @@ function refusalIn<F extends string>(
 }
 
 /** An answer that is neither a refusal nor what was agreed leaves open whether the thing was done. */
-function replyIn<R extends z.ZodType>(answer: Answer, asked: string, reply: R): z.output<R> {
-  const unknown = (what: string) =>
-    new PermanentFailure('InvalidReply', `${asked} was answered ${answer.status} with ${what}`, { outcomeUnknown: true });
-  if (answer.status < 200 || answer.status > 299) throw unknown('neither a result nor a refusal');
-  const parsed = reply.safeParse(json(answer));
-  if (!parsed.success) throw unknown('a body that is not what it should be');
-  return parsed.data;
+function replyIn<R extends z.ZodType>(answer: Answered, reply: R): z.output<R> {
+  const { success, data } = reply.safeParse(json(answer));
+  if (success && answer.status >= 200 && answer.status < 300) return data;
+  throw new PermanentFailure('InvalidReply', `${answer.heading}, and not with what was agreed`, { outcomeUnknown: true });
 }
 
 function json({ text }: Answer): unknown {

@@ -15,7 +15,7 @@ export interface Call {
 
 export const notFound = refusal(404, 'not-found');
 
-/** Answers a call. Whatever it does is one write to the ledger, so that a kill leaves nothing half done. */
+/** Answers a call. It may be killed at any moment: effect and answer are one write, and an undo can be repeated. */
 export function serve(call: Call, ledger: Ledger): Answer {
   const { service, method, path, query, body } = call;
   const { collection, undoneBy, decide } = services[service];

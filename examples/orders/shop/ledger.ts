@@ -21,7 +21,7 @@ export interface Effect {
 
 /** Remembers what each service answered and did. Several processes may share one file. */
 export interface Ledger {
-  /** The answer that was given to this key first; nothing was done but what it tells of. */
+  /** What was answered when the key came first. */
   answered(path: string, idempotencyKey: string): Answer | undefined;
   /** Writes answer and effect at once. False when the key is taken: another process was faster, and its answer counts. */
   add(service: string, path: string, idempotencyKey: string, decision: Decision): boolean;

@@ -7,6 +7,8 @@ import type { Database } from './database.ts';
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
 export type SendWithin = (along: Along) => (() => void) | undefined;
 
+const recentMax = 1000;
+
 /** The store in one SQLite file. With `sendWithin`, what a write wants sent is part of its own transaction. */
 export function sqliteStore(database: Database, sendWithin?: SendWithin): Store {
   const insertOrder = database.prepare('INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
@@ -16,7 +18,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
   const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
   const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
-  const selectBoth = database.prepare('SELECT o.record, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+  const selectState = database.prepare('SELECT s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
   const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
   const selectDue = database.prepare('SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?');
   const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
@@ -31,9 +33,22 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const nothing = (): void => {};
   const send = (along: Along) => (sendWithin && along.messages.length + along.announcements.length > 0 ? (sendWithin(along) ?? nothing) : nothing);
 
+  /** Orders never change: those that were read lately need not be read and parsed at every step. */
+  const recent = new Map<string, OrderRecord>();
+  const recentOrder = (orderId: string): OrderRecord => {
+    const order = recent.get(orderId) ?? orderOf(orderId, selectOrder.get(orderId));
+    recent.delete(orderId);
+    recent.set(orderId, order);
+    for (const oldest of recent.keys()) {
+      if (recent.size <= recentMax) break;
+      recent.delete(oldest);
+    }
+    return order;
+  };
+
   const bothOf = (orderId: string) => {
-    const row = selectBoth.get(orderId) as { record: string; head: string; blob: string } | undefined;
-    return row && { order: orderOf(orderId, row), state: { ...headOf(orderId, row.head), blob: row.blob } };
+    const row = selectState.get(orderId) as { head: string; blob: string } | undefined;
+    return row && { order: recentOrder(orderId), state: { ...headOf(orderId, row.head), blob: row.blob } };
   };
 
   /** Runs in a transaction; what is to happen after the commit comes back beside the answer. */
@@ -58,6 +73,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         return { answer: { outcome: 'written' as const }, committed: send(along) };
       });
       committed();
+      if (answer.outcome === 'written') recent.set(orderId, order);
       return answer;
     },
 

@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+// Must parse on every Node from 14 on: it is what finds a newer one. No dependencies, no top-level await.
+import { spawn } from 'child_process';
+import { existsSync, readFileSync, realpathSync } from 'fs';
+import { constants } from 'os';
+import { dirname, join, sep } from 'path';
+import { fileURLToPath, pathToFileURL } from 'url';
+
+const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
+const sources = join(root, 'lib', 'cli', 'main.ts');
+const compiled = join(root, 'dist', 'lib', 'cli', 'main.js');
+// Node refuses to strip types below node_modules, so an installed package always runs its compiled form.
+const inRepository = existsSync(sources) && !root.split(sep).includes('node_modules');
+
+const isGood = (version) => {
+  const [major, minor] = version.split('.').map(Number);
+  return major > 22 || (major === 22 && minor >= 18);
+};
+
+/** The first of these that exists in a `node_modules` beside the package or above it. */
+function installed(...parts) {
+  for (let folder = root; ; folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', ...parts);
+    if (existsSync(found)) return found;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+function suitableNode() {
+  if (isGood(process.versions.node)) return process.execPath;
+  const binary = installed('node', 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  if (!binary) return undefined;
+  const { version } = JSON.parse(readFileSync(join(dirname(dirname(binary)), 'package.json'), 'utf8'));
+  return isGood(version) ? binary : undefined;
+}
+
+function giveUp(message) {
+  process.stderr.write(`redress: ${message}\n`);
+  process.exitCode = 2;
+}
+
+function start() {
+  if (!installed('commander')) return giveUp(`redress is not installed yet: run npm install in ${root}${inRepository ? ' (or npm start, which does it)' : ''}`);
+  if (!inRepository && !existsSync(compiled)) return giveUp(`redress is not built yet: run npm run build in ${root}`);
+  const node = suitableNode();
+  if (!node) return giveUp(`this is Node ${process.versions.node}, and 22.18 or newer is needed: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`);
+  if (node === process.execPath && !inRepository) return import(pathToFileURL(compiled).href).catch(fail);
+
+  const program = inRepository ? ['-C', 'redress-source', sources] : [compiled];
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...program, ...process.argv.slice(2)], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  child.on('error', fail);
+  child.on('exit', (code, signal) => {
+    process.exitCode = signal ? 128 + constants.signals[signal] : code;
+  });
+}
+
+function fail(error) {
+  process.stderr.write(`redress: ${error.stack}\n`);
+  process.exitCode = 1;
+}
+
+start();

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { type Context, Hono } from 'hono';
+import { StoreUnavailableError } from '../errors.ts';
+import { bodyProblems } from '../submission.ts';
+import { type Caller, anonymous, createAuthentication } from './authentication.ts';
+import { mediaRefusal, readBody } from './body.ts';
+import { accepts } from './negotiation.ts';
+import { openApi } from './openapi.ts';
+import { readHeaders, readQuery } from './parameters.ts';
+import { type Refusal, isRefusal, problemText, problems, refuse } from './problem.ts';
+import type { Answer, ApiOptions, Call, Route } from './route.ts';
+import { routes as allRoutes } from './routes.ts';
+
+export type { Issuer } from './authentication.ts';
+export type { ApiOptions } from './route.ts';
+
+/** How long to wait before trying again: the store is back within seconds, or another process takes over. */
+const retryAfterSeconds = '2';
+
+/** The HTTP API: every row of the table is served in the same way, and everything else is refused in the same way. */
+export function createApi(options: ApiOptions, routes: readonly Route[] = allRoutes): Hono {
+  const { clock, telemetry, issuer, definitions, accepting = () => true } = options;
+  const authenticate = createAuthentication(issuer, clock);
+  let document: string | undefined;
+  const api = { ...options, openApi: () => (document ??= JSON.stringify(openApi(routes, definitions))) };
+
+  /** In this order: who calls, whether he may, whether the request is well-formed, what it means. */
+  async function conduct(row: Route, request: Request, id: string, requestId: string): Promise<Answer | Refusal> {
+    const caller = await callerOf(row, request);
+    if (isRefusal(caller)) return caller;
+    if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json'])) return refuse('not-acceptable');
+    const media = row.body && mediaRefusal(request.headers);
+    if (media) return media;
+    const query = row.roles === 'anyone' ? { value: {} } : readQuery(row.query, request.url);
+    if (isRefusal(query)) return query;
+    const headers = readHeaders(row.headers, request.headers);
+    if (isRefusal(headers)) return headers;
+    const body = await bodyOf(row, request);
+    if (isRefusal(body)) return body;
+    return row.handle({ api, caller, requestId, id, query: query.value, headers: headers.value, body: body.value } as Call<never, never>);
+  }
+
+  async function callerOf({ roles }: Route, { headers }: Request): Promise<Caller | Refusal> {
+    if (roles === 'anyone') return anonymous;
+    if (!accepting()) return unavailable;
+    const authenticated = await authenticate(headers.get('authorization'));
+    if (authenticated.outcome === 'unavailable') return unavailable;
+    if (authenticated.outcome === 'refused') return refuse('unauthenticated', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
+    return roles.some((role) => authenticated.caller.roles.has(role)) ? authenticated.caller : refuse('forbidden');
+  }
+
+  async function serve(row: Route | undefined, { method }: { method: string }, context: Context, work: (requestId: string) => Promise<Answer | Refusal> | Refusal): Promise<Response> {
+    const requestId = randomUUID();
+    const outcome = await withoutOutage(work, requestId);
+    const status = isRefusal(outcome) ? problems[outcome.problem].status : outcome.status;
+    const orderId = isRefusal(outcome) ? undefined : outcome.orderId;
+    telemetry.count(`http${status}`);
+    telemetry.log('info', 'call', { method, route: row?.path ?? 'none', status, requestId, ...(orderId ? { orderId } : {}), ...(isRefusal(outcome) ? { code: outcome.problem } : {}) });
+    if (!isRefusal(outcome)) return answerOf(outcome, row, requestId);
+
+    const instance = new URL(context.req.url).pathname.slice(0, instanceCharactersMax);
+    const headers = { ...always, 'x-request-id': requestId, 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...outcome.headers };
+    return new Response(problemText(outcome, { requestId, instance }), { status, headers });
+  }
+
+  /** The one place where an outage or a bug becomes an answer; the log alone says what it was. */
+  async function withoutOutage(work: (requestId: string) => Promise<Answer | Refusal> | Refusal, requestId: string): Promise<Answer | Refusal> {
+    try {
+      return await work(requestId);
+    } catch (error) {
+      telemetry.log('error', 'call failed', { requestId, error });
+      return error instanceof StoreUnavailableError ? unavailable : refuse('internal');
+    }
+  }
+
+  const app = new Hono();
+  for (const [path, rows] of Map.groupBy(routes, ({ path }) => path)) {
+    const byMethod = new Map(rows.map((row) => [row.method as string, row]));
+    const allow = [...byMethod.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+    app.all(path.replace('{id}', ':id'), (context) => {
+      const { method } = context.req;
+      // Hono answers HEAD with the head of what GET would answer.
+      const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
+      return serve(row, context.req, context, (requestId) => (row ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId) : refuse('method-not-allowed', { headers: { allow } })));
+    });
+  }
+  app.notFound((context) => serve(undefined, context.req, context, () => refuse('not-found')));
+  return app;
+}
+
+const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
+
+const instanceCharactersMax = 512;
+
+/** No CORS: nobody else's page may call. */
+const always = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'strict-transport-security': 'max-age=63072000',
+};
+
+async function bodyOf({ body: schema }: Route, request: Request): Promise<{ readonly value: unknown } | Refusal> {
+  if (!schema) return { value: undefined };
+  const read = await readBody(request);
+  if (isRefusal(read)) return read;
+  const checked = schema.safeParse(read.value);
+  return checked.success ? { value: checked.data } : refuse('invalid', { errors: bodyProblems(schema, read.value, '') });
+}
+
+function answerOf({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
+  const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
+  return new Response(status === 304 ? null : text, { status, headers: { ...always, 'x-request-id': requestId, ...(status === 304 ? {} : { 'content-type': type }), 'cache-control': 'no-store', ...headers } });
+}

@@ -1,0 +1,88 @@
+import { type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, createLocalJWKSet, errors, jwtVerify } from 'jose';
+import type { Clock } from '../clock.ts';
+
+/** Whose tokens the API believes. */
+export interface Issuer {
+  readonly issuer: string;
+  readonly audience: string;
+  /** A key set, or what finds a key: `createRemoteJWKSet(…)`. */
+  readonly keys: JSONWebKeySet | JWTVerifyGetKey;
+  /** How far the issuer's clock and this one may be apart (default 30, at most 60). */
+  readonly skewSeconds?: number;
+}
+
+export const roles = ['client', 'operator', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+/** Who calls, from the token alone. */
+export interface Caller {
+  readonly subject: string;
+  /** The client whose orders it may see and submit. */
+  readonly client?: string;
+  /** What it may act as: an admin is an operator too, and only who names a client is one. */
+  readonly roles: ReadonlySet<Role>;
+}
+
+export const anonymous: Caller = { subject: '', roles: new Set() };
+
+export const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
+
+export type Authenticated = { readonly outcome: 'known'; readonly caller: Caller } | { readonly outcome: 'refused' } | { readonly outcome: 'unavailable' };
+
+const algorithms = ['ES256', 'RS256'];
+const skewSecondsMax = 60;
+const tokenCharactersMax = 8192;
+/** A token that was good a moment ago is not verified again; a key that is withdrawn counts no longer than this. */
+const rememberedMs = 30_000;
+const rememberedMax = 2000;
+
+/** Reads who calls from an Authorization header. */
+export function createAuthentication({ issuer, audience, keys, skewSeconds = 30 }: Issuer, clock: Clock): (authorization: string | null) => Promise<Authenticated> {
+  const keyOf = typeof keys === 'function' ? keys : createLocalJWKSet(keys);
+  const clockTolerance = Math.min(skewSeconds, skewSecondsMax);
+  const remembered = new Map<string, { readonly known: Authenticated; readonly until: number }>();
+
+  async function verify(token: string, now: number): Promise<Authenticated> {
+    try {
+      const { payload } = await jwtVerify(token, keyOf, { algorithms, issuer, audience, clockTolerance, requiredClaims: ['exp', 'sub'], currentDate: new Date(now) });
+      const caller = callerOf(payload);
+      if (!caller) return { outcome: 'refused' };
+      const known: Authenticated = { outcome: 'known', caller };
+      remember(token, known, Math.min(now + rememberedMs, ((payload.exp ?? 0) + clockTolerance) * 1000));
+      return known;
+    } catch (error) {
+      return { outcome: typeof keys === 'function' && isOutage(error) ? 'unavailable' : 'refused' };
+    }
+  }
+
+  function remember(token: string, known: Authenticated, until: number): void {
+    const [oldest] = remembered.keys();
+    if (remembered.size >= rememberedMax && oldest !== undefined) remembered.delete(oldest);
+    remembered.set(token, { known, until });
+  }
+
+  return async (authorization) => {
+    const token = /^Bearer +([\w.-]+)$/i.exec(authorization ?? '')?.[1];
+    if (token === undefined || token.length > tokenCharactersMax) return { outcome: 'refused' };
+    const now = clock.now();
+    const entry = remembered.get(token);
+    if (entry && entry.until > now) return entry.known;
+    remembered.delete(token);
+    return verify(token, now);
+  };
+}
+
+/** Undefined when a claim has no sense; what it does not grant, it does not grant. */
+function callerOf({ sub, exp, roles: claimed, client }: JWTPayload): Caller | undefined {
+  if (typeof sub !== 'string' || sub === '' || !Number.isFinite(exp)) return undefined;
+  const named: readonly unknown[] = Array.isArray(claimed) ? claimed : [];
+  const isClient = named.includes('client') && typeof client === 'string' && clientIdPattern.test(client);
+  const granted = new Set<Role>();
+  if (isClient) granted.add('client');
+  if (named.includes('admin')) granted.add('admin');
+  if (named.includes('operator') || named.includes('admin')) granted.add('operator');
+  return { subject: sub, ...(isClient ? { client } : {}), roles: granted };
+}
+
+/** The issuer's keys could not be had: that says nothing about the token. */
+const isOutage = (error: unknown): boolean => !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout || error.code === 'ERR_JOSE_GENERIC';

@@ -1,0 +1,25 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Json } from '../core/json.ts';
+
+/** What a cursor is good for: this list, with these filters, for this caller, and nothing else. */
+export interface CursorScope {
+  readonly key: Uint8Array;
+  readonly bound: readonly Json[];
+}
+
+/** A place in a list as a text that only this system can make. */
+export function sealCursor(position: readonly Json[], scope: CursorScope): string {
+  const payload = Buffer.from(JSON.stringify(position)).toString('base64url');
+  return `${payload}.${signature(payload, scope)}`;
+}
+
+/** Undefined for a cursor that was changed, or made for another list, filter or caller. */
+export function openCursor(cursor: string, scope: CursorScope): readonly Json[] | undefined {
+  const [payload = '', signed = ''] = cursor.split('.', 2);
+  const expected = Buffer.from(`${payload}.${signature(payload, scope)}`);
+  const given = Buffer.from(cursor);
+  if (signed === '' || given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+  return JSON.parse(Buffer.from(payload, 'base64url').toString()) as readonly Json[];
+}
+
+const signature = (payload: string, { key, bound }: CursorScope): string => createHmac('sha256', key).update(JSON.stringify([bound, payload])).digest('base64url');

@@ -1,0 +1,93 @@
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type JSONWebKeySet, type JWK, SignJWT } from 'jose';
+import * as z from 'zod';
+import { SetupError } from '../errors.ts';
+import type { Issuer, Role } from './authentication.ts';
+
+/** This machine as its own issuer of tokens. */
+export interface LocalIssuer extends Issuer {
+  readonly keys: JSONWebKeySet;
+  /** Signs list cursors. */
+  readonly cursorKey: Uint8Array;
+  sign(token: { readonly role: Role; readonly client?: string; readonly subject?: string; readonly expiresInSeconds?: number }): Promise<string>;
+}
+
+const twelveHours = 12 * 60 * 60;
+
+const Key = z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string(), d: z.string(), kid: z.string(), alg: z.literal('ES256'), use: z.literal('sig') });
+const IssuerFile = z.object({ key: Key, cursorKey: z.string().min(43) });
+
+/**
+ * The issuer whose key lies in the data folder; made there on the first call.
+ *
+ * @throws SetupError where the folder can't be used, or the key file is damaged.
+ */
+export function openLocalIssuer(dataFolder: string, { now = () => Date.now() }: { readonly now?: () => number } = {}): LocalIssuer {
+  const { key, cursorKey } = readOrMake(dataFolder);
+  const { d: _, ...publicKey } = key;
+  const privateKey = createPrivateKey({ key, format: 'jwk' });
+  const issuer = 'http://redress.local';
+  const audience = 'redress';
+  return {
+    issuer,
+    audience,
+    keys: { keys: [publicKey] },
+    // Who signs and who checks have the same clock.
+    skewSeconds: 0,
+    cursorKey: Buffer.from(cursorKey, 'base64url'),
+    sign({ role, client, subject = client ?? role, expiresInSeconds = twelveHours }) {
+      const issuedAt = Math.floor(now() / 1000);
+      return new SignJWT({ roles: [role], ...(client === undefined ? {} : { client }) })
+        .setProtectedHeader({ alg: 'ES256', kid: key.kid, typ: 'JWT' })
+        .setIssuer(issuer)
+        .setAudience(audience)
+        .setSubject(subject)
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + expiresInSeconds)
+        .sign(privateKey);
+    },
+  };
+}
+
+function readOrMake(dataFolder: string): z.infer<typeof IssuerFile> {
+  const path = join(dataFolder, 'issuer.json');
+  try {
+    return read(path) ?? make(dataFolder, path);
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    throw new SetupError(`The data folder ${dataFolder} cannot be used: ${(error as Error).message}.`, 'Make it writable, or choose another one with REDRESS_DATA.');
+  }
+}
+
+function read(path: string): z.infer<typeof IssuerFile> | undefined {
+  try {
+    return IssuerFile.parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code !== undefined) throw error;
+    throw new SetupError(`The key file ${path} is damaged.`, 'Delete it: a new one is made, and tokens signed with the old one are no longer good.');
+  }
+}
+
+/** Written whole under a name of its own, then linked: of two processes that start at once, one link succeeds, and both read that file. */
+function make(dataFolder: string, path: string): z.infer<typeof IssuerFile> {
+  mkdirSync(dataFolder, { recursive: true });
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = { ...(privateKey.export({ format: 'jwk' }) as JWK), kid: randomBytes(9).toString('base64url'), alg: 'ES256', use: 'sig' };
+  try {
+    writeFileSync(draft, JSON.stringify({ key, cursorKey: randomBytes(32).toString('base64url') }), { mode: 0o600, flag: 'wx' });
+    chmodSync(draft, 0o600);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  const made = read(path);
+  if (!made) throw new Error(`${path} was taken away while it was made`);
+  return made;
+}

@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import type { Definitions } from '../definitions.ts';
+import { type ProblemCode, problems } from './problem.ts';
+import type { Route } from './route.ts';
+import { Problem } from './schemas.ts';
+
+type Schema = { readonly [key: string]: unknown };
+
+/** The published contract, made from the very rows and schemas that serve the calls. */
+export const openApi = (routes: readonly Route[], definitions: Definitions): Schema => ({
+  openapi: '3.1.1',
+  info: {
+    title: 'Redress',
+    version: '1',
+    description: 'Takes orders and brings each to a good end: completed, undone, or in front of a person who can decide. Every error that the system itself answers is application/problem+json; its `code` says which.',
+  },
+  security: [{ token: [] }],
+  paths: Object.fromEntries([...Map.groupBy(routes, ({ path }) => path)].map(([path, rows]) => [path, Object.fromEntries(rows.map((row) => [row.method.toLowerCase(), operation(row, definitions)]))])),
+  components: {
+    securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'ES256 or RS256, with iss, aud, exp, sub, roles (client, operator, admin) and, for clients, client. An admin may do what an operator may.' } },
+    schemas: { Problem: schemaOf(Problem, 'output') },
+  },
+});
+
+const operation = (row: Route, definitions: Definitions): Schema => ({
+  operationId: `${row.method.toLowerCase()}${row.path.replace(/[^a-z]+(\w?)/gi, (_, letter: string) => letter.toUpperCase())}`,
+  summary: row.summary,
+  ...(row.roles === 'anyone' ? { security: [] } : { description: `For: ${row.roles.join(', ')}.` }),
+  parameters: [...(row.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []), ...parameters(row.query, 'query'), ...parameters(row.headers, 'header')],
+  ...(row.body ? { requestBody: { required: true, content: { 'application/json': { schema: withOrders(schemaOf(row.body, 'input'), definitions) } } } } : {}),
+  responses: { ...answersOf(row), ...refusalsOf(row) },
+});
+
+const parameters = (schema: z.ZodObject | undefined, place: 'query' | 'header'): readonly Schema[] =>
+  Object.entries(schema?.shape ?? {}).map(([name, each]) => ({ name, in: place, required: !(each as z.ZodType).safeParse(undefined).success, schema: schemaOf(each as z.ZodType, 'output') }));
+
+const answersOf = ({ answers, produces = 'application/json' }: Route): Schema =>
+  Object.fromEntries(Object.entries(answers).map(([status, { description, schema }]) => [status, { description, ...(schema ? { content: { [produces]: { schema: schemaOf(schema, 'output') } } } : {}) }]));
+
+function refusalsOf(row: Route): Schema {
+  const byStatus = Map.groupBy(refusalCodes(row), (code) => problems[code].status);
+  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, { description: codes.map((code) => `\`${code}\`: ${problems[code].detail}`).join(' '), content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } }]));
+}
+
+/** Every refusal that a call may meet: those of its row, and those that follow from what the row takes. */
+export const refusalCodes = ({ roles, body, query, headers, refusals }: Route): readonly ProblemCode[] => [
+  ...new Set<ProblemCode>([
+    ...(roles === 'anyone' ? [] : (['bad-parameter', 'unauthenticated', 'forbidden', 'unavailable'] as const)),
+    ...(body ? (['malformed-json', 'unsupported-media-type', 'too-large', 'invalid'] as const) : []),
+    ...(query || headers ? (['bad-parameter'] as const) : []),
+    'not-acceptable',
+    'internal',
+    ...refusals,
+  ]),
+];
+
+/** What `order` must look like is said by the workflows that run here. */
+function withOrders(schema: Schema, definitions: Definitions): Schema {
+  const properties = schema['properties'] as Schema | undefined;
+  if (!properties?.['order']) return schema;
+  const orders = definitions.names().flatMap((name) => {
+    const program = definitions.newest(name);
+    return program ? [{ ...program.definition.order, title: `order of ${name}@${program.definition.version}` }] : [];
+  });
+  // A reference inside such a schema would point into this document instead.
+  return JSON.stringify(orders).includes('"$ref"') ? schema : { ...schema, properties: { ...properties, order: { anyOf: orders } } };
+}
+
+const schemaOf = (schema: z.ZodType, io: 'input' | 'output'): Schema => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io }) as Schema;
+  return rest;
+};

@@ -1,0 +1,98 @@
+import type * as z from 'zod';
+import type { JsonObject, Json } from '../core/json.ts';
+import type { ListPosition, OrderFilter, Store } from '../store.ts';
+import { stepsOf } from '../steps.ts';
+import { openCursor, sealCursor } from './cursor.ts';
+import { entryView, readJournal } from './history.ts';
+import { type Refusal, badParameter, refuse } from './problem.ts';
+import { type Answer, type Call, json } from './route.ts';
+import type { OrderListQuery, PageQuery, ReadHeaders, SubmissionBody, SubmissionHeaders } from './schemas.ts';
+import { fullOrder, isOperator, listedOrder, maySee } from './views.ts';
+
+type Query<T extends z.ZodType> = Call<z.output<T>>;
+
+export async function submitOrder({ api, caller, headers, body }: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>): Promise<Answer | Refusal> {
+  if (caller.client === undefined) return refuse('forbidden');
+  const submitted = await api.submit({ ...body, order: body.order as Json, client: caller.client, idempotencyKey: headers['idempotency-key'] });
+  switch (submitted.outcome) {
+    case 'accepted': {
+      const { orderId, answer } = submitted.order;
+      return { status: 202, text: answer, orderId, headers: { location: `/orders/${orderId}`, ...(submitted.replayed ? { 'idempotent-replayed': 'true' } : {}) } };
+    }
+    case 'invalid':
+      return refuse('invalid', { errors: submitted.problems });
+    case 'key-reused':
+      return refuse('idempotency-key-reused');
+  }
+}
+
+export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>>): Promise<Answer | Refusal> {
+  const { api, caller, headers } = call;
+  const found = await visibleOrder(call);
+  if (!found) return refuse('not-found');
+  const { order, state } = found;
+  const { orderId } = order;
+  const etag = etagOf(state.rev);
+  const caching = { etag, 'cache-control': 'private, no-cache', vary: 'authorization' };
+  if (isKnown(etag, headers['if-none-match'])) return { status: 304, text: '', orderId, headers: caching };
+
+  const program = api.definitions.program(order.workflow.name, order.workflow.version);
+  const { journal, instance } = await readJournal(api.store, state);
+  const steps = program ? stepsOf(program, journal, instance?.state) : [];
+  return json(200, fullOrder(order, state, { steps, program }, caller), { orderId, headers: caching });
+}
+
+export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {
+  const { limit, cursor, submittedAfter, submittedBefore, ...filters } = query;
+  const filter: OrderFilter = {
+    ...filters,
+    ...(submittedAfter === undefined ? {} : { submittedAfter: Date.parse(submittedAfter) }),
+    ...(submittedBefore === undefined ? {} : { submittedBefore: Date.parse(submittedBefore) }),
+    ...(isOperator(caller) ? {} : { client: caller.client ?? '' }),
+  };
+  const scope = { key: api.cursorKey, bound: ['orders', caller.subject, caller.client ?? null, isOperator(caller), filter as JsonObject] };
+  const after = cursor === undefined ? undefined : openCursor(cursor, scope);
+  if (cursor !== undefined && !after) return badCursor;
+
+  // One more than wanted tells whether there is a next page.
+  const found = await api.store.list(filter, after && { submittedAt: Number(after[0]), orderId: String(after[1]) }, limit + 1);
+  const items = found.slice(0, limit);
+  const last = items.at(-1)?.order;
+  const next = found.length > limit && last ? sealCursor(positionOf(last), scope) : null;
+  return json(200, { items: items.map(({ order, state }) => listedOrder(order, state, caller)), next });
+}
+
+export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer | Refusal> {
+  const { api, caller, id, query } = call;
+  const scope = { key: api.cursorKey, bound: ['history', caller.subject, caller.client ?? null, isOperator(caller), id] };
+  const after = query.cursor === undefined ? [0] : openCursor(query.cursor, scope);
+  if (!after) return badCursor;
+  const found = await visibleOrder(call);
+  if (!found) return refuse('not-found');
+
+  const { journal } = await readJournal(api.store, found.state);
+  const rest = journal.filter(({ seq }) => seq > Number(after[0]));
+  const items = rest.slice(0, query.limit);
+  const last = items.at(-1);
+  const next = rest.length > items.length && last ? sealCursor([last.seq], scope) : null;
+  return json(200, { items: items.map((entry) => entryView(entry, caller)), next }, { orderId: id });
+}
+
+export const badCursor = badParameter('/cursor', 'bad-cursor', 'cursor: the "next" of the page before, unchanged, with the same filters and the same caller.');
+
+export const etagOf = (rev: number): string => `"${rev}"`;
+
+/** No order has a longer id. */
+const idCharactersMax = 128;
+
+/** Whose an order is, is read from the order itself; one that the caller may not see is as if it were not there. */
+async function visibleOrder({ api, caller, id }: Call): ReturnType<Store['load']> {
+  const found = id.length > idCharactersMax ? undefined : await api.store.load(id);
+  return found && maySee(caller, found.order) ? found : undefined;
+}
+
+const positionOf = ({ submittedAt, orderId }: ListPosition): readonly Json[] => [submittedAt, orderId];
+
+/** RFC 9110: compared weakly, one of a list, or any. */
+const isKnown = (etag: string, ifNoneMatch: string | undefined): boolean =>
+  ifNoneMatch?.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag) ?? false;

@@ -1,0 +1,49 @@
+import type * as z from 'zod';
+import { type ProblemError, type Refusal, badParameter, refuse } from './problem.ts';
+
+/** What stands behind the `?`, against the row's schema: nothing unknown, nothing twice, nothing that can't be decoded. */
+export function readQuery(schema: z.ZodObject | undefined, url: string): { readonly value: unknown } | Refusal {
+  const mark = url.indexOf('?');
+  const text = mark < 0 ? '' : url.slice(mark + 1);
+  if (!isDecodable(text)) return badParameter('', 'malformed-query', 'The query is not percent-encoded UTF-8.');
+
+  const given = new URLSearchParams(text);
+  const names = new Set(given.keys());
+  if (names.size < given.size) return badParameter('', 'repeated-parameter', 'Every parameter stands at most once.');
+  if (!schema) return given.size === 0 ? { value: {} } : refuse('bad-parameter', { errors: [...names].map((name) => unknownParameter(name, [])) });
+  return parse(schema, Object.fromEntries(given));
+}
+
+/** The headers that the row knows, against its schema. */
+export function readHeaders(schema: z.ZodObject | undefined, headers: Headers): { readonly value: unknown } | Refusal {
+  if (!schema) return { value: {} };
+  return parse(schema, Object.fromEntries(Object.keys(schema.shape).flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []))));
+}
+
+function parse(schema: z.ZodObject, given: unknown): { readonly value: unknown } | Refusal {
+  const { data, error } = schema.safeParse(given);
+  if (!error) return { value: data };
+  const known = Object.keys(schema.shape);
+  const errors = error.issues.flatMap((issue): ProblemError[] => {
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((name) => unknownParameter(name, known));
+    const name = String(issue.path[0]);
+    return [{ pointer: `/${name}`, code: issue.code.replaceAll('_', '-'), detail: `${name}: ${issue.message}` }];
+  });
+  return refuse('bad-parameter', { errors });
+}
+
+/** Named only where the name is harmless: an answer does not repeat whatever somebody sends. */
+const unknownParameter = (name: string, known: readonly string[]): ProblemError => ({
+  pointer: /^[\w.-]{1,64}$/.test(name) ? `/${name}` : '',
+  code: 'unknown-parameter',
+  detail: known.length > 0 ? `Known here: ${known.join(', ')}.` : 'This call takes no parameters.',
+});
+
+const isDecodable = (text: string): boolean => {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,113 @@
+import { listClients, registerClient } from './clients.ts';
+import { instructOrder } from './instructions.ts';
+import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
+import { page, pageSecurityPolicy } from './page.ts';
+import { type Route, json, route } from './route.ts';
+import * as schemas from './schemas.ts';
+
+/** Every call there is. A row is all that is needed for one; without a row there is none. */
+export const routes: readonly Route[] = [
+  route({
+    method: 'POST',
+    path: '/orders',
+    roles: ['client'],
+    summary: 'Submit an order',
+    headers: schemas.SubmissionHeaders,
+    body: schemas.SubmissionBody,
+    answers: { 202: { description: 'The order is stored and will be brought to an end. The same key and body again: the same bytes, with `Idempotent-Replayed: true`.', schema: schemas.Accepted } },
+    refusals: ['idempotency-key-reused'],
+    handle: submitOrder,
+  }),
+  route({
+    method: 'GET',
+    path: '/orders',
+    roles: ['client', 'operator'],
+    summary: 'List orders, newest first; clients see their own',
+    query: schemas.OrderListQuery,
+    answers: { 200: { description: 'A page of orders', schema: schemas.pageOf(schemas.ListedOrder) } },
+    refusals: [],
+    handle: listOrders,
+  }),
+  route({
+    method: 'GET',
+    path: '/orders/{id}',
+    roles: ['client', 'operator'],
+    summary: 'Show how far an order has come',
+    headers: schemas.ReadHeaders,
+    answers: { 200: { description: 'The order with all its steps. Its ETag is its rev in quotes.', schema: schemas.FullOrder }, 304: { description: 'Unchanged since the ETag in If-None-Match' } },
+    refusals: ['not-found'],
+    handle: showOrder,
+  }),
+  route({
+    method: 'GET',
+    path: '/orders/{id}/history',
+    roles: ['client', 'operator'],
+    summary: 'Show what happened to an order, oldest first; clients without internals',
+    query: schemas.PageQuery,
+    answers: { 200: { description: 'A page of the journal', schema: schemas.pageOf(schemas.HistoryEntry) } },
+    refusals: ['not-found'],
+    handle: showHistory,
+  }),
+  route({
+    method: 'POST',
+    path: '/orders/{id}/instructions',
+    roles: ['operator'],
+    summary: 'Decide how an order goes on',
+    headers: schemas.InstructionHeaders,
+    body: schemas.InstructionBody,
+    answers: {
+      200: { description: 'dryRun: what the instruction would do. Nothing was changed.', schema: schemas.InstructionPlan },
+      202: { description: 'Carried out', schema: schemas.Instructed },
+    },
+    refusals: ['not-found', 'infeasible', 'locked', 'stale', 'precondition-required'],
+    handle: instructOrder,
+  }),
+  route({
+    method: 'GET',
+    path: '/clients',
+    roles: ['admin'],
+    summary: 'List the registered clients',
+    query: schemas.PageQuery,
+    answers: { 200: { description: 'A page of clients, by id', schema: schemas.pageOf(schemas.Client) } },
+    refusals: [],
+    handle: listClients,
+  }),
+  route({
+    method: 'PUT',
+    path: '/clients/{id}',
+    roles: ['admin'],
+    summary: 'Say which response queues a client may name, and who may post submissions in its name',
+    body: schemas.ClientBody,
+    answers: { 200: { description: 'The client as it is registered now', schema: schemas.Client } },
+    refusals: [],
+    handle: registerClient,
+  }),
+  route({
+    method: 'GET',
+    path: '/health',
+    roles: 'anyone',
+    summary: 'Say that the system is alive',
+    answers: { 200: { description: 'It is', schema: schemas.Health } },
+    refusals: [],
+    handle: () => json(200, { status: 'ok' }),
+  }),
+  route({
+    method: 'GET',
+    path: '/openapi.json',
+    roles: 'anyone',
+    summary: 'Show this document',
+    answers: { 200: { description: 'The contract' } },
+    refusals: [],
+    handle: ({ api }) => ({ status: 200, text: api.openApi() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/',
+    roles: 'anyone',
+    summary: 'Show a person what this is',
+    answers: { 200: { description: 'A page' } },
+    produces: 'text/html',
+    refusals: [],
+    handle: () => ({ status: 200, text: page, headers: { 'content-security-policy': pageSecurityPolicy, 'cache-control': 'no-cache' } }),
+  }),
+];

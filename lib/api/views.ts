@@ -1,0 +1,66 @@
+import type { Json } from '../core/json.ts';
+import type { Program } from '../core/program.ts';
+import { mask, masked, secretPointers } from '../core/secrets.ts';
+import { timeText } from '../messages.ts';
+import type { FaultSummary, OrderRecord, StateHead } from '../record.ts';
+import type { StepReport } from '../steps.ts';
+import type { Caller } from './authentication.ts';
+
+/** What an order looks like from outside. Each role's fields are listed one by one: what is not named here is not shown. */
+
+/** Operators see every order, and what lies behind it; clients see their own, from outside. */
+export const isOperator = (caller: Caller): boolean => caller.roles.has('operator');
+
+export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean => isOperator(caller) || (caller.client !== undefined && caller.client === client);
+
+export const listedOrder = (order: OrderRecord, state: StateHead, caller: Caller) => ({ ...publicPart(order, state), ...(isOperator(caller) ? internalPart(state) : {}) });
+
+export const fullOrder = (order: OrderRecord, state: StateHead, { steps, program }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined }, caller: Caller) => ({
+  ...publicPart(order, state),
+  steps: steps.map((step) => stepView(step, caller)),
+  ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program) } : {}),
+});
+
+const publicPart = ({ orderId, reference, workflow, submittedAt }: OrderRecord, { processState, outcome, suspended, failureCount, completeBy, updatedAt, fault }: StateHead) => ({
+  orderId,
+  reference: reference ?? null,
+  workflow: { name: workflow.name, version: workflow.version },
+  processState,
+  outcome,
+  suspended,
+  failureCount,
+  completeBy: timeOrNull(completeBy),
+  submittedAt: timeText(submittedAt),
+  updatedAt: timeText(updatedAt),
+  fault: fault && faultView(fault),
+});
+
+const internalPart = ({ client, rev, epoch, lockedBy, heldBy }: StateHead) => ({ client, rev, epoch, lockedBy, heldBy });
+
+const faultView = ({ type, class: faultClass, message, permanent, source, data }: FaultSummary) => ({ type, class: faultClass, message, permanent, source: source ?? null, data: data ?? null });
+
+const stepView = ({ path, name, agent, operation, status, result, attempts, completeBy, startedAt, closedAt, output }: StepReport, caller: Caller) => ({
+  path,
+  name,
+  agent,
+  operation,
+  status,
+  result,
+  attempts,
+  completeBy: timeOrNull(completeBy),
+  startedAt: timeOrNull(startedAt),
+  closedAt: timeOrNull(closedAt),
+  ...(isOperator(caller) ? { output } : {}),
+});
+
+const secretsOf = new WeakMap<Program, readonly string[]>();
+
+/** Without its definition nobody knows which fields of an order are secret: then all of it is. */
+function withoutSecrets(body: Json, program: Program | undefined): Json {
+  if (!program) return mask;
+  const pointers = secretsOf.get(program) ?? secretPointers(program.definition.order);
+  secretsOf.set(program, pointers);
+  return masked(body, pointers);
+}
+
+const timeOrNull = (at: number | null): string | null => (at === null ? null : timeText(at));

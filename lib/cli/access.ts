@@ -1,0 +1,18 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Role } from '../api/authentication.ts';
+
+export interface Access {
+  readonly role: Role;
+  readonly client?: string | undefined;
+}
+
+/**
+ * A token signed with the key of the data folder. Without a key there is none: making one would not help, because the
+ * system that listens has another.
+ */
+export async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
+  if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;
+  const { openLocalIssuer } = await import('../api/local-issuer.ts');
+  return openLocalIssuer(dataFolder).sign({ role, subject: 'cli', ...(client === undefined ? {} : { client }) });
+}

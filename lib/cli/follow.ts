@@ -1,0 +1,53 @@
+import type { Clock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
+import { RefusedError, UnreachableError } from './errors.ts';
+import type { Api } from './http.ts';
+import { type OrderView, isEnded, orderPath } from './orders.ts';
+
+export interface Following {
+  /** Called with every state of the order that is new, the first one included. */
+  readonly seen: (order: OrderView, before: OrderView | undefined) => void;
+  /** Called once each time that the system can't be reached or has no time; the look is repeated. */
+  readonly lost?: (error: Error) => void;
+  readonly signal?: AbortSignal;
+  readonly clock?: Clock;
+}
+
+const lookEveryMs = 100;
+const lookEveryMaxMs = 1_000;
+/** A system that is stopped and started again is back within this time. */
+const patienceMs = 30_000;
+
+/** Looks at an order until it has ended, or until the signal aborts; resolves with its last state. */
+export async function followOrder(api: Api, orderId: string, { seen, lost, signal, clock = systemClock }: Following): Promise<OrderView | undefined> {
+  let order: OrderView | undefined;
+  let etag: string | undefined;
+  let waitMs = lookEveryMs;
+  let lostAt: number | undefined;
+
+  while (!signal?.aborted) {
+    try {
+      const answer = await api.call<OrderView>('GET', orderPath(orderId), etag === undefined ? {} : { headers: { 'if-none-match': etag } });
+      lostAt = undefined;
+      waitMs = Math.min(waitMs * 1.25, lookEveryMaxMs);
+      if (answer.status !== 304) {
+        seen(answer.body, order);
+        order = answer.body;
+        etag = answer.etag;
+        waitMs = lookEveryMs;
+        if (isEnded(order)) return order;
+      }
+    } catch (error) {
+      if (!(error instanceof Error) || !passes(error)) throw error;
+      if (lostAt === undefined && order) lost?.(error);
+      lostAt ??= clock.now();
+      // Whoever was never seen is not waited for: the address is probably wrong.
+      if (!order || clock.now() - lostAt > patienceMs) throw error;
+      waitMs = (error instanceof RefusedError && error.retryAfterMs) || lookEveryMaxMs;
+    }
+    await clock.sleep(waitMs, signal);
+  }
+  return order;
+}
+
+const passes = (error: Error): boolean => error instanceof UnreachableError || (error instanceof RefusedError && [429, 502, 503, 504].includes(error.problem.status));

@@ -1,0 +1,76 @@
+import { type Problem, RefusedError, UnreachableError } from './errors.ts';
+
+export interface Answer<T> {
+  readonly status: number;
+  readonly etag: string | undefined;
+  /** The submission was answered before: this is the first answer again. */
+  readonly replayed: boolean;
+  readonly body: T;
+}
+
+export interface Call {
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+/** The system's HTTP API. A call rejects with RefusedError or UnreachableError, and answers in every other case. */
+export interface Api {
+  readonly url: string;
+  call<T>(method: 'GET' | 'POST' | 'PUT', path: string, call?: Call): Promise<Answer<T>>;
+}
+
+const timeoutMsDefault = 15_000;
+
+export function createApi({ url, token, timeoutMs = timeoutMsDefault }: { url: string; token?: string | undefined; timeoutMs?: number }): Api {
+  return {
+    url,
+    async call<T>(method: string, path: string, { body, headers = {} }: Call = {}) {
+      const sent = {
+        ...headers,
+        accept: 'application/json, application/problem+json',
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      };
+      const options = { method, headers: sent, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) } as const;
+      const { response, text } = await answered(url, path, { ...options, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      if (!response.ok && response.status !== 304) throw refusal(response, text);
+      const etag = response.headers.get('etag') ?? undefined;
+      const replayed = response.headers.get('idempotent-replayed') === 'true';
+      return { status: response.status, etag, replayed, body: jsonOf(text) as T };
+    },
+  };
+}
+
+async function answered(url: string, path: string, options: RequestInit): Promise<{ response: Response; text: string }> {
+  try {
+    const response = await fetch(url.replace(/\/+$/, '') + path, options);
+    return { response, text: await response.text() };
+  } catch (error) {
+    throw new UnreachableError(url, reasonOf(error));
+  }
+}
+
+/** fetch hides what happened in the cause, and a host with several addresses once more below that. */
+function reasonOf(error: unknown): string {
+  const { name, cause, message } = error as Error & { cause?: Error & { code?: string; errors?: readonly Error[] } };
+  if (name === 'TimeoutError') return 'no answer in time';
+  if (cause?.code === 'ECONNREFUSED') return 'connection refused';
+  return cause?.errors?.[0]?.message || cause?.message || message;
+}
+
+function refusal(response: Response, text: string): RefusedError {
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const isProblem = response.headers.get('content-type')?.includes('json') ?? false;
+  const told = isProblem ? (jsonOf(text) as Partial<Problem> | undefined) : undefined;
+  const detail = told ? {} : { detail: 'This is not an answer of Redress: does something else listen there? See --url.' };
+  const title = `Answered ${response.status} ${response.statusText}`.trim();
+  return new RefusedError({ title, status: response.status, ...detail, ...told }, Number.isNaN(seconds) ? undefined : seconds * 1000);
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};

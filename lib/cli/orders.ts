@@ -1,0 +1,92 @@
+import { FailedError, UsageError } from './errors.ts';
+import type { Api } from './http.ts';
+
+/** ISO 8601, or milliseconds since 1970. */
+export type Time = string | number;
+
+export interface StepView {
+  readonly path: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly operation: string;
+  readonly status: string;
+  readonly result?: string | null;
+  readonly attempts: number;
+  readonly completeBy?: Time | null;
+  readonly startedAt?: Time | null;
+  readonly closedAt?: Time | null;
+}
+
+export interface FaultView {
+  readonly type: string;
+  readonly message?: string;
+  readonly source?: string;
+}
+
+/** An order as the API shows it: what this command line reads of it. */
+export interface OrderView {
+  readonly orderId: string;
+  readonly reference?: string | null;
+  readonly workflow: { readonly name: string; readonly version: number };
+  readonly processState: string;
+  readonly outcome?: string | null;
+  readonly suspended?: boolean;
+  readonly failureCount?: number;
+  readonly completeBy?: Time | null;
+  readonly submittedAt: Time;
+  readonly updatedAt: Time;
+  readonly fault?: FaultView | null;
+  readonly steps?: readonly StepView[];
+}
+
+export const orderPath = (orderId: string): string => `/orders/${encodeURIComponent(orderId)}`;
+
+/** Nothing happens to the order any more, unless a person does something. */
+export const isEnded = ({ processState }: OrderView): boolean => processState === 'Processed' || processState === 'Error';
+
+const pageMax = 100;
+
+/** The items of a list, page after page; at most `limit`. */
+export async function* listed<T>(api: Api, path: string, query: { readonly [name: string]: string | undefined } = {}, limit = Number.POSITIVE_INFINITY): AsyncGenerator<T> {
+  let left = limit;
+  for (let cursor: string | undefined; left > 0; ) {
+    const parameters = Object.entries({ ...query, cursor }).filter((entry): entry is [string, string] => entry[1] !== undefined);
+    const search = new URLSearchParams([...parameters, ['limit', String(Math.min(left, pageMax))]]);
+    const { body } = await api.call<{ items: readonly T[]; next?: string | null }>('GET', `${path}?${search}`);
+    yield* body.items;
+    left -= body.items.length;
+    // A page may be empty and still have a next one.
+    if (!body.next) return;
+    cursor = body.next;
+  }
+}
+
+const wholeId = /^ord_[a-z2-7]{52}$/;
+const lookedAtMax = 10_000;
+const namedMax = 5;
+
+/** The order that is meant by an id or the beginning of one, with or without its `ord_`. */
+export async function resolveOrderId(api: Api, text: string): Promise<string> {
+  if (wholeId.test(text)) return text;
+  const beginnings = [text, `ord_${text}`];
+  if (!/^[a-z0-9_]{1,55}$/.test(text)) throw new UsageError(`${text} is not the id of an order, nor the beginning of one.`);
+
+  const matching: string[] = [];
+  for await (const { orderId } of listed<OrderView>(api, '/orders', {}, lookedAtMax)) if (beginnings.some((beginning) => orderId.startsWith(beginning))) matching.push(orderId);
+  const [only, ...others] = matching;
+  if (only === undefined) throw new FailedError(`There is no order whose id begins with ${text}${lookedAtSuffix}. See: redress order list`);
+  if (others.length === 0) return only;
+  const named = matching.slice(0, namedMax).join(', ');
+  throw new UsageError(`${text} is the beginning of ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more of the id.`);
+}
+
+const lookedAtSuffix = `, among the newest ${lookedAtMax.toLocaleString('en')}`;
+
+/** How an order stands, in a few words: `completed`, `waits for an operator: CardDeclined`. */
+export function stateText({ processState, outcome, fault, suspended }: OrderView): string {
+  if (processState === 'Processed') return outcome ?? 'processed';
+  if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
+  return `${processState === 'Pending' ? 'waits to be taken up' : 'at work'}${suspended ? ', suspended' : ''}`;
+}
+
+export const timeOf = (time: Time): number => new Date(time).getTime();

@@ -1,0 +1,62 @@
+import { CommanderError } from 'commander';
+import { readConfig } from '../config.ts';
+import { tokenFor } from './access.ts';
+import type { Cli } from './command.ts';
+import { commands } from './commands/index.ts';
+import { withData } from './data.ts';
+import { UsageError } from './errors.ts';
+import { createApi } from './http.ts';
+import { programOf } from './program.ts';
+import { report } from './report.ts';
+import type { Terminal } from './terminal.ts';
+import { painter } from './text.ts';
+
+export interface Surroundings {
+  readonly environment: { readonly [name: string]: string | undefined };
+  readonly terminal: Terminal;
+}
+
+/** Settings that every command takes. */
+interface CommonOptions {
+  readonly json?: boolean;
+  readonly url?: string;
+  readonly token?: string;
+  readonly data?: string;
+}
+
+/** Runs one command line and resolves with its exit code: 0 done, 1 refused, 2 wrong use, 3 cannot reach the system. */
+export async function runCli(args: readonly string[], { environment, terminal }: Surroundings): Promise<number> {
+  let exitCode = 0;
+  const program = programOf(commands, terminal, async (command, options, operands) => {
+    exitCode = (await command.run(cliOf(options, environment, terminal), options, operands)) ?? 0;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    // Commander has said it already, with a suggestion where it has one.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    return report(error, terminal, environment);
+  }
+}
+
+function cliOf({ json = false, data, url: givenUrl, token: givenToken }: CommonOptions, environment: Surroundings['environment'], terminal: Terminal): Cli {
+  const config = readConfig(environment);
+  const dataFolder = data ?? config.dataFolder;
+  const url = givenUrl ?? (environment['REDRESS_URL'] || `http://127.0.0.1:${config.port}`);
+  if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw new UsageError(`${url} is not the address of a system. Give one like http://127.0.0.1:3000.`);
+  return {
+    terminal,
+    json,
+    config,
+    dataFolder,
+    url,
+    paint: painter(terminal.colours),
+    print: (value, text) => terminal.write(json ? `${JSON.stringify(value)}\n` : text()),
+    async api(role, client) {
+      const token = givenToken ?? (environment['REDRESS_TOKEN'] || (await tokenFor({ role, client }, dataFolder)));
+      return createApi({ url, token });
+    },
+    withData: (work) => withData(config, dataFolder, work),
+  };
+}

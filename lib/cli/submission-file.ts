@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { UsageError } from './errors.ts';
+import type { Terminal } from './terminal.ts';
+
+/** The body of a `POST /orders`, as far as this command line looks at it. */
+export interface SubmissionBody {
+  readonly order: unknown;
+  readonly workflow?: unknown;
+  readonly reference?: unknown;
+  readonly [field: string]: unknown;
+}
+
+/** Reads a submission from a file, or from the input when it is called `-`. A bare order is put into one. */
+export async function readSubmission(file: string, terminal: Pick<Terminal, 'readInput'>): Promise<SubmissionBody> {
+  const text = file === '-' ? await terminal.readInput() : textOf(file);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new UsageError(`${nameOf(file)} is not JSON: ${(error as Error).message}.`);
+  }
+  const isSubmission = typeof value === 'object' && value !== null && Object.hasOwn(value, 'order');
+  return isSubmission ? (value as SubmissionBody) : { order: value };
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    throw new UsageError(code === 'ENOENT' ? `There is no file ${file}.` : `${file} cannot be read: ${message}.`);
+  }
+}
+
+const nameOf = (file: string): string => (file === '-' ? 'The input' : file);

@@ -1,0 +1,39 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { AgentDefinition, Call } from 'redress';
+
+/** A call as an agent gets it. */
+export const callOf = (change: Partial<Call<string>> = {}): Call<string> => ({
+  orderId: 'o1',
+  path: 'order/charge',
+  requestId: 'r1',
+  idempotencyKey: 'o1/order/charge',
+  attempt: 1,
+  completeBy: new Date(Date.now() + 10_000),
+  signal: AbortSignal.timeout(10_000),
+  failed: (fault, message, data) => ({ failed: fault, message, ...(data ? { data } : {}) }),
+  ...change,
+});
+
+/** Runs one operation as the agent would. */
+export async function run(agents: readonly AgentDefinition[], operation: string, input: object, call = callOf()): Promise<unknown> {
+  const [agent = '', name = ''] = operation.split('.');
+  const described = agents.find((each) => each.name === agent)?.operations[name];
+  if (!described) throw new Error(`There is no ${operation}.`);
+  return described.run(described.input.parse(input) as never, call as never);
+}
+
+/** A service that answers as the test says. */
+export async function startService(listener: RequestListener) {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { check, PermanentFailure } from 'redress';
+import * as z from 'zod';
+import app from '../../examples/orders/app.ts';
+import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
+import { Order } from '../../examples/orders/order.ts';
+import { startShop } from '../../examples/orders/shop/server.ts';
+import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { callOf, run } from './support.ts';
+
+const samples = new URL('../../examples/orders/samples/', import.meta.url);
+
+test('the workflow is plain data without a problem', () => {
+  const stored = JSON.stringify(fulfilOrder);
+  assert.deepEqual(JSON.parse(stored), fulfilOrder);
+  assert.equal(JSON.stringify(JSON.parse(stored)), stored);
+  assert.deepEqual(check(fulfilOrder), []);
+});
+
+test('the steps are reserve, charge, then ship and confirm side by side', () => {
+  assert.partialDeepStrictEqual(fulfilOrder, {
+    name: 'fulfil-order',
+    root: {
+      activity: 'sequence',
+      children: [
+        { name: 'reserve', agent: 'inventory', faults: ['Refused/OutOfStock'] },
+        { name: 'charge', input: { amount: { minorUnits: { $cel: 'sum(order.items.map(item, item.quantity * item.unitPrice))' } } } },
+        { activity: 'parallel', children: [{ name: 'ship' }, { name: 'confirm', operation: 'notify', input: { kind: 'shipped' } }] },
+      ],
+    },
+  });
+});
+
+test('every sample is an order that the workflow takes', () => {
+  const files = readdirSync(samples);
+  assert.ok(files.length >= 5);
+  for (const file of files) {
+    const { order, reference } = JSON.parse(readFileSync(new URL(file, samples), 'utf8'));
+    assert.deepEqual(Order.parse(order), order);
+    assert.equal(`${reference}.json`, file);
+  }
+});
+
+test('an order at the limits is taken, one beyond them is not', () => {
+  const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
+  const [item] = order.items;
+  const taken = (change: object) => Order.safeParse({ ...order, ...change }).success;
+
+  assert.ok(taken({ items: Array(100).fill({ ...item, quantity: 999, unitPrice: 0 }) }));
+  assert.ok(!taken({ items: Array(101).fill(item) }));
+  assert.ok(!taken({ items: [] }));
+  assert.ok(!taken({ items: [{ ...item, quantity: 1000 }] }));
+  assert.ok(!taken({ items: [{ ...item, quantity: 1.5 }] }));
+  assert.ok(!taken({ items: [{ ...item, unitPrice: -1 }] }));
+  assert.ok(taken({ card: 'x'.repeat(64) }));
+  assert.ok(!taken({ card: 'x'.repeat(65) }));
+  assert.ok(!taken({ currency: 'eur' }));
+  assert.ok(!taken({ address: { ...order.address, country: 'GBR' } }));
+  assert.ok(!taken({ address: { ...order.address, street: 'x'.repeat(1025) } }));
+  assert.ok(!taken({ address: { ...order.address, city: '' } }));
+});
+
+test('the card is marked secret in the order and in what the payment agent takes', () => {
+  const charge = app.agents.find(({ name }) => name === 'payment')?.operations['charge'];
+  for (const schema of [fulfilOrder.order, z.toJSONSchema(charge?.input ?? z.never())]) {
+    assert.partialDeepStrictEqual(schema, { properties: { card: { secret: true } } });
+  }
+});
+
+test('the agents do and undo at the shop what an order needs', async () => {
+  const shop = await startShop();
+  const { agents } = app;
+  Object.assign(process.env, shop.environment);
+  const as = (key: string) => callOf({ idempotencyKey: key });
+  const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
+  const { items, address, card } = order;
+  const amount = { currency: 'EUR', minorUnits: 900 };
+
+  const reservation = (await run(agents, 'inventory.reserve', { orderId: 'o1', items }, as('reserve'))) as object;
+  const charge = (await run(agents, 'payment.charge', { orderId: 'o1', amount, card }, as('charge'))) as object;
+  const shipment = (await run(agents, 'shipping.ship', { orderId: 'o1', address, items }, as('ship'))) as object;
+  assert.deepEqual(await run(agents, 'customer.notify', { orderId: 'o1', kind: 'shipped', text: 'On its way.' }, as('notify')), {});
+
+  assert.deepEqual(await run(agents, 'shipping.recall', shipment, as('recall')), {});
+  assert.ok(await run(agents, 'payment.refund', charge, as('refund')));
+  assert.deepEqual(await run(agents, 'inventory.release', reservation, as('release')), {});
+
+  const none = [{ sku: 'none-left', quantity: 1 }];
+  assert.partialDeepStrictEqual(await run(agents, 'inventory.reserve', { orderId: 'o2', items: none }, as('none')), {
+    failed: OutOfStock,
+    data: { sku: 'none-left' },
+  });
+  assert.partialDeepStrictEqual(await run(agents, 'payment.charge', { orderId: 'o2', amount, card: 'tok_declined' }, as('declined')), {
+    failed: CardDeclined,
+  });
+
+  await shop.close();
+  for (const variable of Object.keys(shop.environment)) delete process.env[variable];
+});
+
+test('a service without an address is named, and the order does not wait for it', async () => {
+  process.env['SHIPPING_URL'] = 'shipping.example';
+  for (const [operation, input, message] of [
+    ['inventory.release', { reservationId: 'res_1' }, /INVENTORY_URL is not set/],
+    ['shipping.recall', { shipmentId: 'sh_1' }, /SHIPPING_URL is no http URL/],
+  ] as const) {
+    await assert.rejects(run(app.agents, operation, input), (error) => error instanceof PermanentFailure && message.test(error.message));
+  }
+  delete process.env['SHIPPING_URL'];
+});
