@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // Must parse on every Node from 14 on: it is what finds a newer one. No dependencies, no top-level await.
-import { spawn } from 'child_process';
-import { existsSync, readFileSync, realpathSync } from 'fs';
-import { constants } from 'os';
-import { dirname, join, sep } from 'path';
-import { fileURLToPath, pathToFileURL } from 'url';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(realpathSync(fileURLToPath(import.meta.url))));
 const sources = join(root, 'lib', 'cli', 'main.ts');
@@ -35,16 +35,16 @@ function suitableNode() {
 }
 
 function giveUp(message) {
-  process.stderr.write(`redress: ${message}\n`);
+  process.stderr.write(`redress ${message}\n`);
   process.exitCode = 2;
 }
 
 function start() {
-  if (!installed('commander')) return giveUp(`redress is not installed yet: run npm install in ${root}${inRepository ? ' (or npm start, which does it)' : ''}`);
-  if (!inRepository && !existsSync(compiled)) return giveUp(`redress is not built yet: run npm run build in ${root}`);
+  if (!installed('commander')) return giveUp(inRepository ? `is not installed yet: run npm install in ${root} (or npm start, which does it)` : 'is not completely installed: run npm install once more');
+  if (!inRepository && !existsSync(compiled)) return giveUp(`is not built yet: run npm run build in ${root}`);
   const node = suitableNode();
-  if (!node) return giveUp(`this is Node ${process.versions.node}, and 22.18 or newer is needed: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`);
-  if (node === process.execPath && !inRepository) return import(pathToFileURL(compiled).href).catch(fail);
+  if (!node) return giveUp(`needs Node 22.18 or newer, and this is ${process.versions.node}: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`);
+  if (node === process.execPath && !inRepository) return runHere();
 
   const program = inRepository ? ['-C', 'redress-source', sources] : [compiled];
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...program, ...process.argv.slice(2)], { stdio: 'inherit' });
@@ -53,6 +53,13 @@ function start() {
   child.on('exit', (code, signal) => {
     process.exitCode = signal ? 128 + constants.signals[signal] : code;
   });
+}
+
+function runHere() {
+  // What --disable-warning does for a process of its own.
+  const { emitWarning } = process;
+  process.emitWarning = (warning, ...rest) => rest[0] !== 'ExperimentalWarning' && emitWarning.call(process, warning, ...rest);
+  return import(pathToFileURL(compiled).href).catch(fail);
 }
 
 function fail(error) {

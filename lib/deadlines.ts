@@ -34,13 +34,23 @@ export const completeByOf = (program: Program, state: State): number | null => {
   return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at }) => at));
 };
 
+/** Above the threshold the supervisor may have given what is late a long wait: nothing but the clock ends it (SAS). */
+export function longWait({ nextDueAt, nextDueFor, failureCount, maxFailures }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures'>, now: number): Deadline | undefined {
+  const waits = nextDueFor?.kind === 'ask' && failureCount > maxFailures && nextDueAt !== null && nextDueAt > now;
+  return waits ? { at: nextDueAt, for: nextDueFor } : undefined;
+}
+
 /** The exact next deadline of an order, or none. */
-export function nextDeadline(program: Program, state: State, record: Pick<StateRecord, 'recover' | 'outbox' | 'processState'>, now: number): Deadline | undefined {
-  const waiting = outstanding(program, state);
+export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
+  // After a reset every asking is void: until the order is claimed, nothing of it can be late.
+  const waiting = record.processState === 'Processing' ? outstanding(program, state) : [];
+  const steps = waiting.filter(({ counts }) => counts);
   const completeBy = completeByOf(program, state);
+  const expiries = record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
+  const postponed = longWait(record, now);
   const candidates: Deadline[] = [
-    ...(record.recover === 'order' ? waiting.filter(({ counts }) => !counts) : waiting),
-    ...(record.recover === 'order' && completeBy !== null && waiting.some(({ counts }) => counts) ? [{ at: completeBy, for: { kind: 'claim' } as const }] : []),
+    ...waiting.filter(({ counts }) => !counts),
+    ...expiries.map((expiry) => (postponed && expiry.at <= now ? postponed : expiry)),
     ...(record.outbox.length > 0 ? [{ at: now + outboxMs, for: { kind: 'outbox' } as const }] : []),
     ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
   ];

@@ -7,6 +7,17 @@ import type { Store } from './store.ts';
 export const lockPolicies = ['NoRetry', 'BasicRetry', 'AggressiveRetry'] as const;
 export type LockPolicy = (typeof lockPolicies)[number];
 
+/**
+ * Which policy fits instances that are held for so long (LOCK): undefined where the chosen one does, else a sentence
+ * for whoever runs the host.
+ */
+export function lockPolicyAdvice(policy: LockPolicy, heldMs: number): string | undefined {
+  const fitting: LockPolicy = heldMs > 60_000 ? 'NoRetry' : heldMs >= 5_000 ? 'BasicRetry' : 'AggressiveRetry';
+  // Not to wait at all is never wrong, only slower for the caller.
+  if (policy === fitting || policy === 'NoRetry') return undefined;
+  return `Instances are held for about ${Math.round(heldMs / 1000)} s: INSTANCE_LOCKED_ACTION=${fitting} fits that better than ${policy}.`;
+}
+
 export interface LockRetry {
   /** Waits after each attempt that met a lease; then the error goes to the caller. */
   readonly attemptsMax: number;

@@ -59,15 +59,16 @@ export type Heartbeat = z.infer<typeof Heartbeat>;
 export const WakeUp = z.object({ v: z.literal(1), type: z.literal('wake-up'), orderId: id, sentAt: time });
 export type WakeUp = z.infer<typeof WakeUp>;
 
+/** Within the same bounds as a call of the API: an order is the same whichever way it comes. */
 export const SubmissionMessage = z.object({
   v: z.literal(1),
   type: z.literal('submission'),
-  idempotencyKey: z.string(),
+  idempotencyKey: z.string().regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters are wanted'),
   client: z.string(),
-  workflow: z.string().optional(),
+  workflow: z.string().max(64).optional(),
   order: json,
-  reference: z.string().optional(),
-  responseChannel: z.string().optional(),
+  reference: z.string().max(128).optional(),
+  responseChannel: z.string().max(128).optional(),
 });
 
 export type StatusKind = 'received' | 'refused' | 'delayed' | 'completed' | 'failed';

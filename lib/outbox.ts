@@ -14,7 +14,7 @@ export async function sendEntries(entries: readonly OutboxEntry[], { channel, pu
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const open = entries.filter(({ id }) => !acknowledged.has(id));
     for (const id of await publishAll(open, publisher)) acknowledged.add(id);
-    for (const entry of open) if (entry.kind === 'status' && (await sendStatus(entry, channel))) acknowledged.add(entry.id);
+    for (const id of await sendStatuses(open, channel)) acknowledged.add(id);
   }
   return acknowledged;
 }
@@ -28,6 +28,17 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
   } catch {
     return [];
   }
+}
+
+/** In their order, up to the first that is not taken: nobody is to hear how an order ended before he heard of it at all. */
+async function sendStatuses(entries: readonly OutboxEntry[], channel: Channel): Promise<readonly string[]> {
+  const sent: string[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== 'status') continue;
+    if (!(await sendStatus(entry, channel))) break;
+    sent.push(entry.id);
+  }
+  return sent;
 }
 
 async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Channel): Promise<boolean> {

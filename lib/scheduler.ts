@@ -2,6 +2,7 @@ import { type Channel, type Outgoing, delayMaxMs } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { AskCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
+import { logJournal } from './journal-log.ts';
 import type { Definitions } from './definitions.ts';
 import { InstanceLockedError, UnreadableRecordError } from './errors.ts';
 import { type Instance, decodeInstance, encodeInstance, newRecord } from './instance.ts';
@@ -99,27 +100,33 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       telemetry.count('raceLost');
       return 'lost';
     }
-    if (planned.record.processState === 'Error' && loaded.record.processState !== 'Error') options.onTerminated?.(orderId, record);
-    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned, added);
+    logJournal(telemetry, orderId, planned.instance, loaded.instance.seq);
+    tellOfHold(loaded, { ...loaded, record, instance });
+    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned);
     return 'written';
   }
 
+  /** Every hold is told of once, whoever put the order into Error. */
+  function tellOfHold(before: Loaded, { order, record, instance }: Loaded): void {
+    const { held } = instance.state;
+    if (held && held !== before.instance.state.held) options.onTerminated?.(order.orderId, record);
+  }
+
   /** The other half of write-then-send: outbox first, each entry acknowledged, then the requests. */
-  async function sendAfter(saved: Loaded, planned: Planned, added: readonly OutboxEntry[]): Promise<void> {
-    const { orderId } = saved.order;
-    const acknowledged = await sendEntries(added, options);
-    const failed = added.filter(({ id }) => !acknowledged.has(id));
+  async function sendAfter(saved: Loaded, { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>): Promise<void> {
     let { record } = saved;
+    const acknowledged = await sendEntries(record.outbox, options);
+    const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
     const touch = async (outbox: readonly OutboxEntry[]) => {
       const touched = withDeadline(saved.program, saved.instance, { ...record, rev: record.rev + 1, outbox }, clock.now());
       const write = await store.patch(touched, record);
       if (write.outcome === 'written') record = { ...touched, blob: record.blob };
     };
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
-    if (failed.length > 0) await touch(record.outbox.map((entry) => (failed.some(({ id }) => id === entry.id) ? { ...entry, unproven: true as const } : entry)));
-    await channel.send(alongOfPlan(orderId, planned, [], clock.now()).messages);
+    if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven)) await touch(record.outbox.map((entry) => (isOpen(entry) ? { ...entry, unproven: true as const } : entry)));
+    await channel.send(alongOfPlan(saved.order.orderId, { asks, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
-    if (planned.asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(({ id }) => !acknowledged.has(id)));
+    if (asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(isOpen));
   }
 
   /** A tail of more than a kilobyte goes into a page before the write that drops it; the same page again changes nothing. */
@@ -133,30 +140,25 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
-  async function sendAgain(loaded: Loaded, incoming: readonly Incoming[]): Promise<void> {
-    if (store.sendsAlong || !incoming.some(({ id }) => loaded.record.lastBy.includes(id))) return;
-    await sendEntries(loaded.record.outbox, options);
-    await channel.send(requestsOf(loaded.order.orderId, asksOf(loaded), clock.now()));
-  }
+  const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean => !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
-  async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<'done' | 'lost'> {
+  async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<'written' | 'lost'> {
     const loaded = await load(orderId);
     if (!loaded) {
       telemetry.count('unknownOrder', incoming.length);
-      return 'done';
+      return 'written';
     }
     const now = clock.now();
     if (isHeldByOther(loaded.record, hostId, now)) {
       await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
-      return 'done';
+      return 'written';
     }
-    const planned = plan(loaded, incoming, now, settings) ?? (loaded.record.outbox.length > 0 ? unchanged(loaded) : undefined);
+    const planned = plan(loaded, incoming, now, settings);
     countIgnored(orderId, incoming, planned);
-    if (!planned) {
-      await sendAgain(loaded, incoming);
-      return 'done';
-    }
-    return (await save(loaded, planned)) === 'lost' ? 'lost' : 'done';
+    if (planned) return save(loaded, planned);
+    if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), wakeUps: [] });
+    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
+    return 'written';
   }
 
   function countIgnored(orderId: string, incoming: readonly Incoming[], planned: Planned | undefined): void {
@@ -177,7 +179,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       try {
         for (let race = 1; race <= racesMax; race++) {
           if (race > 1) await clock.sleep(jitterMs(hostId, orderId, race));
-          if ((await acceptOnce(orderId, incoming, again)) === 'done') return;
+          if ((await acceptOnce(orderId, incoming, again)) !== 'lost') return;
         }
         await postAnew(again, 0);
       } catch (error) {
@@ -194,7 +196,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
       const record = newRecord(order, program.definition, { stepMs, maxFailures });
-      const planned = planNew({ program, order, record, instance: decodeInstance(record) }, claim, now, settings);
+      const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
+      const planned = planNew(loaded, claim, now, settings);
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
@@ -204,8 +207,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
 
       const created = await store.create(order, state, along);
+      if (created.outcome === 'written') logJournal(telemetry, order.orderId, planned.instance, 0);
+      if (created.outcome === 'written') tellOfHold(loaded, { program, order, record: state, instance: planned.instance });
       if (created.outcome === 'written' && !store.sendsAlong) {
-        await sendAfter({ program, order, record: state, instance: planned.instance }, planned, added);
+        await sendAfter({ program, order, record: state, instance: planned.instance }, planned);
         await channel.send(wakeUp);
       }
       return created;
@@ -245,7 +250,7 @@ const unchanged = ({ record, instance }: Loaded): Planned => ({ record, instance
 const requestsOf = (orderId: string, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
   asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)) }));
 
-const alongOfPlan = (orderId: string, { asks, wakeUps }: Planned, entries: readonly OutboxEntry[], now: number): Along => {
+const alongOfPlan = (orderId: string, { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>, entries: readonly OutboxEntry[], now: number): Along => {
   const told = alongOf(entries);
   const wakes = wakeUps.map((at) => ({ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, now)), delayMs: Math.min(Math.max(0, at - now), delayMaxMs) }));
   return { announcements: told.announcements, messages: [...told.messages, ...requestsOf(orderId, asks, now), ...wakes] };

@@ -9,6 +9,8 @@ export interface LogFields {
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 export interface Telemetry {
+  /** Whether lines of this level are written at all: what is costly to put together need not be. */
+  logs(level: LogLevel): boolean;
   log(level: LogLevel, message: string, fields?: LogFields): void;
   /** Counts something: `staleReply`, `claimLost`. */
   count(metric: string, by?: number): void;
@@ -23,6 +25,7 @@ export function createTelemetry({ level = 'info', write = (line) => void process
   const counters: Record<string, number> = {};
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
+    logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
     log(lineLevel, message, fields = {}) {
       if (levels.indexOf(lineLevel) < from) return;
       const line = JSON.stringify({ time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), message, ...fields }, short);

@@ -8,7 +8,7 @@ import { violations } from './core/invariants.ts';
 import type { Json, JsonObject } from './core/json.ts';
 import { type Program, fill, nodeAt } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
-import { completeByOf, nextDeadline, worklistEntry } from './deadlines.ts';
+import { completeByOf, longWait, nextDeadline, worklistEntry } from './deadlines.ts';
 import { type Instance, type OrderFact, journal } from './instance.ts';
 import type { Instruction } from './instruction.ts';
 import { type StatusKind, timeText } from './messages.ts';
@@ -141,7 +141,7 @@ class OrderDraft {
       this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}) });
       this.status('delayed');
     }
-    if (processState === 'Processing' && nextDueFor?.kind === 'ask') this.happen({ type: 'expired' });
+    if (processState === 'Processing' && nextDueFor?.kind === 'ask' && !longWait(this.record, this.now)) this.happen({ type: 'expired' });
   }
 
   take(incoming: Incoming): void {

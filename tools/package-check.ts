@@ -28,7 +28,7 @@ try {
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['*.ts', 'shop'] }));
   execFileSync(installed('tsc'), ['-p', folder], { ...inFolder, stdio: 'inherit' });
 
-  const life = await startLife('npx', ['redress', 'start', 'app.ts'], { cwd: folder, env });
+  const life = await startLife(join(folder, 'node_modules/.bin/redress'), ['start', 'app.ts'], { cwd: folder, env });
   const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'user'], inFolder).toString().trim();
   const order = await oneOrder(life.url, token, JSON.parse(readFileSync(join(folder, 'samples/ok.json'), 'utf8')));
   const code = await life.end();

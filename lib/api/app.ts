@@ -14,6 +14,8 @@ import { routes as allRoutes } from './routes.ts';
 export type { Issuer } from './authentication.ts';
 export type { ApiOptions } from './route.ts';
 
+type Work = (requestId: string) => Promise<Answer | Refusal> | Refusal;
+
 /** How long to wait before trying again: the store is back within seconds, or another process takes over. */
 const retryAfterSeconds = '2';
 
@@ -49,22 +51,18 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     return roles.some((role) => authenticated.caller.roles.has(role)) ? authenticated.caller : refuse('forbidden');
   }
 
-  async function serve(row: Route | undefined, { method }: { method: string }, context: Context, work: (requestId: string) => Promise<Answer | Refusal> | Refusal): Promise<Response> {
+  async function serve({ req: { method, url } }: Context, row: Route | undefined, work: Work): Promise<Response> {
     const requestId = randomUUID();
     const outcome = await withoutOutage(work, requestId);
     const status = isRefusal(outcome) ? problems[outcome.problem].status : outcome.status;
     const orderId = isRefusal(outcome) ? undefined : outcome.orderId;
     telemetry.count(`http${status}`);
     telemetry.log('info', 'call', { method, route: row?.path ?? 'none', status, requestId, ...(orderId ? { orderId } : {}), ...(isRefusal(outcome) ? { code: outcome.problem } : {}) });
-    if (!isRefusal(outcome)) return answerOf(outcome, row, requestId);
-
-    const instance = new URL(context.req.url).pathname.slice(0, instanceCharactersMax);
-    const headers = { ...always, 'x-request-id': requestId, 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...outcome.headers };
-    return new Response(problemText(outcome, { requestId, instance }), { status, headers });
+    return isRefusal(outcome) ? refusalResponse(outcome, url, requestId) : answerResponse(outcome, row, requestId);
   }
 
   /** The one place where an outage or a bug becomes an answer; the log alone says what it was. */
-  async function withoutOutage(work: (requestId: string) => Promise<Answer | Refusal> | Refusal, requestId: string): Promise<Answer | Refusal> {
+  async function withoutOutage(work: Work, requestId: string): Promise<Answer | Refusal> {
     try {
       return await work(requestId);
     } catch (error) {
@@ -81,16 +79,14 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
       const { method } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
-      return serve(row, context.req, context, (requestId) => (row ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId) : refuse('method-not-allowed', { headers: { allow } })));
+      return serve(context, row, (requestId) => (row ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId) : refuse('method-not-allowed', { headers: { allow } })));
     });
   }
-  app.notFound((context) => serve(undefined, context.req, context, () => refuse('not-found')));
+  app.notFound((context) => serve(context, undefined, () => refuse('not-found')));
   return app;
 }
 
 const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
-
-const instanceCharactersMax = 512;
 
 /** No CORS: nobody else's page may call. */
 const always = {
@@ -109,7 +105,15 @@ async function bodyOf({ body: schema }: Route, request: Request): Promise<{ read
   return checked.success ? { value: checked.data } : refuse('invalid', { errors: bodyProblems(schema, read.value, '') });
 }
 
-function answerOf({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
+function answerResponse({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
   const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
   return new Response(status === 304 ? null : text, { status, headers: { ...always, 'x-request-id': requestId, ...(status === 304 ? {} : { 'content-type': type }), 'cache-control': 'no-store', ...headers } });
+}
+
+const instanceCharactersMax = 512;
+
+function refusalResponse(refusal: Refusal, url: string, requestId: string): Response {
+  const instance = new URL(url).pathname.slice(0, instanceCharactersMax);
+  const headers = { ...always, 'x-request-id': requestId, 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...refusal.headers };
+  return new Response(problemText(refusal, { requestId, instance }), { status: problems[refusal.problem].status, headers });
 }

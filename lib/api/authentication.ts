@@ -27,7 +27,7 @@ export const anonymous: Caller = { subject: '', roles: new Set() };
 
 export const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-export type Authenticated = { readonly outcome: 'known'; readonly caller: Caller } | { readonly outcome: 'refused' } | { readonly outcome: 'unavailable' };
+type Authenticated = { readonly outcome: 'known'; readonly caller: Caller } | { readonly outcome: 'refused' } | { readonly outcome: 'unavailable' };
 
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;

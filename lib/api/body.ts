@@ -28,8 +28,7 @@ export async function readBody(request: Request): Promise<{ readonly value: Json
   return isUtf8(bytes) ? parseBody(bytes.toString('utf8')) : refuse('malformed-json');
 }
 
-/** The same for a body that is text already. */
-export function parseBody(text: string): { readonly value: Json } | Refusal {
+function parseBody(text: string): { readonly value: Json } | Refusal {
   const value = parsed(text);
   if (value === undefined) return refuse('malformed-json');
   const survey: Survey = { fields: 0, errors: [], complete: true };
@@ -107,6 +106,7 @@ function look(value: Json, pointer: string, depth: number, survey: Survey): void
 const reserved = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** Characters that a queue message may not hold: refused here, so that no worker ever meets them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
 function textProblem(text: string, problem: (code: string, detail: string) => void): void {

@@ -18,10 +18,11 @@ export async function listClients({ api, caller, query }: Call<z.output<typeof P
   return json(200, { items: items.map(clientView), next: rest.length > items.length && last ? sealCursor([last.id], scope) : null });
 }
 
-export async function registerClient({ api, id, body }: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
+export async function registerClient({ api, caller, requestId, id, body }: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
   if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: 1 to 128 letters, digits, ".", "_" and "-".');
   const client: ClientRecord = { id, responseChannels: [...new Set(body.responseChannels)], senders: [...new Set(body.senders)] };
   await api.store.putClient(client);
+  api.telemetry.log('info', 'client registered', { requestId, by: caller.subject, client: id });
   return json(200, clientView(client));
 }
 

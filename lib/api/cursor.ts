@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Json } from '../core/json.ts';
 
 /** What a cursor is good for: this list, with these filters, for this caller, and nothing else. */
-export interface CursorScope {
+interface CursorScope {
   readonly key: Uint8Array;
   readonly bound: readonly Json[];
 }

@@ -2,14 +2,14 @@ import type * as z from 'zod';
 import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
 import type { Instructed } from '../scheduler.ts';
 import { etagOf } from './orders.ts';
-import { type Refusal, refuse } from './problem.ts';
+import { type Refusal, isRefusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { InstructionBody, InstructionHeaders } from './schemas.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
 export async function instructOrder(call: InstructionCall): Promise<Answer | Refusal> {
-  const { api, id, headers, body } = call;
+  const { api, caller, requestId, id, headers, body } = call;
   if (headers['if-match'] === undefined && !body.dryRun) return refuse('precondition-required');
 
   const instructed = await carryOut(call);
@@ -24,6 +24,7 @@ export async function instructOrder(call: InstructionCall): Promise<Answer | Ref
     case 'planned':
       return json(200, { orderId: id, ...instructed.plan }, { orderId: id });
     case 'done': {
+      api.telemetry.log('info', 'instruction given', { orderId: id, requestId, by: caller.subject, kind: body.kind, rev: instructed.rev });
       // The order may have gone on since: what is told belongs together.
       const head = await api.store.head(id);
       const { rev, processState } = head ?? { rev: instructed.rev, processState: 'Processing' };
@@ -45,5 +46,3 @@ async function carryOut({ api, caller, requestId, id, headers, body }: Instructi
 }
 
 const infeasible = (reasons: readonly string[]): Refusal => refuse('infeasible', { errors: reasons.map((detail) => ({ pointer: '', code: 'infeasible', detail })) });
-
-const isRefusal = (outcome: Instructed | Refusal): outcome is Refusal => 'problem' in outcome;

@@ -31,8 +31,11 @@ const operation = (row: Route, definitions: Definitions): Schema => ({
   responses: { ...answersOf(row), ...refusalsOf(row) },
 });
 
-const parameters = (schema: z.ZodObject | undefined, place: 'query' | 'header'): readonly Schema[] =>
-  Object.entries(schema?.shape ?? {}).map(([name, each]) => ({ name, in: place, required: !(each as z.ZodType).safeParse(undefined).success, schema: schemaOf(each as z.ZodType, 'output') }));
+function parameters(schema: z.ZodObject | undefined, place: 'query' | 'header'): readonly Schema[] {
+  if (!schema) return [];
+  const required = schemaOf(schema, 'input')['required'] as readonly string[] | undefined;
+  return Object.entries(schema.shape).map(([name, each]) => ({ name, in: place, required: required?.includes(name) ?? false, schema: schemaOf(each as z.ZodType, 'output') }));
+}
 
 const answersOf = ({ answers, produces = 'application/json' }: Route): Schema =>
   Object.fromEntries(Object.entries(answers).map(([status, { description, schema }]) => [status, { description, ...(schema ? { content: { [produces]: { schema: schemaOf(schema, 'output') } } } : {}) }]));

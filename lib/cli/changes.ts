@@ -25,29 +25,20 @@ function stepChange(before: StepView | undefined, after: StepView, order: OrderV
   switch (after.status) {
     case 'Initialized':
       return undefined;
-    case 'Closed':
-      return `${after.name} ${resultText(after, order)}${took(after)}${asked}`;
     case 'Executing':
       return after.attempts > 1 ? `${after.name} asked again${asked}` : `${after.name} asked`;
     default:
-      return `${after.name} is ${after.status.toLowerCase()}`;
+      return `${after.name} ${statusText(after, order)}${took(after)}${asked}`;
   }
 }
 
-/** How a closed step ended; a fault is named where the order tells it. */
-export function resultText({ result, path }: StepView, { fault }: OrderView): string {
-  switch (result) {
-    case 'Succeeded':
-      return 'ok';
-    case 'Faulted':
-      return fault?.source === path ? `failed: ${fault.type}` : 'failed';
-    case 'Canceled':
-      return 'cancelled';
-    case 'Compensated':
-      return 'undone';
-    default:
-      return 'closed';
-  }
+/** How a step stands, in a word or two; a fault is named where the order tells it. */
+export function statusText({ status, result, path }: StepView, { fault }: Pick<OrderView, 'fault'>): string {
+  if (result === 'Succeeded') return 'ok';
+  if (result === 'Canceled') return 'cancelled';
+  if (result === 'Compensated') return 'undone';
+  if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
+  return { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being cancelled', Compensating: 'is being undone' }[status] ?? status;
 }
 
 const took = ({ startedAt, closedAt }: StepView): string => (startedAt && closedAt ? ` ${spanText(timeOf(closedAt) - timeOf(startedAt))}` : '');

@@ -32,5 +32,5 @@ export interface CliCommand<O extends object = object> {
   /** Adds arguments and options. */
   declare?(command: Command): Command;
   /** Resolves with the exit code, when it is not 0. */
-  run(cli: Cli, options: O, args: readonly string[]): Promise<number | void>;
+  run(cli: Cli, options: O, args: readonly string[]): Promise<number | undefined>;
 }

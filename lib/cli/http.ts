@@ -1,4 +1,4 @@
-import { type Problem, RefusedError, UnreachableError } from './errors.ts';
+import { type Problem, RefusedError, UnreachableError, UsageError } from './errors.ts';
 
 export interface Answer<T> {
   readonly status: number;
@@ -31,8 +31,8 @@ export function createApi({ url, token, timeoutMs = timeoutMsDefault }: { url: s
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
-      const options = { method, headers: sent, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs) } as const;
-      const { response, text } = await answered(url, path, { ...options, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      const options = { method, headers: sent, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs), body: body === undefined ? null : JSON.stringify(body) } as const;
+      const { response, text } = await answered(url, requestOf(url.replace(/\/+$/, '') + path, options));
       if (!response.ok && response.status !== 304) throw refusal(response, text);
       const etag = response.headers.get('etag') ?? undefined;
       const replayed = response.headers.get('idempotent-replayed') === 'true';
@@ -41,9 +41,18 @@ export function createApi({ url, token, timeoutMs = timeoutMsDefault }: { url: s
   };
 }
 
-async function answered(url: string, path: string, options: RequestInit): Promise<{ response: Response; text: string }> {
+/** A token or key with letters that no HTTP header takes is the caller's mistake, not the network's. */
+function requestOf(url: string, options: RequestInit): Request {
   try {
-    const response = await fetch(url.replace(/\/+$/, '') + path, options);
+    return new Request(url, options);
+  } catch (error) {
+    throw new UsageError(`This cannot be asked over HTTP: ${(error as Error).message}`);
+  }
+}
+
+async function answered(url: string, request: Request): Promise<{ response: Response; text: string }> {
+  try {
+    const response = await fetch(request);
     return { response, text: await response.text() };
   } catch (error) {
     throw new UnreachableError(url, reasonOf(error));
@@ -55,6 +64,7 @@ function reasonOf(error: unknown): string {
   const { name, cause, message } = error as Error & { cause?: Error & { code?: string; errors?: readonly Error[] } };
   if (name === 'TimeoutError') return 'no answer in time';
   if (cause?.code === 'ECONNREFUSED') return 'connection refused';
+  if (cause?.message === 'bad port') return 'the port is reserved for another protocol, and fetch refuses to ask it';
   return cause?.errors?.[0]?.message || cause?.message || message;
 }
 

@@ -46,19 +46,19 @@ export const isEnded = ({ processState }: OrderView): boolean => processState ==
 
 const pageMax = 100;
 
-/** The items of a list, page after page; at most `limit`. */
-export async function* listed<T>(api: Api, path: string, query: { readonly [name: string]: string | undefined } = {}, limit = Number.POSITIVE_INFINITY): AsyncGenerator<T> {
-  let left = limit;
-  for (let cursor: string | undefined; left > 0; ) {
+/** The items of a list, over as many pages as they take; at most `limit`. */
+export async function listed<T>(api: Api, path: string, query: { readonly [name: string]: string | undefined } = {}, limit = Number.POSITIVE_INFINITY): Promise<readonly T[]> {
+  const items: T[] = [];
+  for (let cursor: string | undefined; items.length < limit; ) {
     const parameters = Object.entries({ ...query, cursor }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-    const search = new URLSearchParams([...parameters, ['limit', String(Math.min(left, pageMax))]]);
+    const search = new URLSearchParams([...parameters, ['limit', String(Math.min(limit - items.length, pageMax))]]);
     const { body } = await api.call<{ items: readonly T[]; next?: string | null }>('GET', `${path}?${search}`);
-    yield* body.items;
-    left -= body.items.length;
+    items.push(...body.items);
     // A page may be empty and still have a next one.
-    if (!body.next) return;
+    if (!body.next) break;
     cursor = body.next;
   }
+  return items;
 }
 
 const wholeId = /^ord_[a-z2-7]{52}$/;
@@ -66,21 +66,20 @@ const lookedAtMax = 10_000;
 const namedMax = 5;
 
 /** The order that is meant by an id or the beginning of one, with or without its `ord_`. */
-export async function resolveOrderId(api: Api, text: string): Promise<string> {
+export async function resolveOrderId(api: Api, given: string): Promise<string> {
+  // Lists for people end a shortened id with this mark.
+  const text = given.replace(/…$/, '');
   if (wholeId.test(text)) return text;
+  if (text === '') throw new UsageError('The id of the order is empty.');
   const beginnings = [text, `ord_${text}`];
-  if (!/^[a-z0-9_]{1,55}$/.test(text)) throw new UsageError(`${text} is not the id of an order, nor the beginning of one.`);
-
-  const matching: string[] = [];
-  for await (const { orderId } of listed<OrderView>(api, '/orders', {}, lookedAtMax)) if (beginnings.some((beginning) => orderId.startsWith(beginning))) matching.push(orderId);
+  const newest = await listed<OrderView>(api, '/orders', {}, lookedAtMax);
+  const matching = newest.map(({ orderId }) => orderId).filter((orderId) => beginnings.some((beginning) => orderId.startsWith(beginning)));
   const [only, ...others] = matching;
-  if (only === undefined) throw new FailedError(`There is no order whose id begins with ${text}${lookedAtSuffix}. See: redress order list`);
+  if (only === undefined) throw new FailedError(`There is no order whose id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax}` : ''}. See: redress order list`);
   if (others.length === 0) return only;
   const named = matching.slice(0, namedMax).join(', ');
   throw new UsageError(`${text} is the beginning of ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more of the id.`);
 }
-
-const lookedAtSuffix = `, among the newest ${lookedAtMax.toLocaleString('en')}`;
 
 /** How an order stands, in a few words: `completed`, `waits for an operator: CardDeclined`. */
 export function stateText({ processState, outcome, fault, suspended }: OrderView): string {

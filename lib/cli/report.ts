@@ -5,17 +5,20 @@ import { printable, spanText } from './text.ts';
 
 /** Says what went wrong and what to do about it; returns the exit code. */
 export function report(error: unknown, { say }: Pick<Terminal, 'say'>, environment: { readonly [name: string]: string | undefined }): number {
-  if (error instanceof UsageError) return say(`redress: ${printable(error.message)}`), 2;
-  if (error instanceof SetupError) return say(`redress: ${printable(`${error.message} ${error.remedy}`)}`), 2;
-  if (error instanceof FailedError) return say(`redress: ${printable(error.message)}`), 1;
-  if (error instanceof UnreachableError) return say(`redress: ${printable(error.message)} Is it running? npm start runs it; --url or REDRESS_URL names another place.`), 3;
-  if (error instanceof RefusedError) {
-    for (const line of problemLines(error.problem, error.retryAfterMs)) say(line);
-    return 1;
-  }
+  const { lines, exitCode } = reported(error, environment['LOG_LEVEL'] === 'debug');
+  for (const line of lines) say(line);
+  return exitCode;
+}
+
+function reported(error: unknown, showStack: boolean): { readonly lines: readonly string[]; readonly exitCode: number } {
+  const one = (text: string, exitCode: number) => ({ lines: [`redress: ${printable(text)}`], exitCode });
+  if (error instanceof RefusedError) return { lines: problemLines(error.problem, error.retryAfterMs), exitCode: 1 };
+  if (error instanceof FailedError) return one(error.message, 1);
+  if (error instanceof UsageError) return one(error.message, 2);
+  if (error instanceof SetupError) return one(`${error.message} ${error.remedy}`, 2);
+  if (error instanceof UnreachableError) return one(`${error.message} Is it running? npm start runs it; --url or REDRESS_URL names another place.`, 3);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  say(`redress: ${environment['LOG_LEVEL'] === 'debug' ? stack : `${message} (LOG_LEVEL=debug shows where)`}`);
-  return 1;
+  return showStack ? { lines: [`redress: ${stack}`], exitCode: 1 } : one(`${message} (LOG_LEVEL=debug shows where)`, 1);
 }
 
 /** Everything that the system says against a request, the reasons each on a line. */

@@ -31,7 +31,7 @@ export async function runCli(args: readonly string[], { environment, terminal }:
     exitCode = (await command.run(cliOf(options, environment, terminal), options, operands)) ?? 0;
   });
   try {
-    await program.parseAsync(args, { from: 'user' });
+    await program.parseAsync(helpForm(args), { from: 'user' });
     return exitCode;
   } catch (error) {
     // Commander has said it already, with a suggestion where it has one.
@@ -39,6 +39,9 @@ export async function runCli(args: readonly string[], { environment, terminal }:
     return report(error, terminal, environment);
   }
 }
+
+/** Commander's own `help` knows a group, but not a command in it. */
+const helpForm = ([first, ...rest]: readonly string[]): readonly string[] => (first === 'help' && rest.length > 1 ? [...rest, '--help'] : first === undefined ? rest : [first, ...rest]);
 
 function cliOf({ json = false, data, url: givenUrl, token: givenToken }: CommonOptions, environment: Surroundings['environment'], terminal: Terminal): Cli {
   const config = readConfig(environment);

@@ -15,7 +15,8 @@ export async function readSubmission(file: string, terminal: Pick<Terminal, 'rea
   const text = file === '-' ? await terminal.readInput() : textOf(file);
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    // Some editors put a byte order mark before it.
+    value = JSON.parse(text.replace(/^\ufeff/, ''));
   } catch (error) {
     throw new UsageError(`${nameOf(file)} is not JSON: ${(error as Error).message}.`);
   }

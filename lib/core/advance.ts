@@ -174,15 +174,14 @@ class Draft {
     const behaviour = behaviourOf(node.activity);
     const refused = late?.status === 'rejected' || (late?.status === 'failed' && late.fault.permanent && !late.fault.outcomeUnknown);
     const own = refused ? { ...(this.own(path) as StepState), phase: 'refused' } : this.own(path);
-    const repeated = behaviour.repeat && own !== undefined ? behaviour.repeat(node, own, this.context()) : behaviour.execute(node, this.context());
-    this.apply(path, repeated);
+    this.apply(path, own === undefined ? behaviour.execute(node, this.context()) : behaviour.repeat?.(node, own, this.context()));
     this.drain();
   }
 
   /** No scope takes the fault: the order is held as it is, so that a person can decide how it goes on. */
   raise(path: string, fault: Fault): void {
     const raised = { ...fault, source: path };
-    this.put(path, { ...(this.state.activities[path] ?? { own: undefined }), status: 'Faulting', fault: raised });
+    this.put(path, { ...this.state.activities[path], status: 'Faulting', fault: raised });
     if (this.state.phase === 'running') this.hold(path, raised);
   }
 
@@ -217,7 +216,7 @@ class Draft {
   }
 
   keep(path: string, own: unknown): void {
-    this.put(path, { status: 'Executing', own });
+    this.put(path, own === undefined ? { status: 'Executing' } : { status: 'Executing', own });
   }
 
   fact(fact: CoreFact): void {

@@ -54,7 +54,7 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   /** All in it that holds expressions: for `check`, and for knowing which outputs are read later. */
   readonly templates: (activity: A) => readonly Template[];
   readonly execute: (activity: A, context: Context) => Next<S>;
-  /** Starts the same execution once more: it expired, was reset, or an operator resubmits it. `execute` if left out. */
+  /** Starts the same execution once more: it expired, was reset, or an operator resubmits it. Left out, it goes on as it was. */
   readonly repeat?: (activity: A, state: S, context: Context) => Next<S>;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;
   /** Time has passed. Called whenever it might concern this activity, so it looks at the clock itself. */

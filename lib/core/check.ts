@@ -61,15 +61,22 @@ function checkExpressions({ node, path }: Placed, index: number, found: readonly
     for (const { text, pointer } of expressionsIn(template)) {
       const parsed = parseExpression(text);
       if (!parsed.ok) {
-        report(path, `${pointer}: ${parsed.message}\n  ${text}\n  ${' '.repeat(parsed.position)}^`);
+        report(path, `${pointer}: ${parsed.message}\n${pointedAt(text, parsed.position)}`);
         continue;
       }
-      for (const name of parsed.expression.steps) {
+      for (const { name, position } of parsed.expression.steps) {
         const problem = stepProblem(name, { node, path }, index, found);
-        if (problem) report(path, `${pointer}: ${problem}\n  ${text}\n  ${' '.repeat(Math.max(0, text.indexOf(`steps.${name}`)))}^`);
+        if (problem) report(path, `${pointer}: ${problem}\n${pointedAt(text, position)}`);
       }
     }
   }
+}
+
+/** The line of an expression in which a position lies, and a caret below it. */
+function pointedAt(text: string, position: number): string {
+  const start = text.lastIndexOf('\n', position - 1) + 1;
+  const [line = ''] = text.slice(start).split('\n');
+  return `  ${line}\n  ${' '.repeat(position - start)}^`;
 }
 
 /** A step's output may be read only where that step has run for certain. */

@@ -29,8 +29,8 @@ export type Evaluation = { readonly ok: true; readonly value: Json } | { readonl
 
 /** A parsed expression, or why it is none; parsed once for each text. */
 export interface Expression {
-  /** Names of the steps whose outputs it reads. */
-  readonly steps: readonly string[];
+  /** The steps whose outputs it reads, and where in its text (characters from 0). */
+  readonly steps: readonly { readonly name: string; readonly position: number }[];
   readonly evaluate: (scope: Scope) => Evaluation;
 }
 
@@ -60,17 +60,20 @@ function parseAnew(text: string): Parsed {
     const { message, range } = error as { message: string; range?: { start: number } };
     return { ok: false, message: firstLine(message), position: range?.start ?? 0 };
   }
-  const found: Findings = { steps: new Set(), lists: [] };
+  const found: Findings = { steps: new Map(), lists: [] };
   const refusal = inspect(program.ast, found, false);
   if (refusal) return { ok: false, ...refusal };
+  const { error } = program.check();
+  if (error) return { ok: false, message: firstLine(error.message), position: error.range?.start ?? 0 };
 
   const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
-  return { ok: true, expression: { steps: [...found.steps], evaluate: (scope) => evaluateGuarded(text, program, lists, scope) } };
+  const steps = [...found.steps].map(([name, position]) => ({ name, position }));
+  return { ok: true, expression: { steps, evaluate: (scope) => evaluateGuarded(text, program, lists, scope) } };
 }
 
 function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
   try {
-    for (const list of lists) refuseLongList(list(scope));
+    for (const list of lists) refuseLongList(reached(list, scope));
     return { ok: true, value: toJson(program(scope)) };
   } catch (error) {
     if (error instanceof TooLarge) return { ok: false, fault: engineFault(engineFaults.expressionTooLarge, `${text}: ${error.message}`) };
@@ -78,8 +81,19 @@ function evaluateGuarded(text: string, program: ParseResult, lists: readonly Par
   }
 }
 
+/** A list that can't be had is in a branch that is not taken, or makes the whole expression fail in its own words. */
+function reached(list: ParseResult, scope: Scope): unknown {
+  try {
+    return list(scope);
+  } catch (error) {
+    if (error instanceof TooLarge) throw error;
+    return undefined;
+  }
+}
+
 interface Findings {
-  readonly steps: Set<string>;
+  /** Name and position. */
+  readonly steps: Map<string, number>;
   readonly lists: ASTNode[];
 }
 
@@ -91,6 +105,7 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
   if (node.op === 'rcall') {
     const [name, receiver] = node.args;
     if (name === 'matches') return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+    if (name === 'bind') return refuse('cel.bind() is not part of this language; write the value where it is needed');
     if (comprehensions.has(name)) {
       if (inComprehension) return refuse(`${name}() inside another of its kind: only one level is allowed`);
       found.lists.push(receiver);
@@ -101,9 +116,23 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
     }
   }
   if (node.op === 'call' && node.args[0] === 'matches') return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
-  if (node.op === '.' && node.args[0].op === 'id' && node.args[0].args === 'steps') found.steps.add(node.args[1]);
-
+  if (isSteps(node)) return refuse('steps are read one by one: steps.name, or steps["name"]');
+  const step = stepRead(node);
+  if (step !== undefined) {
+    found.steps.set(step, node.range.start);
+    return undefined;
+  }
   return first(childNodes(node), (child) => inspect(child, found, inside));
+}
+
+const isSteps = (node: ASTNode): boolean => node.op === 'id' && node.args === 'steps';
+
+/** The step of `steps.name` and `steps["name"]`: which outputs are read must be known beforehand. */
+function stepRead(node: ASTNode): string | undefined {
+  if ((node.op === '.' || node.op === '.?') && isSteps(node.args[0])) return node.args[1];
+  if ((node.op !== '[]' && node.op !== '[?]') || !isSteps(node.args[0])) return undefined;
+  const [, key] = node.args;
+  return key.op === 'value' && typeof key.args === 'string' ? key.args : undefined;
 }
 
 const childNodes = (node: ASTNode): readonly ASTNode[] => {
@@ -129,6 +158,8 @@ const environment = createEnvironment();
 function createEnvironment(): Environment {
   const environment = new Environment({
     enableOptionalTypes: true,
+    // JSON's lists and objects may hold anything, beside each other.
+    homogeneousAggregateLiterals: false,
     limits: { maxAstNodes: expressionLimits.astNodesMax, maxDepth: expressionLimits.depthMax, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 32 },
   })
     .registerVariable('orderId', 'string')
@@ -145,6 +176,7 @@ function createEnvironment(): Environment {
     environment.registerOperator(`double ${operator} int`, apply).registerOperator(`int ${operator} double`, apply);
   }
   return environment
+    .registerOperator('double == int', (a: number, b: bigint) => a === Number(b))
     .registerOperator('double % double', (a: number, b: number) => a % b)
     .registerFunction('sum(list): double', (list: unknown[]) => numbersOf(list).reduce((sum, number) => sum + number, 0))
     .registerFunction('min(list): double', (list: unknown[]) => Math.min(...atLeastOne(numbersOf(list))))
@@ -181,9 +213,8 @@ const atLeastOne = (numbers: number[]): number[] => {
 };
 
 function refuseLongList(value: unknown): void {
-  if (Array.isArray(value) && value.length > expressionLimits.listEntriesMax) {
-    throw new TooLarge(`a list of ${value.length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
-  }
+  const length = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0;
+  if (length > expressionLimits.listEntriesMax) throw new TooLarge(`a list of ${length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
 }
 
 /** Results as JSON: CEL's integers are BigInt, on which `JSON.stringify` throws. */

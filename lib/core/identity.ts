@@ -1,3 +1,5 @@
+import { rootPath } from './definition.ts';
+
 /** Names one effect. The same over attempts, retries and resets: whoever keeps it applies the effect once. */
 export const idempotencyKeyOf = (orderId: string, path: string, generation: number): string => `${orderId}/${path}/${generation}`;
 
@@ -13,5 +15,7 @@ export const requestIdFrom = (orderId: string, path: string, asking: string): st
 /** The path of the step that a request id names; undefined when it belongs to another order, or is no request id. */
 export const stepOfRequest = (orderId: string, requestId: string): string | undefined => {
   if (!requestId.startsWith(`${orderId}/`)) return undefined;
-  return /^(.+)\/\d+#\d+\.\d+$/.exec(requestId.slice(orderId.length + 1))?.[1];
+  const path = /^(.+)\/\d+#\d+\.\d+$/.exec(requestId.slice(orderId.length + 1))?.[1];
+  // No path begins otherwise, but every object knows a "constructor".
+  return path === rootPath || path?.startsWith(`${rootPath}/`) ? path : undefined;
 };

@@ -92,5 +92,5 @@ const isCel = (template: unknown): template is { readonly $cel: string } =>
 const stepsRead = (template: Template): string[] =>
   [...expressionsIn(template)].flatMap(({ text }) => {
     const parsed = parseExpression(text);
-    return parsed.ok ? parsed.expression.steps : [];
+    return parsed.ok ? parsed.expression.steps.map(({ name }) => name) : [];
   });

@@ -8,8 +8,8 @@ export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 /** One activity that is alive. */
 export interface ActivityState<S = unknown> {
   readonly status: Exclude<Status, 'Initialized' | 'Closed'>;
-  /** What its behaviour keeps. */
-  readonly own: S;
+  /** What its behaviour keeps; absent where it could not even begin. */
+  readonly own?: S;
   /** An answer that came while the order was held: recorded, and applied when it goes on. */
   readonly reply?: StepReply;
   /** Why it is Faulting. */

@@ -4,7 +4,7 @@ import type { App } from '../authoring/workflow.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { CreateFunction } from '../function.ts';
-import { type Lease, acquireLease } from '../lease.ts';
+import { type Lease, acquireLease, lockPolicyAdvice } from '../lease.ts';
 import { type Emit, type Ports, type System, type SystemEvents, createSystem } from '../system.ts';
 import { type FunctionSpec, topologyOf } from '../topology.ts';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
@@ -148,9 +148,12 @@ export async function startHost({ app, config, ports, load, services = [], http,
       const lease = await acquireLease(store, orderId, { holder: hostId, leaseMs, clock, policy: config.lockPolicy });
       if (!lease) return undefined;
       leases.set(orderId, lease);
+      const heldSince = clock.now();
       void keepRenewing(lease, leaseMs);
       const release = (): Promise<void> => {
         leases.delete(orderId);
+        const advice = lockPolicyAdvice(config.lockPolicy, clock.now() - heldSince);
+        if (advice) telemetry.log('warn', advice, { orderId });
         return lease.release();
       };
       return { ...lease, release };

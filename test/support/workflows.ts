@@ -1,5 +1,4 @@
 import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { Json, JsonObject } from '../../lib/core/json.ts';
 import type { Step } from '../../lib/core/activities/step.ts';
 
 /** Definitions as plain data, as another language would write them. */
@@ -80,5 +79,3 @@ export function deepFreeze<T>(value: T): T {
 }
 
 export const throughJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;
-
-export type { Json, JsonObject };

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Answer, Decision } from './service.ts';
 
 /** An effect that is on record, with the answer that told of it. */
@@ -49,10 +50,10 @@ const setup = `
 /** How long another process may hold the write lock; it needs far less. */
 const busyMaxMs = 5_000;
 
-export function openLedger(path: string): Ledger {
+export async function openLedger(path: string): Promise<Ledger> {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
   const database = new DatabaseSync(path, { timeout: busyMaxMs });
-  database.exec(setup);
+  await prepare(database);
 
   const answered = database.prepare('SELECT status, body FROM entries WHERE path = ? AND idempotencyKey = ?');
   const add = database.prepare(
@@ -83,6 +84,22 @@ export function openLedger(path: string): Ledger {
     close: () => database.close(),
   };
 }
+
+const triesMax = 100;
+
+/** Who opens a new file while another process does the same is turned away at once, whatever the timeout: try again. */
+async function prepare(database: DatabaseSync): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return database.exec(setup);
+    } catch (error) {
+      if ((error as { errcode?: number }).errcode !== sqliteBusy || tries === triesMax) throw error;
+      await sleep(10);
+    }
+  }
+}
+
+const sqliteBusy = 5;
 
 const now = (): string => new Date().toISOString();
 

@@ -25,7 +25,7 @@ export async function startShop({
   host?: string;
   ledger?: string;
 } = {}): Promise<Shop> {
-  const ledger = openLedger(path);
+  const ledger = await openLedger(path);
   const closing = new AbortController();
   const route = createRoutes({ ledger, switches: createSwitches(), closing: closing.signal });
 

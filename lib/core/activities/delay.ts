@@ -26,7 +26,7 @@ export const delay: Behaviour<Delay, DelayState> = {
       return raise(engineFault(engineFaults.expressionFailed, `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(length.value)}.`));
     }
 
-    return wait({ until: at + length.value * 1000 });
+    return length.value > 0 ? wait({ until: at + length.value * 1000 }) : close(succeeded());
   },
 
   // Wake-ups come at least once and may come early: only the clock says whether the wait is over.

@@ -28,6 +28,8 @@ export const schema = `
   );
   CREATE INDEX states_by_worklist ON states (worklist, shard, worklistAt) WHERE worklist IS NOT NULL;
 
+  CREATE INDEX states_by_finish ON states (finishedAt) WHERE finishedAt IS NOT NULL;
+
   CREATE TABLE pages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
   CREATE TABLE clients (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 

@@ -1,0 +1,48 @@
+import { systemClock } from '../../clock.ts';
+import type { Published } from '../../publishers/sqlite.ts';
+import type { Cli, CliCommand } from '../command.ts';
+import { wholeOption } from '../options.ts';
+import { printable } from '../text.ts';
+
+const pageSize = 500;
+const lookEveryMs = 500;
+
+/** Shows what was announced: the local stand-in for a subscription to the event bus. */
+export const alerts: CliCommand<{ follow?: true; since: number }> = {
+  name: 'alerts',
+  summary: 'shows what was announced, oldest first',
+  declare: (command) =>
+    command
+      .option('--follow', 'stays and shows what comes; with --json one object a line')
+      .option('--since <seq>', 'only what came after this number', wholeOption(0, Number.MAX_SAFE_INTEGER), 0),
+
+  async run(cli, { follow, since }) {
+    await cli.withData(async ({ publisher }) => {
+      const behind = (seq: number) => pages((after) => publisher.published(after, pageSize), seq);
+      if (cli.json && !follow) return cli.print({ items: [...behind(since)].map(viewOf) }, () => '');
+      for (let after = since; ; await systemClock.sleep(lookEveryMs)) {
+        for (const alert of behind(after)) {
+          cli.print(viewOf(alert), () => lineOf(alert, cli));
+          after = alert.seq;
+        }
+        if (!follow) return;
+      }
+    });
+  },
+};
+
+function* pages(read: (after: number) => readonly Published[], since: number): Generator<Published> {
+  for (let after = since; ; ) {
+    const page = read(after);
+    yield* page;
+    if (page.length < pageSize) return;
+    after = page.at(-1)?.seq ?? after;
+  }
+}
+
+const viewOf = ({ seq, publishedAt, detailType, detail }: Published) => ({ seq, publishedAt: new Date(publishedAt).toISOString(), detailType, detail });
+
+function lineOf({ seq, publishedAt, detailType, detail }: Published, { paint }: Pick<Cli, 'paint'>): string {
+  const what = ['orderId', 'type', 'source', 'outcome', 'message'].flatMap((field) => (typeof detail[field] === 'string' ? [detail[field]] : []));
+  return `${paint('dim', `${seq}  ${new Date(publishedAt).toISOString()}`)}  ${paint('bold', printable(detailType))}  ${printable(what.join('  '))}\n`;
+}

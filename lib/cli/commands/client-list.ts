@@ -1,0 +1,17 @@
+import type { ClientRecord } from '../../record.ts';
+import type { CliCommand } from '../command.ts';
+import { listed } from '../orders.ts';
+import { table } from '../text.ts';
+
+/** Lists the clients that are registered. */
+export const clientList: CliCommand = {
+  name: 'client list',
+  summary: 'lists the clients and what they may name',
+
+  async run(cli) {
+    const items = await listed<ClientRecord>(await cli.api('admin'), '/clients');
+    const rows = items.map(({ id, responseChannels, senders }) => [id, responseChannels.join(', '), senders.join(', ')]);
+    cli.print({ items }, () => (rows.length > 0 ? table(['client', 'response channels', 'senders'], rows, cli.paint) : ''));
+    if (!cli.json && items.length === 0) cli.terminal.say('No clients are registered.');
+  },
+};

@@ -1,0 +1,37 @@
+import type { CliCommand } from '../command.ts';
+import { alerts } from './alerts.ts';
+import { channelList } from './channel-list.ts';
+import { channelReceive } from './channel-receive.ts';
+import { clientList } from './client-list.ts';
+import { clientPut } from './client-put.ts';
+import { demo } from './demo.ts';
+import { orderGet } from './order-get.ts';
+import { orderHistory } from './order-history.ts';
+import { orderList } from './order-list.ts';
+import { orderResubmit } from './order-resubmit.ts';
+import { orderSubmit } from './order-submit.ts';
+import { orderWatch } from './order-watch.ts';
+import { reset } from './reset.ts';
+import { start } from './start.ts';
+import { supervise } from './supervise.ts';
+import { token } from './token.ts';
+
+/** Every command, in the order in which the help shows them. */
+export const commands: readonly CliCommand[] = [
+  start,
+  demo,
+  token,
+  orderSubmit,
+  orderGet,
+  orderList,
+  orderWatch,
+  orderHistory,
+  orderResubmit,
+  alerts,
+  channelList,
+  channelReceive,
+  clientPut,
+  clientList,
+  supervise,
+  reset,
+];

@@ -1,0 +1,35 @@
+import { statusText } from '../changes.ts';
+import type { Cli, CliCommand } from '../command.ts';
+import { type OrderView, type StepView, orderPath, resolveOrderId, stateText, timeOf } from '../orders.ts';
+import { printable, spanText, table } from '../text.ts';
+
+/** Shows one order with its steps. */
+export const orderGet: CliCommand = {
+  name: 'order get',
+  summary: 'shows one order',
+  declare: (command) => command.argument('<id>', 'the order, or the beginning of its id'),
+
+  async run(cli, _, [id = '']) {
+    const api = await cli.api('operator');
+    const { body: order } = await api.call<OrderView>('GET', orderPath(await resolveOrderId(api, id)));
+    cli.print(order, () => orderText(order, cli));
+  },
+};
+
+function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
+  const { orderId, processState, reference, workflow, submittedAt, updatedAt, fault, failureCount, steps = [] } = order;
+  const facts = [
+    ['state', `${processState}, ${stateText(order)}`],
+    ['workflow', `${workflow.name}@${workflow.version}`],
+    ...(reference ? [['reference', reference]] : []),
+    ['submitted', new Date(submittedAt).toISOString()],
+    ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
+    ...(failureCount ? [['failures', String(failureCount)]] : []),
+    ...(fault ? [['fault', [fault.type, ...(fault.source ? [`at ${fault.source}`] : []), ...(fault.message ? [`(${fault.message})`] : [])].join(' ')]] : []),
+  ];
+  const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
+  const rows = steps.map((step) => [step.name, `${step.agent}.${step.operation}`, statusText(step, order), String(step.attempts), durationOf(step)]);
+  return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(['step', 'operation', 'status', 'attempts', 'took'], rows, paint)}` : ''}`;
+}
+
+const durationOf = ({ startedAt, closedAt }: StepView): string => (startedAt && closedAt ? spanText(timeOf(closedAt) - timeOf(startedAt)) : '');

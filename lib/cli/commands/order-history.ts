@@ -1,0 +1,30 @@
+import type { CliCommand } from '../command.ts';
+import { type Time, listed, orderPath, resolveOrderId } from '../orders.ts';
+import { table } from '../text.ts';
+
+interface Entry {
+  readonly seq: number;
+  readonly at: Time;
+  readonly type: string;
+  readonly path?: string;
+  readonly [field: string]: unknown;
+}
+
+/** Prints an order's journal. */
+export const orderHistory: CliCommand = {
+  name: 'order history',
+  summary: 'prints what happened to an order, oldest first',
+  declare: (command) => command.argument('<id>', 'the order, or the beginning of its id'),
+
+  async run(cli, _, [id = '']) {
+    const api = await cli.api('operator');
+    const items = await listed<Entry>(api, `${orderPath(await resolveOrderId(api, id))}/history`);
+    const rows = items.map(({ seq, at, type, path = '', ...rest }) => [String(seq), new Date(at).toISOString(), type, path, detailsOf(rest)]);
+    cli.print({ items }, () => table(['seq', 'at', 'type', 'path', ''], rows, cli.paint));
+  },
+};
+
+const detailsOf = (fields: { readonly [name: string]: unknown }): string =>
+  Object.entries(fields)
+    .map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');

@@ -1,0 +1,59 @@
+import { readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { confirm } from '@clack/prompts';
+import type { Cli, CliCommand } from '../command.ts';
+import { FailedError, UnreachableError, UsageError } from '../errors.ts';
+import { createApi } from '../http.ts';
+
+const isOurs = (file: string): boolean => /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);
+
+/** Empties the data folder. Files of others stay. */
+export const reset: CliCommand<{ yes?: true }> = {
+  name: 'reset',
+  summary: 'empties the data folder: all orders, messages, announcements, and the key that signs tokens',
+  declare: (command) => command.option('--yes', 'without asking, and even while a system is running'),
+
+  async run(cli, { yes }) {
+    const { dataFolder, terminal } = cli;
+    const files = filesIn(dataFolder);
+    const ours = files.filter(isOurs);
+    if (!yes) {
+      if (!terminal.canAsk || cli.json) throw new UsageError(`This deletes all orders in ${dataFolder}: say --yes when that is meant.`);
+      if (ours.length > 0) await ask(cli, ours);
+    }
+
+    for (const file of ours) rmSync(join(dataFolder, file), { force: true });
+    if (ours.length > 0 && ours.length === files.length) rmdirSync(dataFolder);
+    const left = files.length - ours.length;
+    terminal.say(ours.length === 0 ? `There is nothing of redress in ${dataFolder}.` : `Emptied ${dataFolder}.${left > 0 ? ` ${left} other files are left there.` : ''}`);
+    cli.print({ dataFolder, deleted: ours }, () => '');
+  },
+};
+
+/** Rejects while a system is running, and unless the person wants it. */
+async function ask({ dataFolder, url }: Cli, files: readonly string[]): Promise<void> {
+  if (await isRunning(url)) throw new FailedError(`A system is running at ${url}: stop it first, or say --yes.`);
+  const sure = await confirm({ message: `Delete all orders in ${dataFolder} (${files.join(', ')})?`, initialValue: false, output: process.stderr });
+  if (sure !== true) throw new FailedError('Nothing was deleted.');
+}
+
+function filesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+const healthMs = 2_000;
+
+/** Whatever answers may be at work on this folder: it cannot be told from here. */
+async function isRunning(url: string): Promise<boolean> {
+  try {
+    await createApi({ url, timeoutMs: healthMs }).call('GET', '/health');
+    return true;
+  } catch (error) {
+    return !(error instanceof UnreachableError);
+  }
+}

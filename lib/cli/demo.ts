@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DemoRow, createDemoView, summaryOf } from './demo-view.ts';
+import { changesBetween } from './changes.ts';
+import type { Cli } from './command.ts';
+import { RefusedError, UsageError } from './errors.ts';
+import { followOrder } from './follow.ts';
+import type { Api } from './http.ts';
+import { isEnded } from './orders.ts';
+import { type SubmissionBody, readSubmission } from './submission-file.ts';
+
+/** A wrong order is part of the show; a wrong token is not. */
+const refusesTheOrder = (error: unknown): error is RefusedError => error instanceof RefusedError && [400, 413, 422].includes(error.problem.status);
+
+/** Submits every order of a folder at once and shows how each ends; 0 when all of them have. */
+export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples: string; readonly waitMs: number }): Promise<number> {
+  const files = filesIn(samples);
+  const submissions = await Promise.all(files.map((file) => readSubmission(join(samples, file), cli.terminal)));
+  const api = await cli.api('client', 'demo');
+  await api.call('GET', '/health');
+
+  const rows: DemoRow[] = files.map((file) => ({ name: file.replace(/\.json$/, '') }));
+  const view = createDemoView(cli, rows);
+  const run = randomUUID();
+  const signal = AbortSignal.timeout(waitMs);
+  await Promise.all(rows.map((row, index) => play(api, row, submissions[index] as SubmissionBody, { key: `demo-${run}-${index}`, view, signal })));
+
+  view.end();
+  cli.print({ items: rows.map(({ name, order, problem }) => ({ name, ...(order ? { order } : {}), ...(problem ? { problem } : {}) })) }, () => `${summaryOf(rows)}\n`);
+  const waiting = rows.filter(({ order }) => order?.processState === 'Error').length;
+  if (waiting > 0) cli.terminal.say(`${waiting} wait${waiting === 1 ? 's' : ''} for an operator: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`);
+  return rows.every(({ order, problem }) => problem !== undefined || (order !== undefined && isEnded(order))) ? 0 : 1;
+}
+
+async function play(api: Api, row: DemoRow, body: SubmissionBody, { key, view, signal }: { key: string; view: ReturnType<typeof createDemoView>; signal: AbortSignal }): Promise<void> {
+  try {
+    const { body: submitted } = await api.call<{ orderId: string }>('POST', '/orders', { body, headers: { 'idempotency-key': key } });
+    await followOrder(api, submitted.orderId, {
+      signal,
+      seen(order, before) {
+        row.order = order;
+        view.changed(row, changesBetween(before, order));
+      },
+    });
+  } catch (error) {
+    if (!refusesTheOrder(error)) throw error;
+    row.problem = error.problem;
+    const [first] = error.problem.errors ?? [];
+    view.changed(row, [`refused: ${[first?.pointer, first?.detail ?? error.problem.title].filter(Boolean).join(' ')}`]);
+  }
+}
+
+function filesIn(folder: string): readonly string[] {
+  const remedy = 'Name a folder of orders with --samples.';
+  try {
+    const files = readdirSync(folder).filter((name) => name.endsWith('.json'));
+    if (files.length > 0) return files.sort();
+  } catch (error) {
+    if (!['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    throw new UsageError(`There is no folder ${folder}. ${remedy}`);
+  }
+  throw new UsageError(`There are no orders (*.json) in ${folder}. ${remedy}`);
+}

@@ -1,0 +1,20 @@
+import { changesBetween } from './changes.ts';
+import type { Cli } from './command.ts';
+import { followOrder } from './follow.ts';
+import type { Api } from './http.ts';
+import { printable } from './text.ts';
+
+/** Prints each change of an order until it has ended; 0 when it is completed, else 1. With `--json` it prints the order as it ended. */
+export async function watch(cli: Cli, api: Api, orderId: string): Promise<number> {
+  const { terminal, json } = cli;
+  const tell = json ? terminal.say : (line: string) => terminal.write(`${line}\n`);
+  const order = await followOrder(api, orderId, {
+    seen(after, before) {
+      for (const line of changesBetween(before, after)) tell(printable(line));
+    },
+    lost: ({ message }) => terminal.say(`${printable(message)} Trying again...`),
+  });
+  if (json) cli.print(order, () => '');
+  if (order?.processState === 'Error') terminal.say(`Put right what is wrong, then: redress order resubmit ${orderId} --reason TEXT`);
+  return order?.outcome === 'completed' ? 0 : 1;
+}

@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { test } from 'node:test';
+import { CompactSign, type JWTPayload, SignJWT, UnsecuredJWT, base64url } from 'jose';
+import type { Role } from '../../lib/api/authentication.ts';
+import { routes } from '../../lib/api/routes.ts';
+import { type Asked, type Who, goodSubmission, issuer, startApi, tokens } from './support.ts';
+
+/** What each token may act as. */
+const granted: { readonly [who in Who]: readonly Role[] } = { acme: ['client'], other: ['client'], clientless: [], operator: ['operator'], admin: ['admin', 'operator'], visitor: [] };
+
+/** A request that is well-formed for its row, so that only access decides. */
+const wellFormed: { readonly [call: string]: Asked } = {
+  'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
+  'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
+  'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
+};
+
+test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {
+  const { ask, orderInError } = startApi();
+  const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
+  for (const { method, path, roles } of routes) {
+    const call = `${method} ${path}`;
+    for (const [object, id] of Object.entries(path.startsWith('/orders/{id}') ? objects : { any: 'acme' })) {
+      for (const who of Object.keys(tokens) as Who[]) {
+        const { status } = await ask(method, path.replace('{id}', id), { as: who, ...wellFormed[call] });
+        const allowed = roles === 'anyone' || roles.some((role) => granted[who].includes(role));
+        const seen = object === 'any' || (object === 'own' && who !== 'other');
+        assert.equal(status, !allowed ? 403 : !seen ? 404 : call === 'POST /orders' ? 202 : 200, `${call} ${object} as ${who}`);
+      }
+      const { status } = await ask(method, path.replace('{id}', id), wellFormed[call]);
+      assert.equal(status, roles === 'anyone' ? 200 : 401, `${call} ${object} without a token`);
+    }
+  }
+});
+
+test("another client's order is answered byte for byte like one that never existed", async () => {
+  const { ask, orderInError } = startApi();
+  const orderId = await orderInError('k');
+  const never = `ord_${'a'.repeat(52)}`;
+  for (const path of ['', '/history']) {
+    const [theirs, nobodys] = await Promise.all([orderId, never].map((id) => ask('GET', `/orders/${id}${path}`, { as: 'other' })));
+    const alike = (answer: typeof theirs) => [answer?.status, { ...answer?.json, requestId: '', instance: '' }, [...(answer?.headers ?? [])].filter(([name]) => name !== 'x-request-id')];
+    assert.deepEqual(alike(theirs), alike(nobodys));
+    assert.equal(theirs?.status, 404);
+    assert.equal(theirs?.json.instance, `/orders/${orderId}${path}`);
+  }
+});
+
+test('a client cannot give an instruction, register a client or see the others, and changes nothing by trying', async () => {
+  const { ask, orderInError, stored } = startApi();
+  const orderId = await orderInError('k');
+  const before = await stored();
+  const tries: readonly [string, string, Asked][] = [
+    ['POST', `/orders/${orderId}/instructions`, { body: { kind: 'resubmit', reason: 'mine' }, headers: { 'if-match': '"3"' } }],
+    ['PUT', '/clients/acme', { body: { responseChannels: ['redress-response-x'], senders: [] } }],
+    ['GET', '/clients', {}],
+    ['GET', '/clients', { headers: { 'x-http-method-override': 'PUT', 'x-roles': 'admin' } }],
+  ];
+  for (const [method, path, asked] of tries) assert.equal((await ask(method, path, { as: 'acme', ...asked })).status, 403, `${method} ${path}`);
+  assert.equal((await ask('PUT', '/clients/acme', { as: 'operator', body: {} })).status, 403);
+  for (const as of ['operator', 'admin', 'clientless'] as const) assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);
+  assert.equal((await ask('POST', `/orders/${orderId}`, { as: 'operator', headers: { 'x-http-method-override': 'GET' } })).status, 405);
+  assert.equal(await stored(), before);
+});
+
+const seconds = Date.UTC(2026, 0, 1) / 1000;
+const good: JWTPayload = { iss: issuer.issuer, aud: issuer.audience, sub: 'acme', exp: seconds + 3600, roles: ['client'], client: 'acme' };
+const [publicKey] = issuer.keys.keys;
+const ours = { alg: 'ES256', kid: publicKey?.kid ?? '' };
+
+const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+/** Claims as they are: the local issuer's `sign` would put them right. */
+const signed = (claims: object, header: object = {}): Promise<string> => new SignJWT(claims as JWTPayload).setProtectedHeader({ ...ours, ...header }).sign(pair.privateKey);
+const signedText = (text: string): Promise<string> => new CompactSign(Buffer.from(text)).setProtectedHeader(ours).sign(pair.privateKey);
+/** An issuer whose key the test has. */
+const known = { issuer: issuer.issuer, audience: issuer.audience, keys: { keys: [{ ...pair.publicKey.export({ format: 'jwk' }), kid: ours.kid, alg: 'ES256', use: 'sig' }] }, skewSeconds: 0 };
+const raw = (header: unknown, payload: unknown, signature = 'AAAA') => [header, payload].map((part) => base64url.encode(typeof part === 'string' ? part : JSON.stringify(part))).concat(signature).join('.');
+
+test('a token that anything is wrong with is refused in the same words, whatever it is', async () => {
+  const { ask, stored } = startApi({ issuer: known });
+  const { ask: askLocal } = startApi();
+  const before = await stored();
+  assert.equal((await ask('GET', '/orders', { token: await signed(good) })).status, 200);
+  assert.equal((await ask('GET', '/orders', { token: await signed({ ...good, aud: ['x', issuer.audience] }) })).status, 200);
+
+  const without = (claim: string) => Object.fromEntries(Object.entries(good).filter(([name]) => name !== claim));
+  const pem = pair.publicKey.export({ format: 'pem', type: 'spki' }) as string;
+  const hs256 = (secret: string | Buffer) => {
+    const text = raw({ alg: 'HS256', kid: ours.kid }, good, '').slice(0, -1);
+    return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`;
+  };
+  const goodToken = await signed(good);
+  const [head = '', payload = '', signature = ''] = goodToken.split('.');
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+  const bad: { readonly [why: string]: string } = {
+    'no signature': new UnsecuredJWT(good).encode(),
+    'alg None': raw({ alg: 'None' }, good, ''),
+    'alg nOnE with our signature': `${base64url.encode('{"alg":"nOnE"}')}.${payload}.${signature}`,
+    'HS256 with the public key as PEM': hs256(pem),
+    'HS256 with the public key as JWK': hs256(JSON.stringify(known.keys.keys[0])),
+    'ES256 claimed as RS256': `${base64url.encode(JSON.stringify({ ...ours, alg: 'RS256' }))}.${payload}.${signature}`,
+    'another key': await new SignJWT(good).setProtectedHeader(ours).sign(other),
+    'its key brought along': await new SignJWT(good).setProtectedHeader({ ...ours, jwk: pair.publicKey.export({ format: 'jwk' }) as never }).sign(other),
+    'a key elsewhere': await new SignJWT(good).setProtectedHeader({ ...ours, jku: 'http://127.0.0.1:9/keys', x5u: 'http://127.0.0.1:9/x' }).sign(other),
+    'kid ../../': await signed(good, { kid: '../../' }),
+    'kid SQL': await signed(good, { kid: "' OR 1=1 --" }),
+    'kid URL': await signed(good, { kid: 'http://127.0.0.1:9/' }),
+    'unknown critical header': raw({ ...ours, crit: ['x'], x: 1 }, good, signature),
+    'no aud': await signed(without('aud')),
+    'another aud': await signed({ ...good, aud: 'another' }),
+    'a list of other aud': await signed({ ...good, aud: ['a', 'b'] }),
+    'an empty list of aud': await signed({ ...good, aud: [] }),
+    'no iss': await signed(without('iss')),
+    'another iss': await signed({ ...good, iss: 'http://evil.example' }),
+    'no exp': await signed(without('exp')),
+    'exp as text': await signedText(JSON.stringify({ ...good, exp: String(seconds + 60) })),
+    'exp without end': await signedText(JSON.stringify(good).replace(/"exp":\d+/, '"exp":1e309')),
+    expired: await signed({ ...good, exp: seconds - 1 }),
+    'not yet good': await signed({ ...good, nbf: seconds + 61 }),
+    'no sub': await signed(without('sub')),
+    'empty sub': await signed({ ...good, sub: '' }),
+    'changed payload': `${head}.${base64url.encode(JSON.stringify({ ...good, client: 'other' }))}.${signature}`,
+    'cut signature': goodToken.slice(0, -4),
+    'no dots': 'junk',
+    'two dots and nothing': '..',
+    'four dots': `${goodToken}.x.y`,
+    'payload no JSON': await signedText('nonsense'),
+    'payload a list': await signedText('[]'),
+    'a megabyte': 'a'.repeat(1_000_000),
+    'of the local issuer': tokens.acme,
+  };
+  const answers = new Set<string>();
+  for (const [why, token] of Object.entries(bad)) {
+    const { status, json, text } = await ask('GET', '/orders', { token });
+    assert.deepEqual([status, json.code], [401, 'unauthenticated'], why);
+    assert.ok(!text.includes(token.slice(0, 40)) || token.length < 10, why);
+    answers.add(JSON.stringify({ ...json, requestId: '' }));
+  }
+  assert.equal(answers.size, 1, 'nobody learns what was wrong');
+  assert.equal((await askLocal('GET', '/orders', { token: goodToken })).status, 401);
+  for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${btoa('a:b')}`, `bearer${goodToken}`, `Bearer ${goodToken}, Bearer ${goodToken}`, goodToken]) assert.equal((await ask('GET', '/orders', { headers: { authorization } })).status, 401, authorization);
+  assert.equal((await ask('GET', '/orders', { headers: { authorization: `bearer ${goodToken}` } })).status, 200);
+  assert.equal(await stored(), before);
+});
+
+test('a good token grants what it claims in so many words, and no more', async () => {
+  const { ask } = startApi({ issuer: known });
+  const claims: readonly [object, number][] = [
+    [{ roles: ['client'] }, 200],
+    [{ roles: ['client', 'visitor'] }, 200],
+    [{ roles: 'client' }, 403],
+    [{ roles: [['client']] }, 403],
+    [{ roles: { client: true } }, 403],
+    [{ roles: ['Client'] }, 403],
+    [{ roles: [] }, 403],
+    [{ roles: undefined }, 403],
+    [{ client: undefined }, 403],
+    [{ client: '' }, 403],
+    [{ client: 7 }, 403],
+    [{ client: ['acme'] }, 403],
+    [{ client: 'a b' }, 403],
+    [{ client: 'c'.repeat(129) }, 403],
+    [{ roles: ['operator'], client: undefined }, 200],
+  ];
+  for (const [change, status] of claims) assert.equal((await ask('GET', '/orders', { token: await signed({ ...good, ...change }) })).status, status, JSON.stringify(change));
+});
+
+test('a token is good until it expires, however often it was used before', async () => {
+  const { ask, clock } = startApi();
+  const token = await issuer.sign({ role: 'operator', expiresInSeconds: 10 });
+  assert.equal((await ask('GET', '/orders', { token })).status, 200);
+  await clock.advance(9_000);
+  assert.equal((await ask('GET', '/orders', { token })).status, 200);
+  await clock.advance(1_000);
+  assert.equal((await ask('GET', '/orders', { token })).status, 401);
+});
+
+test('keys that cannot be had say nothing against a token', async () => {
+  const { ask } = startApi({ issuer: { ...known, keys: () => Promise.reject(new TypeError('fetch failed')) } });
+  const { status, json } = await ask('GET', '/orders', { token: await signed(good) });
+  assert.deepEqual([status, json.code], [503, 'unavailable']);
+});
+
+test('an admin registers clients and sees them all', async () => {
+  const { ask, store } = startApi();
+  const record = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session'] };
+  for (const id of ['zeta', 'acme', 'b.2_c-d']) assert.deepEqual((await ask('PUT', `/clients/${id}`, { as: 'admin', body: record })).json, { id, ...record });
+  assert.deepEqual((await ask('PUT', '/clients/zeta', { as: 'admin', body: {} })).json, { id: 'zeta', responseChannels: [], senders: [] });
+  assert.deepEqual(await store.client('acme'), { id: 'acme', ...record });
+  const first = (await ask('GET', '/clients?limit=2', { as: 'admin' })).json;
+  const second = (await ask('GET', `/clients?limit=2&cursor=${first.next}`, { as: 'admin' })).json;
+  assert.deepEqual([...first.items, ...second.items].map(({ id }) => id), ['acme', 'b.2_c-d', 'zeta']);
+  assert.equal(second.next, null);
+
+  const before = await store.clients();
+  const wrong: readonly [string, unknown, number, string][] = [
+    ['acme', { responseChannels: ['http://169.254.169.254/'] }, 422, '/responseChannels/0'],
+    ['acme', { responseChannels: ['redress-response-'] }, 422, '/responseChannels/0'],
+    ['acme', { responseChannels: [`redress-response-${'x'.repeat(61)}`] }, 422, '/responseChannels/0'],
+    ['acme', { responseChannels: ['redress-response-../x'] }, 422, '/responseChannels/0'],
+    ['acme', { responseChannels: ['arn:aws:sqs:eu-west-1:1:redress-response-x'] }, 422, '/responseChannels/0'],
+    ['acme', { responseChannels: 'redress-response-a' }, 422, '/responseChannels'],
+    ['acme', { senders: [''] }, 422, '/senders/0'],
+    ['acme', { senders: Array(101).fill('s') }, 422, '/senders'],
+    ['acme', { id: 'other' }, 422, '/id'],
+    ['a b', {}, 400, '/id'],
+    ['c'.repeat(129), {}, 400, '/id'],
+    ['..%2fx', {}, 400, '/id'],
+  ];
+  for (const [id, body, status, pointer] of wrong) {
+    const refused = await ask('PUT', `/clients/${id}`, { as: 'admin', body });
+    assert.deepEqual([refused.status, refused.json.errors[0].pointer], [status, pointer], `${id} ${JSON.stringify(body)}`);
+  }
+  assert.deepEqual(await store.clients(), before);
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { promisify } from 'node:util';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { createLocalJWKSet, jwtVerify } from 'jose';
+import { gatewayHandler } from '../../lib/api/gateway.ts';
+import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import { SetupError } from '../../lib/errors.ts';
+import { goodSubmission, startApi, tokens } from './support.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'redress-issuer-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a data folder has one key, whoever opens it, and nobody else may read it', async () => {
+  const data = join(folder, 'new', 'data');
+  const [first, second] = [openLocalIssuer(data), openLocalIssuer(data)];
+  assert.deepEqual([second.keys, second.cursorKey, second.issuer, second.audience], [first.keys, first.cursorKey, 'http://redress.local', 'redress']);
+  assert.deepEqual(readdirSync(data), ['issuer.json']);
+  assert.equal(statSync(join(data, 'issuer.json')).mode & 0o777, 0o600);
+  assert.ok(!JSON.stringify(first.keys).includes('"d"'));
+  assert.equal(first.cursorKey.length, 32);
+
+  const token = await first.sign({ role: 'client', client: 'acme', expiresInSeconds: 60 });
+  const { payload } = await jwtVerify(token, createLocalJWKSet(second.keys), { issuer: second.issuer, audience: second.audience });
+  assert.deepEqual([payload['roles'], payload['client'], payload.sub, (payload.exp ?? 0) - (payload.iat ?? 0)], [['client'], 'acme', 'acme', 60]);
+  const { payload: lasting } = await jwtVerify(await first.sign({ role: 'operator' }), createLocalJWKSet(first.keys));
+  assert.deepEqual([lasting.sub, (lasting.exp ?? 0) - (lasting.iat ?? 0)], ['operator', 43_200]);
+});
+
+test('processes that start at the same moment agree on one key', async () => {
+  const data = join(folder, 'together');
+  const script = `import { openLocalIssuer } from ${JSON.stringify(new URL('../../lib/api/local-issuer.ts', import.meta.url).href)}; console.log(openLocalIssuer(${JSON.stringify(data)}).keys.keys[0].kid);`;
+  const started = await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, ['-C', 'redress-source', '--input-type=module-typescript', '-e', script])));
+  assert.equal(new Set(started.map(({ stdout }) => stdout)).size, 1);
+  assert.deepEqual(readdirSync(data), ['issuer.json']);
+});
+
+test('a key file that is damaged, or a folder that is none, says what to do', () => {
+  const data = join(folder, 'damaged');
+  openLocalIssuer(data);
+  for (const text of ['', '{', '{}', readFileSync(join(data, 'issuer.json'), 'utf8').replace('P-256', 'P-257')]) {
+    writeFileSync(join(data, 'issuer.json'), text);
+    assert.throws(() => openLocalIssuer(data), SetupError, text);
+  }
+  assert.throws(() => openLocalIssuer(join(data, 'issuer.json')), SetupError);
+});
+
+const event = (method: string, rawPath: string, more: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 =>
+  ({ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', headers: {}, requestContext: { http: { method, path: rawPath } }, isBase64Encoded: false, ...more }) as APIGatewayProxyEventV2;
+
+test('behind the gateway an order is taken and shown as anywhere else', async () => {
+  const handle = gatewayHandler(startApi().api);
+  const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  const body = Buffer.from(JSON.stringify(goodSubmission)).toString('base64');
+  const taken = await handle(event('POST', '/orders', { headers, body, isBase64Encoded: true }));
+  assert.equal(taken.statusCode, 202);
+  const shown = await handle(event('GET', String(taken.headers?.['location']), { headers }));
+  assert.deepEqual([shown.statusCode, JSON.parse(shown.body ?? '').processState], [200, 'Processing']);
+  const listed = await handle(event('GET', '/orders', { headers, rawQueryString: 'limit=1&state=Processing' }));
+  assert.equal(JSON.parse(listed.body ?? '').items.length, 1);
+});
+
+test('behind the gateway even the oddest request gets an answer of the API', async () => {
+  const handle = gatewayHandler(startApi().api);
+  const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json' };
+  const body = JSON.stringify(goodSubmission);
+  const odd: readonly [APIGatewayProxyEventV2, number, string?][] = [
+    [event('GET', '/health', { body: '{}' }), 200],
+    [event('GET', '/health', { headers: { host: 'evil host:99999999' } }), 200],
+    [event('TRACE', '/health'), 405, 'method-not-allowed'],
+    [event('connect', '/orders'), 405, 'method-not-allowed'],
+    [event('OPTIONS', '*'), 404, 'not-found'],
+    [event('GET', 'http://evil.example/orders'), 404, 'not-found'],
+    [event('GET', '//evil.example/orders'), 404, 'not-found'],
+    [event('GET', '/orders', { headers, rawQueryString: 'limit=%' }), 400, 'bad-parameter'],
+    [event('POST', '/orders', { headers: { ...headers, 'idempotency-key': '\u043a\u043b\u044e\u0447' }, body }), 400, 'bad-parameter'],
+    [event('POST', '/orders', { headers: { ...headers, 'idempotency-key': 'k\u00e9' }, body }), 400, 'bad-parameter'],
+    [event('POST', '/orders', { headers: { ...headers, 'idempotency-key': 'k', 'content-length': '900000' } }), 413, 'too-large'],
+    [event('POST', '/orders', { headers: { ...headers, 'idempotency-key': 'k' } }), 400, 'malformed-json'],
+  ];
+  for (const [request, status, code] of odd) {
+    const { statusCode, body } = await handle(request);
+    assert.deepEqual([statusCode, code && JSON.parse(body ?? '').code], [status, code], `${request.requestContext.http.method} ${request.rawPath}`);
+  }
+});

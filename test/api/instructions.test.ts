@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { acquireLease } from '../../lib/lease.ts';
+import { startApi } from './support.ts';
+
+const resubmit = { kind: 'resubmit', reason: 'the bank says it works now' };
+
+async function withOrderInError() {
+  const system = startApi();
+  const orderId = await system.orderInError('k');
+  const instruct = (body: unknown, ifMatch?: string, id = orderId) => system.ask('POST', `/orders/${id}/instructions`, { as: 'operator', headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, body });
+  const head = async () => {
+    const found = await system.store.head(orderId);
+    assert.ok(found);
+    return found;
+  };
+  return { ...system, orderId, instruct, head };
+}
+
+test('an operator resubmits the failed step: only that one is asked again, and the order goes on (F-60)', async () => {
+  const { instruct, ask, answer, orderId, head } = await withOrderInError();
+  const { status, json, headers } = await instruct(resubmit, `"${(await head()).rev}"`);
+  assert.deepEqual([status, json], [202, { orderId, rev: (await head()).rev, processState: 'Processing' }]);
+  assert.deepEqual([headers.get('etag'), headers.get('location')], [`"${json.rev}"`, `/orders/${orderId}`]);
+  await answer('payment', { status: 'succeeded', output: { chargeId: 'c', token: 't' } });
+  for (const _ of ['ship', 'tell']) await answer('shipping', { status: 'succeeded', output: {} });
+  const order = (await ask('GET', `/orders/${orderId}`, { as: 'acme' })).json;
+  assert.deepEqual([order.processState, order.outcome, order.steps.map(({ attempts }: { attempts: number }) => attempts)], ['Processed', 'completed', [1, 2, 1, 1]]);
+
+  const late = await instruct(resubmit, `"${(await head()).rev}"`);
+  assert.deepEqual([late.status, late.json.code, late.json.errors.length], [409, 'infeasible', 1]);
+});
+
+test('an instruction is tried out first: the plan is shown, and nothing is changed', async () => {
+  const { instruct, orderId, stored } = await withOrderInError();
+  const before = await stored();
+  const { status, json } = await instruct({ ...resubmit, dryRun: true });
+  assert.equal(status, 200);
+  assert.deepEqual([json.orderId, json.processState, json.asks.length], [orderId, 'Processing', 1]);
+  assert.deepEqual([json.asks[0].path, json.asks[0].agent, json.asks[0].attempt], ['order/charge', 'payment', 2]);
+  assert.equal((await instruct({ ...resubmit, dryRun: true }, '"1"')).status, 412);
+  assert.equal(await stored(), before);
+});
+
+test('an instruction that is given wrongly is refused, and nothing is changed', async () => {
+  const { instruct, stored, head } = await withOrderInError();
+  const before = await stored();
+  const current = `"${(await head()).rev}"`;
+  const wrong: readonly [unknown, string | undefined, number, string, string?][] = [
+    [resubmit, undefined, 428, 'precondition-required'],
+    [{ ...resubmit, dryRun: false }, undefined, 428, 'precondition-required'],
+    ...['*', `W/${current}`, '1', '"x"', '""', '"1", "2"', '"-1"', '"01"', '"1e1"', '"99999999999999999999"'].map((ifMatch): [unknown, string, number, string, string] => [resubmit, ifMatch, 400, 'bad-parameter', '/if-match']),
+    [resubmit, '"1"', 412, 'stale'],
+    [resubmit, '"999"', 412, 'stale'],
+    [{ kind: 'resubmit' }, current, 422, 'invalid', '/reason'],
+    [{ ...resubmit, reason: '' }, current, 422, 'invalid', '/reason'],
+    [{ ...resubmit, reason: ' \n' }, current, 422, 'invalid', '/reason'],
+    [{ ...resubmit, reason: 'r'.repeat(1025) }, current, 422, 'invalid', '/reason'],
+    [{ ...resubmit, kind: 'explode' }, current, 422, 'invalid', '/kind'],
+    [{ ...resubmit, dryRun: 'yes' }, current, 422, 'invalid', '/dryRun'],
+    [{ ...resubmit, completeWithinSeconds: 0 }, current, 422, 'invalid', '/completeWithinSeconds'],
+    [{ ...resubmit, completeWithinSeconds: 1.5 }, current, 422, 'invalid', '/completeWithinSeconds'],
+    [{ ...resubmit, by: 'somebody else' }, current, 422, 'invalid', '/by'],
+  ];
+  for (const [body, ifMatch, status, code, pointer] of wrong) {
+    const refused = await instruct(body, ifMatch);
+    assert.deepEqual([refused.status, refused.json.code, refused.json.errors?.[0].pointer], [status, code, pointer], `${JSON.stringify(body)} ${ifMatch}`);
+    if (status === 412) assert.equal(refused.headers.get('etag'), current);
+  }
+  for (const id of ['ord_nothing', '..%2f..', 'x'.repeat(3000), '%00']) assert.equal((await instruct(resubmit, current, id)).status, 404, id);
+  assert.equal(await stored(), before);
+});
+
+test('an order whose time is over needs a new one before it goes on', async () => {
+  const { instruct, clock, head } = await withOrderInError();
+  await clock.advance(3_600_001);
+  const current = `"${(await head()).rev}"`;
+  const { status, json } = await instruct(resubmit, current);
+  assert.deepEqual([status, json.code, json.errors[0].code, json.errors[0].pointer], [409, 'infeasible', 'infeasible', '']);
+  assert.match(json.errors[0].detail, /completeWithinSeconds/);
+  assert.equal((await instruct({ ...resubmit, completeWithinSeconds: 600 }, current)).status, 202);
+});
+
+test('an order that somebody holds is locked for others, who learn when, not who (F-15)', async () => {
+  const { instruct, store, clock, orderId, head } = await withOrderInError();
+  await acquireLease(store, orderId, { holder: 'holder_canary', leaseMs: 30_000, clock });
+  const held = await head();
+  const locked = await instruct(resubmit, `"${held.rev}"`);
+  assert.deepEqual([locked.status, locked.json.code, locked.headers.get('retry-after')], [409, 'locked', '30']);
+  assert.ok(!locked.text.includes('holder_canary'));
+  assert.equal((await head()).rev, held.rev);
+  await clock.advance(30_000);
+  assert.equal((await instruct(resubmit, `"${held.rev}"`)).status, 202);
+});
+
+test('an order whose instance is damaged is still shown, and cannot be resubmitted (F-63)', async () => {
+  const { instruct, ask, store, orderId, head } = await withOrderInError();
+  const loaded = await store.load(orderId);
+  assert.ok(loaded);
+  const { rev } = loaded.state;
+  await store.update({ ...loaded.state, rev: rev + 1, blob: '{"half' }, loaded.state, { messages: [], announcements: [] });
+  const { status, json } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.deepEqual([status, json.processState, json.steps.length], [200, 'Error', 4]);
+  assert.equal((await ask('GET', `/orders/${orderId}/history`, { as: 'operator' })).status, 200);
+  const refused = await instruct(resubmit, `"${rev + 1}"`);
+  assert.deepEqual([refused.status, refused.json.code], [409, 'infeasible']);
+  assert.equal((await head()).rev, rev + 1);
+});

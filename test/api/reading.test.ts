@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Who, card, startApi } from './support.ts';
+
+const names = ['reserve', 'charge', 'ship', 'tell'];
+const clientFields = ['orderId', 'reference', 'workflow', 'processState', 'outcome', 'suspended', 'failureCount', 'completeBy', 'submittedAt', 'updatedAt', 'fault', 'steps'];
+const stepFields = ['path', 'name', 'agent', 'operation', 'status', 'result', 'attempts', 'completeBy', 'startedAt', 'closedAt'];
+const operatorFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy'];
+
+type Step = { [field: string]: unknown };
+
+test('an order shows every step of its workflow, in its order, from the first moment to the last (F-05, F-32, F-33, F-61)', async () => {
+  const { ask, submitOrder, answer, clock } = startApi();
+  const orderId = await submitOrder('k');
+  const look = async () => {
+    const { json } = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
+    return { ...json, course: json.steps.map(({ status, result, attempts }: Step) => `${status} ${result} ${attempts}`) };
+  };
+  const begun = await look();
+  assert.deepEqual(begun.steps.map(({ name }: Step) => name), names);
+  assert.deepEqual(begun.course, ['Executing null 1', ...Array(3).fill('Initialized null 0')]);
+  assert.deepEqual(begun.steps[0], { path: 'order/reserve', name: 'reserve', agent: 'stock', operation: 'reserve', status: 'Executing', result: null, attempts: 1, completeBy: new Date(clock.now() + 10_000).toISOString(), startedAt: new Date(clock.now()).toISOString(), closedAt: null });
+
+  await clock.advance(1000);
+  await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
+  const reserved = await look();
+  assert.deepEqual(reserved.course, ['Closed Succeeded 1', 'Executing null 1', 'Initialized null 0', 'Initialized null 0']);
+  assert.equal(reserved.steps[0].closedAt, new Date(clock.now()).toISOString());
+
+  await answer('payment', { status: 'succeeded', output: { chargeId: 'c-1', token: 't' } });
+  for (const _ of ['ship', 'tell']) await answer('shipping', { status: 'succeeded', output: {} });
+  const done = await look();
+  assert.deepEqual([done.processState, done.outcome, done.course], ['Processed', 'completed', Array(4).fill('Closed Succeeded 1')]);
+});
+
+test('an order that waits for an operator shows why, and which step failed', async () => {
+  const { ask, orderInError } = startApi();
+  const { json } = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'acme' });
+  assert.equal(json.processState, 'Error');
+  assert.deepEqual(json.fault, { type: 'CardDeclined', class: 'expected', message: 'declined: [secret]', permanent: true, source: 'order/charge', data: null });
+  assert.deepEqual(json.steps.map(({ status, result }: Step) => [status, result]), [['Closed', 'Succeeded'], ['Faulting', null], ['Initialized', null], ['Initialized', null]]);
+});
+
+test('a client sees its order from outside; operators and admins see who is at work on it, too (F-08)', async () => {
+  const { ask, orderInError } = startApi();
+  const orderId = await orderInError('k');
+  const client = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
+  assert.deepEqual(Object.keys(client.json), clientFields);
+  for (const step of client.json.steps) assert.deepEqual(Object.keys(step), stepFields);
+  assert.ok(!client.text.includes('host-canary'));
+
+  for (const as of ['operator', 'admin'] as const) {
+    const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
+    assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order']);
+    assert.deepEqual([json.client, json.lockedBy, json.heldBy, json.order], ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }]);
+    assert.deepEqual(json.steps.map(({ output }: Step) => output), [{ reservationId: 'r-1' }, null, null, null]);
+    assert.ok(!text.includes(card));
+  }
+});
+
+test('what an operation marks as secret in its answer is masked for operators as well', async () => {
+  const { ask, submitOrder, answer } = startApi();
+  const orderId = await submitOrder('k');
+  await answer('stock', { status: 'succeeded', output: { reservationId: `r ${card}` } });
+  await answer('payment', { status: 'succeeded', output: { chargeId: 'c-1', token: 'token_canary' } });
+  for (const path of [`/orders/${orderId}`, `/orders/${orderId}/history?limit=100`]) {
+    const { text, status } = await ask('GET', path, { as: 'operator' });
+    assert.equal(status, 200);
+    assert.ok(text.includes('c-1') && !text.includes(card) && !text.includes('token_canary'), path);
+  }
+});
+
+test('an order that has not changed is not sent again', async () => {
+  const { ask, submitOrder, answer } = startApi();
+  const orderId = await submitOrder('k');
+  const first = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
+  assert.equal(first.headers.get('etag'), '"1"');
+  for (const known of ['"1"', 'W/"1"', '"9", "1"', '*']) {
+    const again = await ask('GET', `/orders/${orderId}`, { as: 'acme', headers: { 'if-none-match': known } });
+    assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', '"1"'], known);
+  }
+  assert.equal((await ask('GET', `/orders/${orderId}`, { as: 'other', headers: { 'if-none-match': '*' } })).status, 404);
+  await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
+  const changed = await ask('GET', `/orders/${orderId}`, { as: 'acme', headers: { 'if-none-match': '"1"' } });
+  assert.deepEqual([changed.status, changed.headers.get('etag')], [200, '"2"']);
+});
+
+test('an order whose journal has gone into pages shows the same steps and a history without gaps', async () => {
+  const { ask, orderInError, store, answer } = startApi();
+  const orderId = await orderInError('k');
+  for (let turn = 0; turn < 12; turn++) {
+    const { headers } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+    await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': headers.get('etag') ?? '' }, body: { kind: 'resubmit', reason: `turn ${turn}` } });
+    await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
+  }
+  assert.ok((await store.pages(orderId)).length > 1);
+  const { json } = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
+  assert.deepEqual(json.steps.map(({ status, attempts }: Step) => [status, attempts]), [['Closed', 1], ['Faulting', 13], ['Initialized', 0], ['Initialized', 0]]);
+  assert.equal(json.steps[0].result, 'Succeeded');
+
+  const seqs: number[] = [];
+  let cursor = '';
+  do {
+    const { json } = await ask('GET', `/orders/${orderId}/history?limit=7${cursor}`, { as: 'operator' });
+    seqs.push(...json.items.map(({ seq }: { seq: number }) => seq));
+    cursor = json.next && `&cursor=${json.next}`;
+  } while (cursor);
+  assert.deepEqual(seqs, seqs.map((_, index) => index + 1));
+});
+
+test('the history tells an operator everything, and a client what concerns it', async () => {
+  const { ask, orderInError } = startApi();
+  const orderId = await orderInError('k');
+  await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': '"3"' }, body: { kind: 'resubmit', reason: 'reason_canary' } });
+  const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
+  assert.deepEqual(all.map(({ type }) => type).slice(0, 4), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked']);
+  const given = all.find(({ type }) => type === 'InstructionGiven');
+  assert.deepEqual([given?.['by'], given?.['kind'], given?.['reason']], ['olga', 'resubmit', 'reason_canary']);
+  const asked = all.find(({ type }) => type === 'StepAsked');
+  assert.equal(asked?.['completeBy'], '2026-01-01T00:00:10.000Z');
+  assert.equal((all.find(({ type }) => type === 'OrderHeld')?.['fault'] as Step | undefined)?.['type'], 'CardDeclined');
+
+  const own = await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'acme' });
+  assert.deepEqual(own.json.items.map(({ seq, type, path }: Step) => [seq, type, path]), all.map(({ seq, type, path }) => [seq, type, path]));
+  for (const hidden of ['requestId', 'output', '"by"', 'olga', 'reason_canary', 'epoch', 'r-1']) assert.ok(!own.text.includes(hidden), hidden);
+});
+
+/** Ten orders, a second apart: the odd ones of acme, the even ones of another client. */
+async function tenOrders() {
+  const system = startApi();
+  const ids: string[] = [];
+  for (let number = 0; number < 10; number++) {
+    ids.push(await system.submitOrder(`k${number}`, { as: number % 2 ? 'acme' : 'other', body: { order: { sku: 'tea', quantity: 1, card }, ...(number < 4 ? { reference: 'early' } : {}) } }));
+    await system.clock.advance(1000);
+  }
+  const submittedAt = async (number: number): Promise<string> => (await system.ask('GET', `/orders/${ids[number]}`, { as: 'operator' })).json.submittedAt;
+  return { ...system, ids, submittedAt };
+}
+
+test('a list of orders is newest first, in pages that leave out none and repeat none', async () => {
+  const { ask, ids, submitOrder } = await tenOrders();
+  for (const [as, wanted] of [['operator', ids], ['acme', ids.filter((_, index) => index % 2)]] as [Who, string[]][]) {
+    for (const limit of [1, 3, 5, 100]) {
+      const seen: string[] = [];
+      for (let next: string | null = ''; next !== null; ) {
+        const { status, json } = await ask('GET', `/orders?limit=${limit}${next && `&cursor=${next}`}`, { as });
+        assert.ok(status === 200 && json.items.length <= limit);
+        seen.push(...json.items.map(({ orderId }: Step) => orderId));
+        next = json.next;
+        if (as === 'operator' && limit === 3 && seen.length === 3) await submitOrder('later');
+      }
+      const before = seen.filter((id) => wanted.includes(id));
+      assert.deepEqual(before, wanted.toReversed(), `${as} ${limit}`);
+    }
+  }
+  const { json } = await ask('GET', '/orders', { as: 'acme' });
+  assert.deepEqual(Object.keys(json.items[0]), clientFields.filter((field) => field !== 'steps'));
+  assert.deepEqual(Object.keys((await ask('GET', '/orders', { as: 'operator' })).json.items[0]), [...clientFields.filter((field) => field !== 'steps'), ...operatorFields]);
+});
+
+test('a list of orders can be narrowed', async () => {
+  const { ask, ids, answer, submittedAt } = await tenOrders();
+  await answer('stock', { status: 'succeeded', output: { reservationId: 'r' } });
+  await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
+  const found = async (query: string) => (await ask('GET', `/orders?limit=100&${query}`, { as: 'operator' })).json.items.map(({ orderId }: Step) => ids.indexOf(orderId as string));
+  const third = await submittedAt(2);
+  const inParis = encodeURIComponent(`${new Date(Date.parse(third) + 3_600_000).toISOString().slice(0, -1)}+01:00`);
+  const narrowed: readonly [string, number[]][] = [
+    ['state=Error', [0]],
+    ['fault=CardDeclined', [0]],
+    ['fault=Nothing', []],
+    ['state=Processed', []],
+    ['outcome=completed', []],
+    ['workflow=fulfil-order&state=Error', [0]],
+    ['workflow=another', []],
+    ['reference=early', [3, 2, 1, 0]],
+    ['reference=nothing', []],
+    [`submittedBefore=${third}`, [1, 0]],
+    [`submittedBefore=${inParis}`, [1, 0]],
+    [`submittedAfter=${third}&reference=early`, [3]],
+  ];
+  for (const [query, wanted] of narrowed) assert.deepEqual(await found(query), wanted, query);
+  assert.deepEqual((await ask('GET', '/orders?reference=early', { as: 'acme' })).json.items.length, 2);
+});
+
+test('a list that is asked for wrongly says which parameter, and what is possible', async () => {
+  const { ask } = startApi();
+  const wrong: readonly [string, string, string?][] = [
+    ['state=Done', '/state', 'Pending, Processing, Processed, Error'],
+    ['state=', '/state'],
+    ['state=constructor', '/state'],
+    ['outcome=ok', '/outcome', 'completed, compensated, rejected, cancelled, terminated'],
+    ...['0', '101', '-1', '1.5', '1e1', '', 'x', '%20%205', '0x10', '9'.repeat(400)].map((limit): [string, string, string] => [`limit=${limit}`, '/limit', '1 to 100']),
+    ...['2026-02-30T00:00:00Z', '2025-02-29T00:00:00Z', 'yesterday', '2026-01-01', '2026-01-01T24:01:00Z', '2026-01-01T00:00:00+02:00', '1767225600000'].map((at): [string, string, string] => [`submittedAfter=${at}`, '/submittedAfter', '2026-01-31T12:00:00Z']),
+    ['submittedBefore=2026-13-01T00:00:00Z', '/submittedBefore'],
+    ['workflow=..', '/workflow'],
+    ['fault=a%00', '/fault'],
+    ['reference=', '/reference'],
+    [`reference=${'r'.repeat(129)}`, '/reference'],
+    ['nonsense=1', '/nonsense', 'state, outcome, workflow, fault, reference'],
+    ['a[__proto__][x]=1', '', 'Known here'],
+    ['__proto__=1', '/__proto__'],
+    ['state=Error&state=Error', ''],
+    ['reference=%ff', ''],
+    ['cursor=', '/cursor'],
+    ['cursor=abc.def', '/cursor'],
+  ];
+  for (const [query, pointer, possible] of wrong) {
+    const { status, json } = await ask('GET', `/orders?${query}`, { as: 'acme' });
+    assert.deepEqual([status, json.code, json.errors[0].pointer], [400, 'bad-parameter', pointer], query);
+    if (possible) assert.ok(json.errors[0].detail.includes(possible), json.errors[0].detail);
+  }
+  for (const path of ['/orders/x?y=1', '/orders/x/history?state=Error', '/orders/x/history?limit=0', '/orders/x/history?cursor=junk']) assert.equal((await ask('GET', path, { as: 'operator' })).status, 400, path);
+});
+
+test('a cursor is good for the caller and the list that it was made for, and only as it was made', async () => {
+  const { ask, ids } = await tenOrders();
+  const next = async (path: string, as: Who): Promise<string> => (await ask('GET', path, { as })).json.next;
+  const cursor = await next('/orders?limit=2', 'acme');
+  const refused = async (path: string, as: Who, why: string) => {
+    const { status, json } = await ask('GET', path, { as });
+    assert.deepEqual([status, json.code, json.errors?.[0].pointer], [400, 'bad-parameter', '/cursor'], why);
+  };
+  assert.equal((await ask('GET', `/orders?cursor=${cursor}`, { as: 'acme' })).json.items.length, 3);
+  await refused(`/orders?cursor=${cursor}`, 'other', 'of another client');
+  await refused(`/orders?cursor=${cursor}`, 'operator', 'of a client, by an operator');
+  await refused(`/orders?cursor=${await next('/orders?limit=2', 'operator')}`, 'acme', 'of an operator');
+  await refused(`/orders?state=Error&cursor=${cursor}`, 'acme', 'with another filter');
+  await refused(`/orders/${ids[1]}/history?cursor=${cursor}`, 'acme', 'for another list');
+  const history = await next(`/orders/${ids[1]}/history?limit=1`, 'acme');
+  await refused(`/orders/${ids[3]}/history?cursor=${history}`, 'acme', 'of another order');
+  for (let at = 0; at < cursor.length; at++) {
+    const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
+    await refused(`/orders?cursor=${changed}`, 'acme', `changed at ${at}`);
+  }
+  for (const forged of [cursor.split('.')[0], `${cursor}.x`, `${cursor}=`, `.${cursor.split('.')[1]}`, `${Buffer.from('[9e15,"x"]').toString('base64url')}.${cursor.split('.')[1]}`]) await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
+});

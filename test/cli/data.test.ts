@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { type RunningSystem, declined, folderFor, redress, runningSystem, storeIn } from './support.ts';
+
+describe('the data folder at the command line', () => {
+  let system: RunningSystem;
+  before(async () => {
+    declined.add('empty');
+    system = await runningSystem({ after });
+  });
+
+  test('alerts shows what was announced, oldest first, and from any number on', async () => {
+    const orderId = await system.order('empty');
+    const { items } = (await system.redress(['alerts', '--json'])).json;
+    assert.deepEqual([items[0].seq, items[0].detailType, items[0].detail.orderId], [1, 'Order In Error', orderId]);
+    assert.deepEqual((await system.redress(['alerts', '--json', '--since', '1'])).json.items, items.slice(1));
+    assert.match((await system.redress(['alerts'])).out, new RegExp(`^1 .*Order In Error  ${orderId}  CardDeclined  order/charge`));
+  });
+
+  test('a client is registered, listed, and hears of its order on its own channel', async () => {
+    const put = await system.redress(['client', 'put', 'acme', '--channel', 'redress-response-a', 'redress-response-b', '--sender', 'local', '--json']);
+    const acme = { id: 'acme', responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['local'] };
+    assert.deepEqual(put.json, acme);
+    assert.deepEqual((await system.redress(['client', 'list', '--json'])).json, { items: [acme] });
+    assert.match((await system.redress(['client', 'list'])).out, /acme +redress-response-a, redress-response-b +local/);
+
+    const input = JSON.stringify({ order: { item: 'tea', card: 'full' }, responseChannel: 'redress-response-a' });
+    assert.equal((await system.redress(['order', 'submit', '-', '--client', 'acme', '--watch'], { input })).exitCode, 0);
+
+    const statusIn = (ran: { out: string }) => ran.out.trim().split('\n').map((line) => JSON.parse(line).status);
+    const kept = await system.redress(['channel', 'receive', 'redress-response-a', '--wait', '5', '--keep']);
+    assert.deepEqual(statusIn(kept), ['received', 'completed']);
+    assert.deepEqual((await system.redress(['channel', 'list', '--json'])).json.items.find(({ name }: { name: string }) => name === 'redress-response-a').visible, 2);
+    const { items } = (await system.redress(['channel', 'receive', 'redress-response-a', '--json'])).json;
+    assert.deepEqual(items.map(({ body }: { body: { status: string } }) => body.status), ['received', 'completed']);
+    assert.equal((await system.redress(['channel', 'receive', 'redress-response-a'])).out, '');
+  });
+
+  test('a channel that nobody may have is refused with the reason', async () => {
+    const { exitCode, err } = await system.redress(['client', 'put', 'acme', '--channel', 'somebody-elses']);
+    assert.equal(exitCode, 1);
+    assert.match(err, /\/responseChannels\/0 /);
+  });
+
+  test('nobody takes work away from the system by mistake', async (context) => {
+    const data = folderFor(context);
+    await storeIn(data, ({ channel }) => channel.send([{ queue: 'stock-requests', body: '{"v":1}' }]));
+    assert.equal((await redress(['channel', 'receive', 'stock-requests', '--data', data])).exitCode, 2);
+    assert.equal((await redress(['channel', 'receive', 'stock-requests', '--keep', '--data', data])).out, '{"v":1}\n');
+    assert.match((await redress(['channel', 'list', '--data', data])).out, /stock-requests +1 /);
+  });
+
+  test('what a message says cannot make the terminal do anything', async (context) => {
+    const data = folderFor(context);
+    await storeIn(data, ({ channel }) => channel.send([{ queue: 'redress-response-a', body: '\u001b]0;mine\u0007\nline' }]));
+    assert.equal((await redress(['channel', 'receive', 'redress-response-a', '--data', data])).out, '\ufffd]0;mine\ufffd\ufffdline\n');
+  });
+
+  test('one pass of the supervisor tells what it counted', async (context) => {
+    const data = folderFor(context);
+    await storeIn(data);
+    assert.deepEqual((await redress(['supervise', '--json', '--data', data])).json, { looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
+    assert.match((await redress(['supervise', '--data', data])).out, /^looked at 0: /);
+  });
+});

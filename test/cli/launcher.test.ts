@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { folderFor } from './support.ts';
+
+const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
+
+const run = (program: string, args: readonly string[], { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {}): Promise<{ code: number | null; out: string; err: string }> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [program, ...args]);
+    const said = { out: '', err: '' };
+    child.stdout.on('data', (chunk) => {
+      said.out += chunk;
+      if (signal && until?.test(said.out)) child.kill(signal);
+    });
+    child.stderr.on('data', (chunk) => void (said.err += chunk));
+    child.on('close', (code) => resolve({ code, ...said }));
+  });
+
+/** The launcher in a folder of its own, with such files beside it. */
+function installedWith(folder: string, files: { readonly [name: string]: string }): string {
+  for (const [name, text] of Object.entries({ 'package.json': '{"type":"module"}', ...files })) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  mkdirSync(join(folder, 'bin'), { recursive: true });
+  copyFileSync(launcher, join(folder, 'bin/redress.js'));
+  return join(folder, 'bin/redress.js');
+}
+
+describe('bin/redress.js', () => {
+  test('runs the sources of a checkout and passes on their exit code', async () => {
+    assert.deepEqual(await run(launcher, ['--version']), { code: 0, out: '0.1.0\n', err: '' });
+    assert.equal((await run(launcher, ['frobnicate'])).code, 2);
+  });
+
+  test('says in one line what to do before anything is installed', async (context) => {
+    const folder = folderFor(context);
+    const { code, err } = await run(installedWith(folder, { 'lib/cli/main.ts': '' }), []);
+    assert.equal(code, 2);
+    assert.equal(err, `redress is not installed yet: run npm install in ${folder} (or npm start, which does it)\n`);
+  });
+
+  test('runs the compiled form of an installed package, with its arguments and exit code', async (context) => {
+    const folder = join(folderFor(context), 'node_modules/redress');
+    const main = "process.stdout.write(process.argv.slice(2).join()); process.exitCode = 7;";
+    const program = installedWith(folder, { '../commander/package.json': '{}', 'lib/cli/main.ts': 'not this one', 'dist/lib/cli/main.js': main });
+    assert.deepEqual(await run(program, ['a', 'b']), { code: 7, out: 'a,b', err: '' });
+  });
+
+  test('a package that was not built says so', async (context) => {
+    const { code, err } = await run(installedWith(join(folderFor(context), 'node_modules/redress'), { '../commander/package.json': '{}' }), []);
+    assert.equal(code, 2);
+    assert.match(err, /not built yet/);
+  });
+
+  test('passes signals on, so that a system that is stopped may drain', async (context) => {
+    const folder = folderFor(context);
+    const main = "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";
+    const program = installedWith(folder, { 'node_modules/commander/package.json': '{}', 'lib/cli/main.ts': main });
+    assert.deepEqual(await run(program, [], { until: /^ready$/, signal: 'SIGTERM' }), { code: 0, out: 'ready drained', err: '' });
+  });
+
+  test('a program that was killed has the exit code that shells give it', async (context) => {
+    const main = "setInterval(() => {}, 1000); process.stdout.write('ready');";
+    const program = installedWith(folderFor(context), { 'node_modules/commander/package.json': '{}', 'lib/cli/main.ts': main });
+    assert.equal((await run(program, [], { until: /ready/, signal: 'SIGTERM' })).code, 143);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { type RunningSystem, declined, runningSystem } from './support.ts';
+
+describe('orders at the command line', () => {
+  let system: RunningSystem;
+  let good = '';
+  let bad = '';
+
+  before(async () => {
+    declined.add('empty').add('mended later');
+    system = await runningSystem({ after });
+    good = await system.order('full');
+    bad = await system.order('empty');
+  });
+
+  const body = (card: string, more = {}) => JSON.stringify({ order: { item: 'tea', card }, ...more });
+
+  test('submitting prints the id and nothing else', async () => {
+    const { exitCode, out, err } = await system.redress(['order', 'submit', '-'], { input: body('full') });
+    assert.equal(exitCode, 0);
+    assert.match(out, /^ord_[a-z2-7]{52}\n$/);
+    assert.equal(err, '');
+  });
+
+  test('a bare order is put into a submission, with what the options say of it', async () => {
+    const file = `${system.folder}/tea.json`;
+    writeFileSync(file, '\ufeff{"item":"tea","card":"full"}');
+    const { json, exitCode } = await system.redress(['order', 'submit', file, '--reference', 'R-7', '--json']);
+    assert.equal(exitCode, 0);
+    assert.deepEqual(Object.keys(json), ['orderId', 'processState', 'submittedAt', 'replayed']);
+    const found = await system.redress(['order', 'list', '--reference', 'R-7', '--json']);
+    assert.deepEqual(found.json.items.map(({ orderId }: { orderId: string }) => orderId), [json.orderId]);
+  });
+
+  test('the same key gives the same order, and says so', async () => {
+    const submit = () => system.redress(['order', 'submit', '-', '--key', 'once'], { input: body('full') });
+    const [first, second] = [await submit(), await submit()];
+    assert.equal(second.out, first.out);
+    assert.equal(first.err, '');
+    assert.match(second.err, /used before/);
+  });
+
+  test('--watch tells of every step, and ends with 0 for an order that is completed', async () => {
+    const { exitCode, out } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('full') });
+    assert.equal(exitCode, 0);
+    assert.match(out, /^ord_[a-z2-7]{52}\n/);
+    assert.match(out, /\nreserve ok \d\.\d s\n/);
+    assert.match(out, /\ncharge ok \d\.\d s\n/);
+    assert.match(out, /\ncompleted after \d\.\d s\n$/);
+  });
+
+  test('--watch ends with 1 for an order in Error, and says why and what can be done', async () => {
+    const { exitCode, out, err } = await system.redress(['order', 'submit', '-', '--watch'], { input: body('empty') });
+    assert.equal(exitCode, 1);
+    assert.match(out, /\ncharge failed: CardDeclined\nwaits for an operator: CardDeclined at order\/charge: The bank says no\.\n$/);
+    assert.match(err, /redress order resubmit ord_/);
+  });
+
+  test('--watch --json prints one JSON text: the order as it ended', async () => {
+    const { exitCode, json } = await system.redress(['order', 'watch', bad, '--json']);
+    assert.equal(exitCode, 1);
+    assert.deepEqual([json.orderId, json.processState, json.fault.type], [bad, 'Error', 'CardDeclined']);
+  });
+
+  test('a refusal names every mistake with its place, and the request', async () => {
+    const { exitCode, err, out } = await system.redress(['order', 'submit', '-'], { input: '{"order":{"item":7,"price":1}}' });
+    assert.equal(exitCode, 1);
+    for (const said of ['422 invalid', '/order/item ', '/order/card ', '/order/price ', 'requestId ']) assert.ok(err.includes(said), err);
+    assert.equal(out, '');
+  });
+
+  test('an order is shown with its steps', async () => {
+    const { out } = await system.redress(['order', 'get', bad]);
+    assert.match(out, /Error, waits for an operator: CardDeclined/);
+    assert.match(out, /reserve +stock\.reserve +ok/);
+    assert.match(out, /charge +till\.charge +failed: CardDeclined/);
+    const { json } = await system.redress(['order', 'get', bad, '--json']);
+    assert.deepEqual(json.steps.map(({ name }: { name: string }) => name), ['reserve', 'charge']);
+  });
+
+  test('the beginning of an id is enough where only one order has it', async () => {
+    for (const text of [bad.slice(0, 16), bad.slice(4, 16), `${bad.slice(0, 12)}…`]) {
+      assert.equal((await system.redress(['order', 'get', text, '--json'])).json.orderId, bad);
+    }
+  });
+
+  test('the beginning of several ids is wrong use, and names them', async () => {
+    const { exitCode, err } = await system.redress(['order', 'get', 'ord_']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /is the beginning of \d+ orders: ord_/);
+  });
+
+  test('an order that does not exist is refused', async () => {
+    assert.equal((await system.redress(['order', 'get', 'zzzz9'])).exitCode, 1);
+    const { exitCode, err } = await system.redress(['order', 'get', `ord_${'a'.repeat(52)}`]);
+    assert.equal(exitCode, 1);
+    assert.match(err, /404 not-found/);
+  });
+
+  test('the list is filtered, cut at the limit, and says that there is more', async () => {
+    const errors = await system.redress(['order', 'list', '--state', 'Error', '--fault', 'CardDeclined', '--json']);
+    assert.ok(errors.json.items.some(({ orderId }: { orderId: string }) => orderId === bad));
+    assert.ok(!errors.json.items.some(({ orderId }: { orderId: string }) => orderId === good));
+    assert.equal(errors.json.more, false);
+
+    const one = await system.redress(['order', 'list', '--limit', '1']);
+    assert.equal(one.out.trim().split('\n').length, 2);
+    assert.match(one.err, /There are more: --limit 10, or --all/);
+    assert.equal((await system.redress(['order', 'list', '--limit', '1', '--json'])).json.more, true);
+    assert.ok((await system.redress(['order', 'list', '--all', '--json'])).json.items.length > 2);
+  });
+
+  test('the history is printed oldest first', async () => {
+    const { json } = await system.redress(['order', 'history', bad, '--json']);
+    assert.deepEqual([json.items[0].seq, json.items[0].type], [1, 'OrderSubmitted']);
+    assert.match((await system.redress(['order', 'history', bad])).out, /1 .* OrderSubmitted .*workflow=fulfil-order@1/);
+  });
+
+  test('an order in Error is resubmitted, with the reason in its history; a dry run changes nothing', async () => {
+    const orderId = await system.order('mended later');
+    const history = async () => (await system.redress(['order', 'history', orderId, '--json'])).json.items;
+    const before = await history();
+    const dry = await system.redress(['order', 'resubmit', orderId, '--reason', 'the bank says yes now', '--dry-run']);
+    assert.match(dry.out, /order\/charge +till\.charge +2 /);
+    assert.deepEqual(await history(), before);
+
+    declined.delete('mended later');
+    const { exitCode, err } = await system.redress(['order', 'resubmit', orderId.slice(0, 20), '--reason', 'the bank says yes now', '--complete-within', '60']);
+    assert.equal(exitCode, 0);
+    assert.match(err, /Accepted/);
+    assert.equal((await system.redress(['order', 'watch', orderId])).exitCode, 0);
+    const given = (await history()).find(({ type }: { type: string }) => type === 'InstructionGiven');
+    assert.deepEqual([given.reason, given.by], ['the bank says yes now', 'cli']);
+  });
+
+  test('what cannot be done is refused with every reason', async () => {
+    const { exitCode, err } = await system.redress(['order', 'resubmit', good, '--reason', 'why not']);
+    assert.equal(exitCode, 1);
+    assert.match(err, /409 infeasible[^]*- The order is finished \(completed\)/);
+  });
+
+  test('a token that is given is used, and one that is no good is refused', async () => {
+    const { out: token } = await system.redress(['token', '--role', 'client', '--client', 'somebody-else']);
+    assert.equal((await system.redress(['order', 'get', good, '--token', token.trim()])).exitCode, 1);
+    const { exitCode, err } = await system.redress(['order', 'list'], { environment: { REDRESS_TOKEN: 'nonsense' } });
+    assert.equal(exitCode, 1);
+    assert.match(err, /401 unauthenticated[^]*--data/);
+  });
+
+  test('on a screen ids are shortened; in a pipe they are whole', async () => {
+    assert.match((await system.redress(['order', 'list'], { isScreen: true })).out, /^ord_[a-z2-7]{8}… /m);
+    assert.match((await system.redress(['order', 'list'])).out, /^ord_[a-z2-7]{52} /m);
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import * as z from 'zod';
+import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import { runCli } from '../../lib/cli/run.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { startHost } from '../../lib/host/host.ts';
+import { loadFunction } from '../../lib/host/load.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import { redriveIn, topologyOf } from '../../lib/topology.ts';
+
+const Declined = fault('CardDeclined');
+const Order = z.object({ item: z.string(), card: z.string() });
+const Nothing = z.object({});
+
+/** Cards that are declined; a test may take one out again. */
+export const declined = new Set<string>();
+
+const stock = defineAgent('stock', { reserve: operation({ input: z.object({ item: z.string() }), output: Nothing, run: () => ({}) }) });
+const till = defineAgent('till', {
+  charge: operation({
+    input: z.object({ card: z.string() }),
+    output: Nothing,
+    faults: [Declined],
+    run: ({ card }, call) => (declined.has(card) ? call.failed(Declined, 'The bank says no.') : {}),
+  }),
+});
+const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [Declined] }, ({ order }) => sequence(stock.reserve({ item: order.item }), till.charge({ card: order.card })));
+const app = defineApp({ workflows: [sell], agents: [stock, till] });
+
+export interface Ran {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+  /** The output as the one JSON text that it is. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into output of every shape
+  readonly json: any;
+}
+
+export interface Around {
+  readonly environment?: { readonly [name: string]: string };
+  readonly input?: string;
+  readonly isScreen?: boolean;
+  /** Called with everything that is written so far. */
+  readonly seen?: (out: string) => void;
+}
+
+/** Runs one command line in this process. */
+export async function redress(args: readonly string[], { environment = {}, input = '', isScreen = false, seen }: Around = {}): Promise<Ran> {
+  let out = '';
+  let err = '';
+  const write = (text: string) => {
+    out += text;
+    seen?.(out);
+  };
+  const terminal = { write, say: (line: string) => void (err += `${line}\n`), readInput: async () => input, canAsk: false, isScreen, colours: isScreen, size: () => ({ columns: 80, rows: 24 }) };
+  const exitCode = await runCli(args, { environment, terminal });
+  return {
+    exitCode,
+    out,
+    err,
+    get json() {
+      return JSON.parse(out);
+    },
+  };
+}
+
+/** A folder that is gone after the test. */
+export function folderFor(context: Pick<TestContext, 'after'>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A data folder in which a store lies, and nothing runs. */
+export async function storeIn(folder: string, work: (embedded: Embedded) => Promise<void> = async () => {}): Promise<void> {
+  const embedded = openEmbedded(folder, { clock: systemClock });
+  await work(embedded);
+  await embedded.database.close();
+}
+
+export interface RunningSystem {
+  readonly folder: string;
+  readonly url: string;
+  /** Runs a command line against this system and its data folder. */
+  redress(args: readonly string[], around?: Around): Promise<Ran>;
+  /** Submits an order and stays with it; its id. */
+  order(card: string): Promise<string>;
+}
+
+/** The whole system in a data folder of its own, as `redress start` runs it. */
+export async function runningSystem(context: Pick<TestContext, 'after'>): Promise<RunningSystem> {
+  const folder = folderFor(context);
+  const { store, channel, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
+  const { cursorKey, ...issuer } = openLocalIssuer(folder);
+  const ports = { store, channel, publisher, clock: systemClock, telemetry: createTelemetry({ level: 'off' }), issuer, cursorKey };
+  const host = await startHost({ app, config: readConfig({}), ports, load: loadFunction, http: { port: 0, host: '127.0.0.1' } });
+  context.after(async () => {
+    await host.stop();
+    await database.close();
+  });
+  const environment = { REDRESS_URL: host.url ?? '', REDRESS_DATA: folder };
+  const run = (args: readonly string[], around: Around = {}) => redress(args, { ...around, environment: { ...environment, ...around.environment } });
+  return {
+    folder,
+    url: host.url ?? '',
+    redress: run,
+    async order(card) {
+      const { json, exitCode, err } = await run(['order', 'submit', '-', '--watch', '--json'], { input: JSON.stringify({ item: 'tea', card }) });
+      assert.ok(exitCode <= 1, err);
+      return json.orderId;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, test } from 'node:test';
+import { folderFor, redress } from './support.ts';
+
+describe('what is typed wrongly', () => {
+  test('an unknown command names the one that was meant, and is wrong use', async () => {
+    const { exitCode, err, out } = await redress(['ordr', 'list']);
+    assert.equal(exitCode, 2);
+    assert.match(err, /unknown command 'ordr'[^]*Did you mean order\?/);
+    assert.equal(out, '');
+    assert.match((await redress(['order', 'lst'])).err, /Did you mean list\?/);
+    assert.match((await redress(['order', 'list', '--stat', 'Error'])).err, /Did you mean --state\?/);
+  });
+
+  for (const args of [
+    [],
+    ['order'],
+    ['order', 'get'],
+    ['order', 'get', ''],
+    ['order', 'get', 'a', 'b'],
+    ['order', 'list', '--state', 'Done'],
+    ['order', 'list', '--limit', '0'],
+    ['order', 'list', '--limit', 'many'],
+    ['order', 'resubmit', 'abc'],
+    ['order', 'resubmit', 'abc', '--reason', '  '],
+    ['order', 'resubmit', 'abc', '--reason', 'x', '--complete-within', '-1'],
+    ['order', 'submit', '/no/such/file.json'],
+    ['order', 'list', '--url', 'localhost:3000'],
+    ['order', 'list', '--token', 'signed by \u20ac'],
+    ['alerts', '--since', 'yesterday'],
+    ['channel', 'receive', 'redress-response-acme', '--wait', 'long'],
+    ['demo', '--samples', '/no/such/folder'],
+    ['start', '--port', '70000'],
+  ]) {
+    test(`"redress ${args.join(' ')}" is wrong use and does nothing`, async () => {
+      const { exitCode, err, out } = await redress(args);
+      assert.equal(exitCode, 2);
+      assert.notEqual(err, '');
+      assert.equal(out, '');
+    });
+  }
+
+  test('a file that is no JSON is named as such', async () => {
+    const { exitCode, err } = await redress(['order', 'submit', '-'], { input: 'item: tea' });
+    assert.equal(exitCode, 2);
+    assert.match(err, /The input is not JSON/);
+  });
+
+  test('a variable that makes no sense is named with what it takes', async () => {
+    const { exitCode, err } = await redress(['order', 'list'], { environment: { PORT: 'three' } });
+    assert.equal(exitCode, 2);
+    assert.match(err, /PORT=three/);
+  });
+
+  test('a data folder without a store is a matter for the person, and is not made', async (context) => {
+    const folder = `${folderFor(context)}/none`;
+    for (const command of [['alerts'], ['supervise'], ['channel', 'list'], ['channel', 'receive', 'redress-response-acme']]) {
+      const { exitCode, err } = await redress([...command, '--data', folder]);
+      assert.equal(exitCode, 2);
+      assert.match(err, /no store in the data folder .*--data/);
+    }
+  });
+});
+
+describe('help', () => {
+  test('help and the version are answers, not errors', async () => {
+    for (const args of [['help'], ['--help'], ['help', 'order'], ['order', '--help'], ['help', 'order', 'submit']]) {
+      const { exitCode, out } = await redress(args);
+      assert.equal(exitCode, 0);
+      assert.match(out, /^Usage: redress/);
+    }
+    assert.match((await redress(['--version'])).out, /^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('help on a command in a group tells of that command', async () => {
+    const { out } = await redress(['help', 'order', 'submit']);
+    assert.match(out, /--watch/);
+    assert.match(out, /--json/);
+  });
+});
+
+describe('when nobody answers', () => {
+  const environment = { PORT: '1022' };
+
+  test('a command that needs the system says how to start it, and ends with 3', async (context) => {
+    const data = folderFor(context);
+    for (const command of [['order', 'list'], ['order', 'get', 'abc'], ['order', 'submit', '-'], ['client', 'list'], ['client', 'put', 'acme'], ['demo', '--samples', 'examples/orders/samples']]) {
+      const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });
+      assert.equal(exitCode, 3, command.join(' '));
+      assert.match(err, /Nobody answers at http:\/\/127\.0\.0\.1:1022: connection refused\. Is it running\? npm start/);
+      assert.equal(err.trim().split('\n').length, 1);
+      assert.equal(out, '');
+    }
+  });
+
+  test('asking does not make a data folder with a key that nobody believes', async (context) => {
+    const data = `${folderFor(context)}/none`;
+    await redress(['order', 'list', '--data', data], { environment });
+    assert.equal((await redress(['alerts', '--data', data])).exitCode, 2);
+  });
+
+  test('another program at that address is told apart from the system', async (context) => {
+    const other = createServer((_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>Not here</h1>'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    context.after(() => other.close());
+    const { exitCode, err } = await redress(['order', 'list', '--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`]);
+    assert.equal(exitCode, 1);
+    assert.match(err, /not an answer of Redress/);
+  });
+});

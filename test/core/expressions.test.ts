@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import { type Scope, exprVersion, parseExpression } from '../../lib/core/expression.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { deepFreeze, listOf } from '../support/workflows.ts';
+
+type Row = { readonly expression: string } & (
+  | { readonly gives: Json }
+  | { readonly fault: string; readonly says: string }
+  | { readonly refused: string; readonly at?: number }
+);
+interface Corpus {
+  readonly exprVersion: number;
+  readonly scope: Scope & { readonly order: { readonly [field: string]: Json } };
+  readonly groups: readonly { readonly about: string; readonly rows: readonly Row[] }[];
+}
+
+const corpus = JSON.parse(readFileSync(new URL('expressions.json', import.meta.url), 'utf8')) as Corpus;
+const large = {
+  upTo1000: listOf(1000, (index) => index),
+  upTo1001: listOf(1001, (index) => index),
+  keys1001: Object.fromEntries(listOf(1001, (index) => [`key${index}`, index])),
+  long: 'x'.repeat(4097),
+};
+const scope: Scope = deepFreeze({ ...corpus.scope, order: { ...corpus.scope.order, ...large } });
+
+/** What an expression comes to, in the words of the corpus. */
+function outcomeOf(row: Row): object {
+  const parsed = parseExpression(row.expression);
+  if (!parsed.ok) return { refused: shortened(parsed.message, 'refused' in row ? row.refused : ''), at: 'at' in row ? parsed.position : undefined };
+  const evaluation = parsed.expression.evaluate(scope);
+  if (evaluation.ok) return { gives: evaluation.value };
+  const { type, message, permanent, class: faultClass } = evaluation.fault;
+  assert.deepEqual({ permanent, faultClass }, { permanent: true, faultClass: 'basic-failure' });
+  return { fault: type.replace('Engine/', ''), says: shortened(message, 'says' in row ? row.says : '') };
+}
+
+/** A message is right when it contains the essential words. */
+const shortened = (message: string, essential: string): string => (essential !== '' && message.includes(essential) ? essential : message);
+
+for (const { about, rows } of corpus.groups) {
+  test(`expressions of an order's definition: ${about}`, () => {
+    for (const row of rows) {
+      const { expression, ...expected } = row;
+      assert.deepEqual(outcomeOf(row), 'refused' in expected ? { at: undefined, ...expected } : expected, expression);
+    }
+  });
+}
+
+test('the corpus is of the language that definitions name, and no row of it stands twice', () => {
+  const expressions = corpus.groups.flatMap(({ rows }) => rows.map(({ expression }) => expression));
+  assert.equal(corpus.exprVersion, exprVersion);
+  assert.equal(new Set(expressions).size, expressions.length);
+  assert.ok(expressions.length >= 60);
+});
+
+test('an expression gives the same the second time, when it is known already', () => {
+  for (const { rows } of corpus.groups) for (const row of rows) assert.deepEqual(outcomeOf(row), outcomeOf(row), row.expression);
+});
+
+test('a result is plain JSON, and no part of it is shared with the library', () => {
+  for (const { rows } of corpus.groups) {
+    for (const row of rows) {
+      const outcome = outcomeOf(row) as { gives?: Json };
+      if (outcome.gives !== undefined) assert.deepEqual(JSON.parse(JSON.stringify(outcome.gives)), outcome.gives, row.expression);
+    }
+  }
+});

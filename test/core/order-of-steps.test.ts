@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { StepState } from '../../lib/core/activities/step.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import { nodeAt } from '../../lib/core/program.ts';
+import { type Run, fault, ok, rejected, startRun, stepMs } from '../support/run.ts';
+import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+/** Random trees of sequences, parallels, delays and steps. Siblings get their names by their place. */
+type Shape = { kind: 'step'; within?: number } | { kind: 'delay'; seconds: number } | { kind: 'sequence' | 'parallel'; children: Shape[] };
+
+const childrenOf = (shape: fc.Arbitrary<Shape>, minLength: number) =>
+  fc.record({ kind: fc.constantFrom('sequence', 'parallel'), children: fc.array(shape, { minLength, maxLength: 4, size: 'max' }) });
+
+const { root: shape } = fc.letrec<{ shape: Shape; composite: Shape; root: Shape }>((tie) => ({
+  shape: fc.oneof(
+    { maxDepth: 4 },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('step' as const), within: fc.integer({ min: 1, max: 90 }) }, { requiredKeys: ['kind'] }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('delay' as const), seconds: fc.integer({ min: 0, max: 90 }) }) },
+    { weight: 4, arbitrary: tie('composite') },
+  ),
+  composite: childrenOf(tie('shape'), 0),
+  root: childrenOf(tie('shape'), 2),
+}));
+
+const activityOf = (shape: Shape, name: string): Activity => {
+  if (shape.kind === 'step') return step(name, shape.within === undefined ? {} : { completeWithinSeconds: shape.within });
+  if (shape.kind === 'delay') return delay(name, shape.seconds);
+  const children = shape.children.map((child, index) => activityOf(child, `${child.kind}-${index}`));
+  return shape.kind === 'sequence' ? sequence(name, ...children) : parallel(name, ...children);
+};
+
+const liveSteps = (run: Run): string[] => Object.keys(run.state.activities).filter((path) => nodeAt(run.program, path).activity === 'step');
+
+/** What may befall an order, and to which of its steps: every one of the laws in `run.ts` must outlive it. */
+const misfortunes: readonly ((run: Run, choose: <T>(from: readonly T[]) => T | undefined, size: number) => void)[] = [
+  (run, choose) => answer(run, choose(run.asks)?.path, ok()),
+  (run, choose) => answer(run, choose(liveSteps(run)), ok()),
+  (run, choose) => answer(run, choose(liveSteps(run)), fault('Busy', { permanent: false })),
+  (run, choose) => answer(run, choose(liveSteps(run)), fault('Refused')),
+  (run, choose) => answer(run, choose(liveSteps(run)), fault('InvalidReply', { unknown: true })),
+  (run, choose) => answer(run, choose(liveSteps(run)), rejected),
+  // A message of any age comes again.
+  (run, choose) => {
+    const ask = choose(run.asks);
+    if (ask) run.reply(ask.path, ok(), { ask });
+  },
+  (run, _, size) => {
+    run.now += size * 1000;
+    run.happen({ type: 'woken' });
+  },
+  (run) => run.happen({ type: 'woken' }),
+  (run) => run.happen({ type: 'expired' }),
+  (run) => {
+    run.epoch += 1;
+    run.happen({ type: 'reclaimed' });
+  },
+  (run, choose) => {
+    const path = choose(liveSteps(run));
+    run.happen({ type: 'exhausted', ...(path ? { path } : {}) });
+  },
+  (run) => run.happen({ type: 'resubmitted' }),
+  (run) => run.happen({ type: 'resubmitted' }),
+  (run) => run.happen({ type: 'started', stepMs }),
+];
+
+function answer(run: Run, path: string | undefined, reply: Parameters<Run['reply']>[1]): void {
+  if (path !== undefined && run.asks.some((ask) => ask.path === path)) run.reply(path, reply);
+}
+
+const chaos = fc.array(fc.tuple(fc.nat(misfortunes.length - 1), fc.nat(120)), { maxLength: 60, size: 'max' });
+
+function suffer(run: Run, events: readonly (readonly [number, number])[]): void {
+  for (const [which, size] of events) misfortunes[which]?.(run, (from) => from[size % Math.max(1, from.length)], size);
+}
+
+/** From now on everybody answers, time passes, and a person resubmits what is held: the order must come to its end. */
+function goWell(run: Run): void {
+  for (let turn = 0; run.state.phase !== 'closed'; turn++) {
+    assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
+    if (run.state.held) run.happen({ type: 'resubmitted' });
+    for (const path of liveSteps(run)) if ((run.state.activities[path]?.own as StepState).phase === 'asked') run.reply(path, ok());
+    run.now += 90_000;
+    run.happen({ type: 'woken' });
+    run.happen({ type: 'expired' });
+  }
+}
+
+/** First and last turn of an activity in the history. */
+function spansOf(run: Run): ReadonlyMap<string, { start: number; end: number }> {
+  const spans = new Map<string, { start: number; end: number }>();
+  let place = 0;
+  for (const { facts } of run.turns) {
+    for (const fact of facts) {
+      place += 1;
+      if ((fact.type === 'ActivityStarted' || fact.type === 'StepAsked') && !spans.has(fact.path)) spans.set(fact.path, { start: place, end: Infinity });
+      if (fact.type === 'ActivityClosed') spans.set(fact.path, { start: spans.get(fact.path)?.start ?? Number.NaN, end: place });
+    }
+  }
+  return spans;
+}
+
+function assertInOrder(run: Run): void {
+  const spans = spansOf(run);
+  const spanOf = (path: string) => spans.get(path) ?? assert.fail(`${path} is not in the history`);
+  for (const [path, node] of run.program.nodes) {
+    if (node.activity !== 'sequence') continue;
+    let before = spanOf(path).start;
+    for (const { name } of node.children) {
+      const { start, end } = spanOf(`${path}/${name}`);
+      assert.ok(start > before, `${path}/${name} starts after its elder sibling is closed`);
+      before = end;
+    }
+    assert.ok(spanOf(path).end > before, `${path} is closed after its last child`);
+  }
+}
+
+const started = (shape: Shape): Run => {
+  const run = startRun(workflow(activityOf(shape, 'order')));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+
+test('F-31, F-86: the history of an order is in the order of its definition, whatever befell it, and it reaches its end', () => {
+  fc.assert(
+    fc.property(shape, chaos, (shape, events) => {
+      const run = started(shape);
+      suffer(run, events);
+      goWell(run);
+      assertInOrder(run);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('F-31, F-46: steps are asked in the order of the definition, and all branches of a parallel in one turn', () => {
+  fc.assert(
+    fc.property(shape, (shape) => {
+      const run = started(shape);
+      goWell(run);
+      const turnOf = (path: string) => run.turns.findIndex(({ facts }) => facts.some((fact) => 'path' in fact && fact.path === path));
+      for (const [path, node] of run.program.nodes) {
+        if (node.activity !== 'parallel') continue;
+        for (const { name } of node.children) assert.equal(turnOf(`${path}/${name}`), turnOf(path), `${path}/${name} waits for no sibling`);
+      }
+      const firstAsked = [...new Set(run.asks.map(({ path }) => path))];
+      const defined = [...run.program.nodes.keys()].filter((path) => nodeAt(run.program, path).activity === 'step');
+      const hasParallel = [...run.program.nodes.values()].some(({ activity }) => activity === 'parallel');
+      if (hasParallel) assert.deepEqual(firstAsked.toSorted(), defined.toSorted());
+      else assert.deepEqual(firstAsked, defined);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+test('F-46: independent steps overlap: each is asked before any of the others is answered', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 200 }), (width) => {
+      const run = startRun(workflow(parallel('order', ...Array.from({ length: width }, (_, index) => step(`step-${index}`)))));
+      const { commands } = run.happen({ type: 'started', stepMs });
+      assert.equal(commands.length, width);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('F-89: a wait ends once and never before its time, however often and early the order is woken', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 90 }), { minLength: 1, maxLength: 5 }), fc.array(fc.integer({ min: 0, max: 40_000 })), (waits, naps) => {
+      const run = startRun(workflow(sequence('order', ...waits.map((seconds, index) => delay(`delay-${index}`, seconds)))));
+      run.happen({ type: 'started', stepMs });
+      for (const nap of naps) {
+        run.now += nap;
+        run.happen({ type: 'woken' });
+      }
+      goWell(run);
+      for (const [index, seconds] of waits.entries()) {
+        const [start, ...more] = run.turns.filter(({ facts }) => facts.some((fact) => fact.type === 'ActivityStarted' && fact.path === `order/delay-${index}`));
+        const [end, ...again] = run.turns.filter(({ facts }) => facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === `order/delay-${index}`));
+        assert.ok(start && end && end.at - start.at >= seconds * 1000);
+        assert.deepEqual([...more, ...again], []);
+      }
+    }),
+  );
+});
+
+test('F-31: ten thousand steps that are done at once end the order without deep recursion', () => {
+  const nested = Array.from({ length: 9990 }).reduce<Activity[]>((children, _, index) => [...children, delay(`d${index}`, 0)], []);
+  const run = startRun(workflow(sequence('order', ...nested, step('last'))));
+  run.happen({ type: 'started', stepMs });
+  run.reply('order/last', ok());
+  assert.equal(run.state.phase, 'closed');
+});

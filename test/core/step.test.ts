@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import { limits } from '../../lib/core/definition.ts';
+import { play } from '../support/play.ts';
+import { type Run, fault, ok, rejected, startRun, stepMs } from '../support/run.ts';
+import { outline, sequence, step, workflow } from '../support/workflows.ts';
+
+const path = 'order/charge';
+const started = (run: Run): Run => {
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const charging = (): Run => started(startRun(workflow(sequence('order', step('charge'), step('ship')))));
+
+/** What may befall a step before it is done: each makes it be asked once more. */
+const setbacks = {
+  expiry: (run: Run) => {
+    run.now = run.asked(path).completeBy;
+    run.happen({ type: 'expired' });
+  },
+  crash: (run: Run) => {
+    run.epoch += 1;
+    run.happen({ type: 'reclaimed' });
+  },
+  threshold: (run: Run) => {
+    run.happen({ type: 'exhausted', path });
+    run.happen({ type: 'resubmitted' });
+  },
+  'transient failure': (run: Run) => {
+    run.reply(path, fault('Busy', { permanent: false }));
+    setbacks.expiry(run);
+  },
+  'unknown outcome': (run: Run) => {
+    run.reply(path, fault('InvalidReply', { unknown: true }));
+    run.happen({ type: 'resubmitted' });
+  },
+  'output too large': (run: Run) => {
+    run.reply(path, ok('x'.repeat(limits.outputBytesMax)));
+    run.happen({ type: 'resubmitted' });
+  },
+  refusal: (run: Run) => {
+    run.reply(path, fault('CardDeclined'));
+    run.happen({ type: 'resubmitted' });
+  },
+  rejection: (run: Run) => {
+    run.reply(path, rejected);
+    run.happen({ type: 'resubmitted' });
+  },
+  'refusal while held': (run: Run) => {
+    run.happen({ type: 'exhausted', path });
+    run.reply(path, fault('CardDeclined'));
+    run.happen({ type: 'resubmitted' });
+  },
+  'unknown outcome while held': (run: Run) => {
+    run.happen({ type: 'exhausted', path });
+    run.reply(path, fault('InvalidReply', { unknown: true }));
+    run.happen({ type: 'resubmitted' });
+  },
+  'transient failure while held': (run: Run) => {
+    run.happen({ type: 'exhausted', path });
+    run.reply(path, fault('Busy', { permanent: false }));
+    run.happen({ type: 'resubmitted' });
+  },
+} satisfies { [setback: string]: (run: Run) => void };
+
+type Setback = keyof typeof setbacks;
+const definite = new Set<Setback>(['refusal', 'rejection', 'refusal while held']);
+
+test('F-44: a step keeps its idempotency key over attempts, resets and resubmissions, and gets a new one after a definite refusal', () => {
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...(Object.keys(setbacks) as Setback[])), { maxLength: 12 }), (befalls) => {
+      const run = charging();
+      for (const [index, setback] of befalls.entries()) {
+        setbacks[setback](run);
+        const refusals = befalls.slice(0, index + 1).filter((each) => definite.has(each)).length;
+        assert.equal(run.asked(path).idempotencyKey, `o1/${path}/${1 + refusals}`, `after ${setback}`);
+        assert.equal(run.asked(path).attempt, index + 2);
+      }
+      run.reply(path, ok());
+      assert.equal(run.asked('order/ship').idempotencyKey, 'o1/order/ship/1');
+    }),
+  );
+});
+
+test('F-44: every asking has a request id of its own', () => {
+  const run = charging();
+  for (const setback of Object.values(setbacks)) setback(run);
+  assert.equal(new Set(run.asks.map(({ requestId }) => requestId)).size, Object.keys(setbacks).length + 1);
+});
+
+test('F-42: an answer to no asking of this order changes nothing, whatever its request id says', () => {
+  const run = charging();
+  const { state } = run;
+  const right = run.asked(path).requestId;
+  const wrong = ['', 'o1', 'o1/', right.slice(0, -1), `${right}0`, right.replace('o1/', 'o2/'), right.replace(path, 'order'), right.replace(path, 'order/nope'), right.replace(path, 'order/ship')];
+  const hostile = ['constructor', '__proto__', 'toString', 'order/constructor', 'order/charge/../charge', 'order[0]/charge'].map((each) => right.replace(path, each));
+  for (const requestId of [...wrong, ...hostile]) {
+    run.happen({ type: 'replied', requestId, sentAt: run.now, reply: ok() });
+    run.happen({ type: 'heartbeat', requestId, completeBy: run.now + 60_000 });
+    assert.deepEqual(run.state, state, JSON.stringify(requestId));
+  }
+});
+
+test('F-33: a step has the time that it says, else the time of the system, and never more than the whole order', () => {
+  play(outline(`
+    workflow completeWithin 100s
+      parallel
+        plain by agent
+        short by agent within 7s
+        long by agent within 3000s
+  `), `
+    start
+    -> agent order/plain key order/plain/1 attempt 1
+    -> agent order/short key order/short/1 attempt 1 by +7s
+    -> agent order/long key order/long/1 attempt 1 by +100s
+
+    after 99s
+
+    expire
+    -> agent order/plain key order/plain/1 attempt 2 by +1s
+    -> agent order/short key order/short/1 attempt 2 by +1s
+
+    after 1s
+
+    # The first that is to be asked after the time of the order holds it; the others wait with it.
+    expire
+    == held order/plain Engine/DeadlineExceeded
+  `);
+});
+
+test('F-52: when one step expires its siblings go on undisturbed', () => {
+  play(outline(`
+    workflow
+      parallel
+        slow by agent within 10s
+        other by agent within 60s
+  `), `
+    start
+    -> agent order/slow key order/slow/1 attempt 1 by +10s
+    -> agent order/other key order/other/1 attempt 1 by +60s
+
+    after 10s
+
+    expire
+    -> agent order/slow key order/slow/1 attempt 2 by +10s
+
+    ok order/other
+
+    ok order/slow
+    == closed
+  `);
+});
+
+test('S23: an output of exactly the largest size is kept, and one byte more is a fault of unknown outcome', () => {
+  const overhead = JSON.stringify('').length;
+  const largest = 'x'.repeat(limits.outputBytesMax - overhead);
+  const kept = charging();
+  kept.reply(path, ok(largest));
+  assert.equal(kept.state.phase, 'running');
+
+  const tooLarge = charging();
+  tooLarge.reply(path, ok(`${largest}x`));
+  assert.equal(tooLarge.state.held?.fault.type, 'Engine/OutputTooLarge');
+  assert.equal(tooLarge.state.held?.fault.outcomeUnknown, true);
+
+  const inBytes = charging();
+  inBytes.reply(path, ok('é'.repeat(limits.outputBytesMax / 2)));
+  assert.equal(inBytes.state.held?.fault.type, 'Engine/OutputTooLarge');
+});
+
+test('an output is kept in the state only where a later expression reads it', () => {
+  const reads = (expression: string) => workflow(sequence('order', step('charge'), step('ship', { input: { paid: { $cel: expression } } })));
+  for (const expression of ['steps.charge.id', 'steps["charge"].id', 'has(steps.charge.id)', 'orElse(steps.?charge.?id, "")', 'steps.charge["id"]']) {
+    const run = started(startRun(reads(expression)));
+    run.reply(path, ok({ id: 'c1' }));
+    assert.deepEqual(run.state.outputs, { [path]: { id: 'c1' } }, expression);
+    assert.notDeepEqual(run.asked('order/ship').input, {}, expression);
+  }
+  const run = started(startRun(reads('orderId')));
+  run.reply(path, ok({ id: 'c1' }));
+  assert.deepEqual(run.state.outputs, {});
+});
+
+test('F-32: the journal says of each step when it was asked, what failed for now, and how it ended', () => {
+  const run = charging();
+  run.reply(path, fault('Busy', { permanent: false }));
+  setbacks.expiry(run);
+  run.reply(path, ok({ id: 'c1' }));
+  const said = run.turns.flatMap(({ facts }) => facts).flatMap((fact) => ('path' in fact && fact.path === path ? [fact.type] : []));
+  assert.deepEqual(said, ['StepAsked', 'AttemptFailed', 'StepAsked', 'ActivityClosed']);
+  const closed = run.turns.flatMap(({ facts }) => facts).find((fact) => fact.type === 'ActivityClosed');
+  assert.deepEqual(closed?.output, { id: 'c1' });
+});

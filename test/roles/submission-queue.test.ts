@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import type { JsonObject } from 'redress';
+import { type DeskOptions, countIn, lineOf, openDesk, stepsNamed, storeWith, submitted, tea, typesOf } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const channel = 'redress-response-acme';
+const submission = { v: 1, type: 'submission', idempotencyKey: 'k', client: 'acme', workflow: 'line', order: tea };
+
+/** A system that knows the client `acme`, for whom the local sender may speak. */
+async function shop(context: TestContext, options: DeskOptions = {}) {
+  const desk = openDesk(context, line, options);
+  await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: ['local'] });
+  await desk.store.putClient({ id: 'other', responseChannels: ['redress-response-other'], senders: ['somebody else'] });
+  return {
+    ...desk,
+    async post(...bodies: readonly unknown[]): Promise<number> {
+      for (const body of bodies) await desk.send('submissions', body);
+      return desk.deliver('submissions');
+    },
+  };
+}
+
+describe('an order comes as a message', () => {
+  test('F-01 F-08 a message and a call give the same order and the same state', async (context) => {
+    const [byMessage, byCall] = [await shop(context), await shop(context)];
+    await byMessage.post({ ...submission, reference: 'r', responseChannel: channel });
+    const orderId = await submitted(byCall, tea, { client: 'acme', key: 'k', workflow: 'line', reference: 'r', responseChannel: channel });
+
+    assert.deepEqual(await byMessage.store.load(orderId), await byCall.store.load(orderId));
+    for (const queue of ['worker-requests', channel, 'submissions']) assert.deepEqual(byMessage.messages(queue), byCall.messages(queue));
+  });
+
+  test('F-01 F-10 a message and a call with the same key are one order', async (context) => {
+    const desk = await shop(context);
+    await desk.post(submission);
+    const again = await desk.submit(tea, { client: 'acme', key: 'k', workflow: 'line' });
+    assert.equal(again.outcome === 'accepted' && again.replayed, true);
+    assert.equal(countIn(desk, 'orders'), 1);
+  });
+
+  test('F-10 a message that is delivered three times is one order, started once', async (context) => {
+    const desk = await shop(context);
+    assert.equal(await desk.post(submission, submission, submission), 0);
+    assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, desk.messages('set-aside').length], [1, 1, 0]);
+  });
+
+  test('F-01 the workflow may be left out: then it is the system’s default', async (context) => {
+    const desk = await shop(context);
+    const { workflow: _, ...without } = submission;
+    await desk.post(without);
+    assert.equal(countIn(desk, 'orders'), 1);
+  });
+
+  test('F-02 while the store is away a submission stays on its queue, and its neighbours with it', async (context) => {
+    let away = true;
+    const desk = await shop(context, { around: ({ store }) => ({ store: storeWith(store, { create: (...all) => (away ? Promise.reject(new Error('away')) : store.create(...all)) }) }) });
+    assert.equal(await desk.post(submission, { ...submission, idempotencyKey: 'l' }), 2);
+    assert.equal(countIn(desk, 'orders'), 0);
+
+    away = false;
+    assert.equal(await desk.deliver('submissions'), 0);
+    assert.equal(countIn(desk, 'orders'), 2);
+  });
+});
+
+describe('who may speak for a client', () => {
+  for (const [who, client] of [['a sender that is registered for another client', 'other'], ['a sender of a client that nobody knows', 'stranger']] as const) {
+    test(`F-01 an order from ${who} is set aside whole, and a person is told`, async (context) => {
+      const desk = await shop(context);
+      const message = { ...submission, client, responseChannel: 'redress-response-other' };
+      assert.equal(await desk.post(message), 0);
+
+      assert.equal(countIn(desk, 'orders'), 0);
+      assert.deepEqual(desk.messages('redress-response-other'), [], 'whoever may not speak for a client may not write to it either');
+      const [aside] = desk.messages('set-aside');
+      assert.deepEqual([aside?.['queue'], aside?.['reason'], JSON.parse(String(aside?.['body']))], ['submissions', 'Its sender is not registered for this client.', message]);
+      assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+    });
+  }
+
+  const nonsense: readonly (readonly [string, unknown])[] = [
+    ['is no JSON', '{"v":1,'],
+    ['is a list', []],
+    ['has another version', { ...submission, v: 2 }],
+    ['has no client', { ...submission, client: undefined }],
+    ['has no order', { ...submission, order: undefined }],
+    ['has no key', { ...submission, idempotencyKey: undefined }],
+    ['has an empty key', { ...submission, idempotencyKey: '' }],
+    ['has an overlong key', { ...submission, idempotencyKey: 'k'.repeat(256) }],
+    ['has a key that cannot be printed', { ...submission, idempotencyKey: 'k\u0000' }],
+    ['has an overlong reference', { ...submission, reference: 'r'.repeat(129) }],
+  ];
+  for (const [what, message] of nonsense) {
+    test(`F-01 a message that ${what} is set aside at once, and the next one is taken`, async (context) => {
+      const desk = await shop(context);
+      assert.equal(await desk.post(message, { ...submission, idempotencyKey: 'next' }), 0);
+      assert.deepEqual([desk.messages('set-aside').length, countIn(desk, 'orders')], [1, 1]);
+    });
+  }
+});
+
+describe('an order that is refused', () => {
+  const refused = async (context: TestContext, message: JsonObject) => {
+    const desk = await shop(context);
+    await desk.post(message);
+    assert.equal(countIn(desk, 'orders'), 0);
+    return desk;
+  };
+
+  test('F-07 it is answered on the response queue that is registered, with the errors', async (context) => {
+    const desk = await refused(context, { ...submission, order: { item: 7 }, reference: 'r', responseChannel: channel });
+    const [{ errors, ...status } = {}] = desk.messages(channel);
+    assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', at: new Date(desk.clock.now()).toISOString() });
+    assert.deepEqual((errors as JsonObject[]).map(({ pointer, code }) => [pointer, code]), [['/order/item', 'invalid-type']]);
+    assert.deepEqual(desk.messages('set-aside'), []);
+  });
+
+  test('F-07 an unknown workflow is answered, too', async (context) => {
+    const desk = await refused(context, { ...submission, workflow: 'lime', responseChannel: channel });
+    assert.deepEqual((desk.messages(channel)[0]?.['errors'] as JsonObject[]).map(({ code }) => code), ['unknown-workflow']);
+  });
+
+  test('F-07 the same key with another body is answered, and the first order stays as it is', async (context) => {
+    const desk = await shop(context);
+    await desk.post(submission, { ...submission, order: { item: 'coffee' }, responseChannel: channel });
+    assert.deepEqual(desk.messages(channel).map(({ status, errors }) => [status, (errors as JsonObject[])[0]?.['code']]), [['refused', 'idempotency-key-reused']]);
+    assert.equal(countIn(desk, 'orders'), 1);
+  });
+
+  for (const [what, more] of [['without a response queue', {}], ['with the response queue of another client', { responseChannel: 'redress-response-other' }], ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }]] as const) {
+    test(`F-07 ${what} it is set aside with the errors, and nothing is sent there`, async (context) => {
+      const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
+      const [aside] = desk.messages('set-aside');
+      assert.match(String(aside?.['reason']), /^It was refused: .*\/order\/item /);
+      assert.equal(countIn(desk, 'messages'), 1);
+    });
+  }
+});

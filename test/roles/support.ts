@@ -1,0 +1,267 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import * as z from 'zod';
+import { type Activity, type App, type Call, type Json, type JsonObject, type Operation, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import { type TestSystem, type TestSystemOptions, startSystem } from 'redress/testing';
+import { create as agentFunction } from '../../functions/agent.ts';
+import { create as schedulerFunction } from '../../functions/scheduler.ts';
+import { create as submissionsFunction } from '../../functions/submissions.ts';
+import type { Received } from '../../lib/channel.ts';
+import { type ManualClock, manualClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { type JournalEntry, decodeInstance } from '../../lib/instance.ts';
+import { type Heartbeat, type Reply, type Request, queues } from '../../lib/messages.ts';
+import type { Published } from '../../lib/publishers/sqlite.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
+import type { Store } from '../../lib/store.ts';
+import { type Supervisor, createSupervisor } from '../../lib/supervisor.ts';
+import { type Emit, type Ports, type System, createSystem } from '../../lib/system.ts';
+import { type Telemetry, createTelemetry } from '../../lib/telemetry.ts';
+import { redriveIn, topologyOf } from '../../lib/topology.ts';
+
+const Input = z.object({ orderId: z.string(), item: z.string() });
+type Operations = { readonly [step: string]: (input: z.infer<typeof Input>, call: Call<string>) => unknown };
+
+export interface LineOptions {
+  readonly agent?: string;
+  readonly version?: number;
+  readonly completeWithinSeconds?: number;
+  readonly recover?: 'step' | 'order';
+  readonly maxFailures?: number;
+  readonly onExhausted?: 'error' | 'wait';
+  /** What all its operations have beside `run`. */
+  readonly operation?: Partial<Pick<Operation<z.ZodType, z.ZodType, string>, 'output' | 'completeWithinSeconds' | 'longestSeconds' | 'attemptsMax'>>;
+}
+
+/** An app whose one workflow, `line`, does these steps one after the other; each asks the agent `worker` for the operation of its name. */
+export function lineOf(runs: Operations, { agent: name = 'worker', version = 1, operation: more = {}, ...options }: LineOptions = {}): App {
+  const worker = defineAgent(name, Object.fromEntries(Object.entries(runs).map(([step, run]) => [step, operation({ input: Input, output: z.unknown(), ...more, run: run as never })])));
+  const line = defineWorkflow('line', { version, order: z.object({ item: z.string() }), ...options }, ({ order, orderId }) =>
+    sequence(...Object.keys(runs).map((step) => (worker[step] as (input: unknown) => Activity<never>)({ orderId, item: order.item }))));
+  return defineApp({ workflows: [line], agents: [worker] });
+}
+
+export const nothing = (): Json => ({});
+/** The same for tests in which nobody runs the operations: the test answers in the agent's place. */
+export const stepsNamed = (...names: readonly string[]): Operations => Object.fromEntries(names.map((name) => [name, nothing]));
+
+export const tea = { item: 'tea' };
+
+/** The whole system; it is stopped after the test. */
+export async function started(context: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
+  const system = await startSystem(app, options);
+  context.after(() => system.stop());
+  return system;
+}
+
+/** Submits an order that must be accepted; its id. */
+export async function submitted(system: Pick<TestSystem, 'submit'>, order: Json = tea, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
+  const answer = await system.submit(order, options);
+  assert.equal(answer.outcome, 'accepted', JSON.stringify(answer));
+  return answer.outcome === 'accepted' ? answer.order.orderId : '';
+}
+
+/** Lets time go by in steps until the order is in the given state; fails after so long. */
+export async function reaches({ clock, store }: Pick<TestSystem, 'clock' | 'store'>, orderId: string, processState: StateRecord['processState'], { withinMs = 120_000, stepMs = 200 } = {}): Promise<void> {
+  for (let waitedMs = 0; ; waitedMs += stepMs) {
+    await clock.advance(0);
+    const head = await store.head(orderId);
+    if (head?.processState === processState) return;
+    assert.ok(waitedMs < withinMs, `${orderId} is ${head?.processState} instead of ${processState} (${head?.fault?.type ?? 'no fault'})`);
+    await clock.advance(stepMs);
+  }
+}
+
+export function temporaryFolder(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'redress-roles-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A store in which some calls go wrong; the rest is the real one. */
+export const storeWith = (store: Store, changes: Partial<Store>): Store => ({ ...store, ...changes });
+
+export interface DeskOptions {
+  readonly variables?: { readonly [name: string]: string };
+  readonly sendsAlong?: boolean;
+  readonly clock?: ManualClock;
+  readonly dataFolder?: string;
+  readonly hostId?: string;
+  /** Ports as the roles see them, made from the real ones. */
+  readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'channel' | 'publisher'>>;
+  readonly emit?: Emit;
+}
+
+type Result = Reply['result'];
+
+/** The roles without a host: nothing moves by itself, each message is handed over by the test. */
+export interface Desk extends Embedded {
+  readonly app: App;
+  readonly system: System;
+  readonly clock: ManualClock;
+  readonly telemetry: Telemetry;
+  /** Lines of the log so far. */
+  readonly log: readonly string[];
+  readonly supervisor: Supervisor;
+  submit: TestSystem['submit'];
+  state(orderId: string): Promise<StateRecord>;
+  send(queue: string, body: unknown): Promise<void>;
+  /** What lies on a queue, in flight or not, oldest first; it stays there. */
+  messages(queue: string): readonly JsonObject[];
+  announced(): readonly Published[];
+  /** Takes all visible messages off a queue; unread. */
+  take(queue: string): Promise<readonly JsonObject[]>;
+  /** The requests of an agent, taken off its queue. */
+  requests(agent?: string): Promise<readonly Request[]>;
+  /** The one request that waits for an agent, taken off its queue. */
+  request(agent?: string): Promise<Request>;
+  /** Hands the visible messages of a queue to the function behind it; how many of them go back to the queue. */
+  deliver(queue: string): Promise<number>;
+  /** An agent's answer, put on its queue and delivered. */
+  answer(request: Request, result?: Result, more?: { readonly agent?: string; readonly sentAt?: number } & Partial<Pick<Reply, 'attempt' | 'epoch' | 'path' | 'requestId' | 'orderId'>>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const ok = (output: Json = {}): Result => ({ status: 'succeeded', output });
+export const failed = (type: string, message = 'no', more: { permanent?: boolean; outcomeUnknown?: boolean; data?: Json } = {}): Result => ({ status: 'failed', fault: { type, message, permanent: true, ...more } });
+
+export const replyTo = (request: Request, result: Result, sentAt: number): Reply => {
+  const { requestId, orderId, path, attempt, epoch } = request;
+  return { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: new Date(sentAt).toISOString(), result };
+};
+
+export const heartbeatFor = (request: Request, completeBy: number, sentAt: number): Heartbeat => {
+  const { requestId, orderId, path, attempt, epoch } = request;
+  return { v: 1, type: 'heartbeat', requestId, orderId, path, attempt, epoch, sentAt: new Date(sentAt).toISOString(), completeBy: new Date(completeBy).toISOString() };
+};
+
+export const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+
+export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
+  const { variables = {}, sendsAlong = true, clock = manualClock(), dataFolder = ':memory:', hostId = 'host-one', around = () => ({}), emit } = options;
+  const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
+  const log: string[] = [];
+  const telemetry = createTelemetry({ level: 'debug', write: (line) => void log.push(line) });
+  const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong });
+  const { store, channel, publisher, database } = embedded;
+  const system = createSystem(app, config, { store, channel, publisher, ...around(embedded), clock, telemetry, ...noIssuer }, { hostId, ...(emit ? { emit } : {}) });
+  const supervisor = createSupervisor(system);
+  const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
+  let keys = 0;
+
+  /** Where a role sleeps, it sleeps in the test's time. */
+  const passing = <T>(work: Promise<T>) => timePasses(clock, work);
+  const receive = (queue: string) => channel.receive(queue, { max: 1000, visibilityMs: 30_000, waitMs: 0 });
+
+  const desk: Desk = {
+    ...embedded,
+    app,
+    system,
+    clock,
+    telemetry,
+    log,
+    supervisor,
+    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) => passing(system.submit({ client, idempotencyKey: key, order, ...more })),
+    state: (orderId) => stateIn(store, orderId),
+    send: (queue, body) => channel.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
+    messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
+    announced: () => publisher.published(0, 10_000),
+
+    async take(queue) {
+      const received = await receive(queue);
+      await channel.acknowledge(queue, received.map(({ receipt }) => receipt));
+      return received.map(({ body }) => JSON.parse(body) as JsonObject);
+    },
+    requests: async (agent = 'worker') => (await desk.take(queues.requests(agent))) as unknown as readonly Request[],
+    async request(agent) {
+      const found = await desk.requests(agent);
+      assert.equal(found.length, 1, `one request is wanted, not ${found.length}`);
+      return found[0] as Request;
+    },
+
+    async deliver(queue) {
+      const received = await receive(queue);
+      if (received.length === 0) return 0;
+      const { batchItemFailures } = await passing(functionBehind(queue, system)(eventOf(queue, received)));
+      const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+      await channel.acknowledge(queue, received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt));
+      await channel.release(queue, received.filter(({ messageId }) => back.has(messageId)).map(({ receipt }) => receipt), 0);
+      return back.size;
+    },
+    async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
+      await desk.send(queues.replies(agent), { ...replyTo(request, result, sentAt), ...more });
+      await desk.deliver(queues.replies(agent));
+    },
+    close: () => database.close(),
+  };
+  context.after(() => database.close());
+  return desk;
+}
+
+function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
+  const stopping = new AbortController().signal;
+  const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
+  if (agent !== undefined) return agentFunction({ system, environment: { REDRESS_AGENT: agent }, stopping });
+  const create = queue === queues.submissions ? submissionsFunction : schedulerFunction;
+  return create({ system, environment: {}, stopping });
+}
+
+/** What Lambda hands to a function. */
+export const eventOf = (queue: string, messages: readonly Received[], senderId = 'local'): SQSEvent => ({
+  Records: messages.map(({ messageId, body, receiveCount, sentAt, receipt }) => ({
+    messageId,
+    body,
+    receiptHandle: receipt,
+    attributes: { ApproximateReceiveCount: String(receiveCount), SentTimestamp: String(sentAt), SenderId: senderId, ApproximateFirstReceiveTimestamp: String(sentAt) },
+    messageAttributes: {},
+    md5OfBody: '',
+    eventSource: 'aws:sqs',
+    eventSourceARN: `arn:aws:sqs:local:000000000000:${queue}`,
+    awsRegion: 'local',
+  })),
+});
+
+/** Waits for work that may sleep: its time goes by while the test waits. */
+export async function timePasses<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  work.then(() => (done = true), () => (done = true));
+  for (await clock.advance(0); !done; await clock.advance(0)) await clock.advance(10);
+  return work;
+}
+
+export async function stateIn(store: Store, orderId: string): Promise<StateRecord> {
+  const found = await store.load(orderId);
+  if (!found) throw new Error(`There is no order ${orderId}.`);
+  return found.state;
+}
+
+/** The whole journal of an order, oldest first. */
+export async function journalOf({ store }: { store: Store }, orderId: string): Promise<readonly JournalEntry[]> {
+  return wholeJournal(await store.pages(orderId), decodeInstance(await stateIn(store, orderId)).tail);
+}
+
+/** What is known of every step, as the API tells it. */
+export async function stepsIn({ store, system }: { store: Store; system: Pick<System, 'definitions'> }, orderId: string): Promise<readonly StepReport[]> {
+  const record = await stateIn(store, orderId);
+  const program = system.definitions.program(record.workflow.name, record.workflow.version);
+  if (!program) throw new Error('The workflow is not known.');
+  return stepsOf(program, await journalOf({ store }, orderId), decodeInstance(record).state);
+}
+
+/** How many rows a table has. */
+export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages'): number =>
+  (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
+
+/** Orders without a state, and states without an order. */
+export const orphansIn = ({ database }: Pick<Embedded, 'database'>): readonly unknown[] => [
+  ...database.prepare('SELECT orderId FROM orders WHERE id NOT IN (SELECT id FROM states)').all(),
+  ...database.prepare('SELECT id FROM states WHERE id NOT IN (SELECT id FROM orders)').all(),
+];
+
+export const typesOf = (entries: readonly { readonly detailType: string }[]): readonly string[] => entries.map(({ detailType }) => detailType);

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { DueFor } from '../../lib/record.ts';
+import { alter, appOf, journalOf, pick, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+
+const oneStep = appOf((step) => step('one'));
+const expired = { looked: 1, counted: 1, woken: 0, intoError: 0, lost: 0 };
+const uncounted = { ...expired, counted: 0 };
+const wokenOnly = { ...uncounted, woken: 1 };
+
+test('F-48, S16: of records in every state only those are touched that are Processing and past their time', async (t) => {
+  const system = await startStill(t, oneStep);
+  const [late, finished, inError, suspended, pending] = [await submitted(system), await submitted(system), await submitted(system), await submitted(system), await submitted(system)];
+  await alter(system, finished, { processState: 'Processed', outcome: 'completed', nextDueAt: null, nextDueFor: null });
+  await alter(system, inError, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
+  await alter(system, suspended, { suspended: true });
+  await alter(system, pending, { processState: 'Pending', lockedBy: null, nextDueFor: { kind: 'unclaimed' } });
+  await system.clock.advance(1);
+  const inTime = await submitted(system);
+  const all = [late, finished, inError, suspended, pending, inTime];
+  const revs = await pick(system, all, 'rev');
+
+  await system.clock.advance(stepMs - 1);
+  await supervisorOf(system).pass();
+  await supervisorOf(system).sweep();
+  const touched = (await pick(system, all, 'rev')).map((rev, index) => rev !== revs[index]);
+  assert.deepEqual(touched, [true, false, false, false, false, false]);
+  assert.deepEqual(await pick(system, all, 'failureCount'), [1, 0, 0, 0, 0, 0]);
+});
+
+test('F-48: an order counts as late from its completeBy on, and not a millisecond earlier', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  await system.clock.advance(stepMs - 1);
+  assert.equal((await supervisor.pass()).looked, 0);
+  await system.clock.advance(1);
+  assert.equal((await system.state(orderId)).completeBy, system.clock.now());
+  assert.deepEqual(await supervisor.pass(), expired);
+});
+
+test('F-48, F12: with CLOCK_TOLERANCE_MS a deadline counts only when it is later than that', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system, { clockToleranceMs: 2000 });
+  await system.clock.advance(stepMs + 1999);
+  assert.deepEqual(await supervisor.pass(), uncounted);
+  assert.equal((await system.state(orderId)).rev, 1);
+  await system.clock.advance(1);
+  assert.deepEqual(await supervisor.pass(), expired);
+});
+
+test('F-49: each expiry counts once, however often the supervisor looks before the step is asked again', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  for (const count of [1, 2, 3]) {
+    await system.clock.advance(stepMs);
+    assert.deepEqual(await supervisor.pass(), expired);
+    for (let look = 0; look < 5; look++) assert.equal((await supervisor.pass()).counted, 0);
+    assert.equal((await system.state(orderId)).failureCount, count);
+    await wake(system, orderId);
+  }
+});
+
+test('F-49, F22: two supervisors at once count an expiry once, and the slower one knows that it lost', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const [one, two] = [supervisorOf(system), supervisorOf(system)];
+  for (const count of [1, 2, 3]) {
+    await system.clock.advance(stepMs);
+    const passes = await Promise.all([one.pass(), two.pass()]);
+    assert.deepEqual(passes.map(({ counted }) => counted).toSorted(), [0, 1]);
+    assert.deepEqual(passes.map(({ lost }) => lost).toSorted(), [0, 1]);
+    assert.equal((await system.state(orderId)).failureCount, count);
+    await wake(system, orderId);
+  }
+  assert.deepEqual([one, two].reduce((sum, { telemetry }) => sum + (telemetry.counts()['recoveryLost'] ?? 0), 0), 3);
+});
+
+test('F-49, F24: a scheduler that is hours late does not turn one expiry into many', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  for (let hour = 0; hour < 6; hour++) {
+    await system.clock.advance(3_600_000);
+    await supervisor.pass();
+  }
+  assert.equal((await system.state(orderId)).failureCount, 1);
+  assert.deepEqual(new Set(await takeWakeUps(system)), new Set([orderId]));
+});
+
+test('F-49: what the supervisor counted stands in the journal once, as soon as the scheduler writes', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs);
+  await supervisorOf(system).pass();
+  await wake(system, orderId);
+  await wake(system, orderId);
+  const entries = (await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineExpired');
+  assert.deepEqual(entries.map(({ seq: _, at: __, ...entry }) => entry), [{ type: 'DeadlineExpired', path: 'order', failureCount: 1 }]);
+});
+
+for (const kind of ['unclaimed', 'timer', 'outbox', 'ask'] as const satisfies readonly DueFor['kind'][]) {
+  test(`F-48: what is due for "${kind}" wakes the scheduler and never counts`, async (t) => {
+    const system = await startStill(t, oneStep);
+    const orderId = await submitted(system);
+    await alter(system, orderId, { nextDueFor: { kind }, ...(kind === 'unclaimed' ? { processState: 'Pending' as const, lockedBy: null } : {}) });
+    await system.clock.advance(stepMs);
+    const before = await system.state(orderId);
+    assert.deepEqual(await supervisorOf(system).pass(), wokenOnly);
+    assert.deepEqual(await system.state(orderId), before);
+    assert.deepEqual(await takeWakeUps(system), [orderId]);
+  });
+}
+
+test('LOCK: while somebody holds the instance its deadline is moved to the end of the lease, and nothing counts', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  const lease = await system.host.hold(orderId, 60_000);
+  const heldUntil = (await system.state(orderId)).heldUntil ?? 0;
+  await alter(system, orderId, { heldUntil });
+  await system.clock.advance(stepMs);
+  assert.deepEqual(await supervisorOf(system).pass(), uncounted);
+
+  const { failureCount, nextDueAt, nextDueFor, worklistAt, notes, heldUntil: until } = await system.state(orderId);
+  assert.deepEqual({ failureCount, nextDueAt, worklistAt, kind: nextDueFor?.kind }, { failureCount: 0, nextDueAt: until, worklistAt: until, kind: 'step' });
+  assert.deepEqual(notes.map(({ type }) => type), ['DeadlineMoved']);
+  assert.deepEqual(await takeWakeUps(system), []);
+  await lease?.release();
+});
+
+test('LOCK: a lease that has run out keeps no deadline from counting', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  await alter(system, orderId, { heldBy: 'host-that-died', heldUntil: system.clock.now() + stepMs });
+  await system.clock.advance(stepMs);
+  assert.deepEqual(await supervisorOf(system).pass(), expired);
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parallel, sequence } from 'redress';
+import { alter, appOf, asked, journalOf, requests, silence, start, startStill, stepMs, stepOf, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+
+const wholeOrder = appOf((step) => sequence(step('one'), step('two')), { recover: 'order' });
+
+test('F-50: an expired order is reset in one write: Pending, locked by nobody, a new completeBy, and the next epoch', async (t) => {
+  const system = await startStill(t, wholeOrder);
+  const orderId = await submitted(system);
+  const before = await system.state(orderId);
+  await system.clock.advance(stepMs);
+  await supervisorOf(system).pass();
+
+  const { processState, lockedBy, epoch, rev, completeBy, failureCount } = await system.state(orderId);
+  const expected = { processState: 'Pending', lockedBy: null, epoch: before.epoch + 1, rev: before.rev + 1, completeBy: system.clock.now() + stepMs, failureCount: 1 };
+  assert.deepEqual({ processState, lockedBy, epoch, rev, completeBy, failureCount }, expected);
+  assert.deepEqual(await takeWakeUps(system), [orderId]);
+});
+
+test('F-50: another scheduler claims the order as before, and its open step runs under the same idempotency key', async (t) => {
+  const keys: string[] = [];
+  const served: string[] = [];
+  const serve = (step: string, call: { attempt: number; idempotencyKey: string; signal: AbortSignal }) => {
+    served.push(`${step}#${call.attempt}`);
+    keys.push(call.idempotencyKey);
+    return step === 'two' && call.attempt === 1 ? silence(call) : {};
+  };
+  const system = await start(t, appOf((step) => sequence(step('one'), step('two')), { recover: 'order', serve }), { hostId: 'other-host' });
+  const orderId = await submitted(system);
+  await alter(system, orderId, { lockedBy: 'host-that-died' });
+  await system.clock.advance(stepMs + 5000);
+
+  assert.deepEqual(served, ['one#1', 'two#1', 'two#2']);
+  assert.equal(new Set(keys).size, 2);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', lockedBy: 'other-host', failureCount: 1, epoch: 3 });
+  const claims = (await journalOf(system, orderId)).filter(({ type }) => type === 'OrderClaimed' || type === 'OrderReset');
+  assert.deepEqual(claims.map(({ type }) => type), ['OrderClaimed', 'OrderReset', 'OrderClaimed']);
+});
+
+test('F-42, F-50: an answer to what was asked before the reset changes nothing', async (t) => {
+  const system = await startStill(t, wholeOrder);
+  const orderId = await submitted(system);
+  const [request] = requests(system);
+  const reply = { type: 'reply', id: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
+  await system.clock.advance(stepMs);
+  await supervisorOf(system).pass();
+  await wake(system, orderId);
+  await system.host.system.scheduler.accept(orderId, [reply], []);
+  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.equal((await stepOf(system, orderId, 'one')).status, 'Executing');
+});
+
+test('F-49, F-50: an old answer that comes between reset and claim does not make the expiry count again', async (t) => {
+  const system = await startStill(t, wholeOrder);
+  const orderId = await submitted(system);
+  const [request] = requests(system);
+  const reply = { type: 'reply', id: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
+  const supervisor = supervisorOf(system);
+  await system.clock.advance(stepMs);
+  await supervisor.pass();
+  const { completeBy } = await system.state(orderId);
+  await system.host.system.scheduler.accept(orderId, [reply], []);
+  await supervisor.pass();
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Pending', failureCount: 1, epoch: 2, completeBy, nextDueFor: { kind: 'unclaimed' } });
+});
+
+test('F-50: nothing counts before the latest of the outstanding steps is past its time', async (t) => {
+  const system = await startStill(t, appOf((step) => parallel(step('one'), sequence(step('two'), step('three'))), { recover: 'order' }));
+  const orderId = await submitted(system);
+  await system.clock.advance(4000);
+  const two = requests(system).find(({ path }) => path.endsWith('two'));
+  const reply = { type: 'reply', id: 'reply', requestId: two?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
+  await system.host.system.scheduler.accept(orderId, [reply], []);
+  const supervisor = supervisorOf(system);
+  await system.clock.advance(stepMs - 1);
+  assert.equal((await supervisor.pass()).counted, 0);
+  await system.clock.advance(1);
+  assert.equal((await supervisor.pass()).counted, 1);
+  await wake(system, orderId);
+  assert.deepEqual(asked(system), ['one#1', 'two#1', 'three#1', 'one#2', 'three#2']);
+});
+
+test('F-51: in the order form, too, a threshold of 3 resets three times and puts the order in Error at the fourth expiry', async (t) => {
+  const system = await startStill(t, wholeOrder, { variables: { MAX_FAILURES: '3' } });
+  const orderId = await submitted(system);
+  for (const failureCount of [1, 2, 3, 4]) {
+    await system.clock.advance(stepMs);
+    await supervisorOf(system).pass();
+    assert.partialDeepStrictEqual(await system.state(orderId), { failureCount, processState: failureCount > 3 ? 'Error' : 'Pending' });
+    await wake(system, orderId);
+  }
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', errorGen: 1, fault: { type: 'DeadlineExceeded', source: 'order/one' } });
+});
+
+test('F-51: the definition wins over MAX_FAILURES in the order form as well', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order', maxFailures: 0 }));
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs);
+  assert.equal((await supervisorOf(system).pass()).intoError, 1);
+  assert.equal((await system.state(orderId)).processState, 'Error');
+});
+
+test('F-53: with onExhausted "wait" an order above the threshold keeps its claim, and its step is asked again an hour later', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order', maxFailures: 0, onExhausted: 'wait' }));
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  await system.clock.advance(stepMs);
+  await supervisor.pass();
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 1, nextDueAt: system.clock.now() + 3_600_000 });
+  await system.clock.advance(3_600_000);
+  await supervisor.pass();
+  for (const woken of await takeWakeUps(system)) await wake(system, woken);
+  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import type { Transition } from '../../lib/core/advance.ts';
+import type { Command } from '../../lib/core/command.ts';
+import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { StepReply } from '../../lib/core/event.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { type Run, fault, ok, rejected, startRun, stepMs } from './run.ts';
+
+/**
+ * Plays a story: blocks of lines, the first of which says what happens and the others all that the system does about
+ * it. Lines with `#` are for the reader. Every event is checked against the laws in `run.ts` besides.
+ *
+ *     start
+ *     -> payment order/charge key order/charge/1 attempt 1
+ *
+ *     ok order/charge {"chargeId": "c1"}
+ *     == closed
+ */
+export function play(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json } = {}): Run {
+  const run = startRun(definition, { order });
+  assert.equal(tell(run, story), normal(story));
+  return run;
+}
+
+/** The story as it really goes: the same events and comments, with what the system does about each. */
+export function transcript(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json } = {}): string {
+  return tell(startRun(definition, { order }), story);
+}
+
+const tell = (run: Run, story: string): string =>
+  blocksOf(story)
+    .map(({ comments, event }) => [...comments, event, ...(event === undefined ? [] : happened(run, event))].filter((line) => line !== undefined).join('\n'))
+    .join('\n\n');
+
+const normal = (story: string): string => blocksOf(story).map(({ comments, event, rest }) => [...comments, event, ...rest].filter((line) => line !== undefined).join('\n')).join('\n\n');
+
+const blocksOf = (story: string) =>
+  story
+    .split(/\n\s*\n/)
+    .map((block) => block.split('\n').map((line) => line.trim()).filter((line) => line !== ''))
+    .filter((lines) => lines.length > 0)
+    .map((lines) => {
+      const comments = lines.filter((line) => line.startsWith('#'));
+      const [event, ...rest] = lines.filter((line) => !line.startsWith('#'));
+      return { comments, event, rest };
+    });
+
+/** Lets one line happen, and says what follows from it. */
+function happened(run: Run, line: string): readonly string[] {
+  const { commands, facts, state } = verbOf(line)(run);
+  const held = facts.findLast((fact) => fact.type === 'OrderHeld');
+  const released = facts.some(({ type }) => type === 'OrderReleased');
+  return [
+    ...commands.map((command) => commandLine(run, command)),
+    ...(held ? [`== held ${held.path} ${held.fault.type}`] : released ? ['== released'] : []),
+    ...(state.phase === 'closed' && facts.length > 0 ? ['== closed'] : []),
+  ];
+}
+
+type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
+
+/** All that can happen: the line's form, and what it does. */
+const verbs: readonly (readonly [RegExp, Verb])[] = [
+  [/^start$/, (run) => run.happen({ type: 'started', stepMs })],
+  [/^ok (\S+)(?: (.+))?$/, (run, path = '', output) => run.reply(path, ok(output ? (JSON.parse(output) as Json) : {}))],
+  [/^fault (\S+) (\S+) (permanent|transient)( unknown)?$/, (run, path = '', type, kind, unknown) => run.reply(path, faultOf(type, kind, unknown))],
+  [/^rejected (\S+)$/, (run, path = '') => run.reply(path, rejected)],
+  // Sent in its time, and long on its way.
+  [/^slow ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy })],
+  // Sent after its time: by an agent whose clock is slow, or by nobody we know.
+  [/^late ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy + 1 })],
+  // To an earlier asking, counted from the first: `old 1 ok order/charge`.
+  [/^old (\d+) ok (\S+)$/, (run, nth, path = '') => run.reply(path, ok(), { ask: run.asks.filter((ask) => ask.path === path)[Number(nth) - 1] })],
+  [/^heartbeat (\S+) (\d+)s$/, (run, path = '', seconds) => run.happen({ type: 'heartbeat', requestId: run.asked(path).requestId, completeBy: run.now + Number(seconds) * 1000 })],
+  [/^after (\d+)s$/, (run, seconds) => {
+    run.now += Number(seconds) * 1000;
+    return run.happen({ type: 'woken' });
+  }],
+  [/^wake$/, (run) => run.happen({ type: 'woken' })],
+  [/^expire$/, (run) => run.happen({ type: 'expired' })],
+  [/^exhaust(?: (\S+))?$/, (run, path) => run.happen({ type: 'exhausted', ...(path ? { path } : {}) })],
+  [/^reclaim$/, (run) => {
+    run.epoch += 1;
+    return run.happen({ type: 'reclaimed' });
+  }],
+  [/^resubmit(?: completeWithin (\d+)s)?$/, (run, seconds) => run.happen({ type: 'resubmitted', ...(seconds ? { completeWithinSeconds: Number(seconds) } : {}) })],
+];
+
+const verbOf = (line: string): ((run: Run) => Transition) => {
+  for (const [form, verb] of verbs) {
+    const match = form.exec(line);
+    if (match) return (run) => verb(run, ...match.slice(1));
+  }
+  throw new Error(`Nothing of this kind can happen: "${line}".`);
+};
+
+const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply => fault(type, { permanent: kind === 'permanent', unknown: unknown !== undefined });
+
+/** One command in words. What is usual is left out: an empty input, the first claim, the default time. */
+function commandLine(run: Run, command: Command): string {
+  if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
+  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input } = command;
+  const words = [
+    `-> ${agent} ${path} key ${idempotencyKey.slice(run.orderId.length + 1)} attempt ${attempt}`,
+    ...(epoch === 1 ? [] : [`epoch ${epoch}`]),
+    ...(completeBy === run.now + stepMs ? [] : [`by ${later(run, completeBy)}`]),
+    ...(JSON.stringify(input) === '{}' ? [] : [`with ${JSON.stringify(input)}`]),
+  ];
+  return words.join(' ');
+}
+
+const later = ({ now }: Run, at: number): string => `+${(at - now) / 1000}s`;

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import type { StepState } from '../../lib/core/activities/step.ts';
+import { type Transition, advance } from '../../lib/core/advance.ts';
+import type { AskCommand, Command } from '../../lib/core/command.ts';
+import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Event, StepReply } from '../../lib/core/event.ts';
+import { requestIdOf } from '../../lib/core/identity.ts';
+import { violations } from '../../lib/core/invariants.ts';
+import type { CoreFact } from '../../lib/core/journal.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { type Program, nodeAt, programOf } from '../../lib/core/program.ts';
+import { type State, initialState } from '../../lib/core/state.ts';
+import { deepFreeze, throughJson } from './workflows.ts';
+
+/** An event as a test says it: the run knows the time and the claim. */
+export type Happening = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;
+
+/** One instance under test. Whatever happens to it, the laws of the core are checked. */
+export interface Run {
+  readonly program: Program;
+  readonly orderId: string;
+  state: State;
+  /** Milliseconds since 1970. */
+  now: number;
+  epoch: number;
+  /** All that was ever asked, oldest first. */
+  readonly asks: AskCommand[];
+  /** What the journal says of each event. */
+  readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
+  happen(happening: Happening): Transition;
+  /** The newest asking of a step. */
+  asked(path: string): AskCommand;
+  /** The agent's answer to that asking, sent now; or to another one, sent at another time. */
+  reply(path: string, reply: StepReply, options?: { readonly ask?: AskCommand | undefined; readonly sentAt?: number }): Transition;
+}
+
+export const stepMs = 30_000;
+
+export function startRun(definition: WorkflowDefinition, { order = {}, orderId = 'o1' }: { order?: Json; orderId?: string } = {}): Run {
+  const program = programOf(deepFreeze(definition));
+  const subject = deepFreeze({ orderId, order });
+  const history = createHistory(program);
+  const run: Run = {
+    program,
+    orderId,
+    state: initialState,
+    now: Date.UTC(2026, 0, 1),
+    epoch: 1,
+    asks: [],
+    turns: [],
+    happen(happening) {
+      const event = { ...happening, at: run.now, epoch: run.epoch } as Event;
+      const before = deepFreeze(throughJson(run.state));
+      const transition = lawful((state, each) => advance(program, subject, state, each), before, event);
+      assert.deepEqual(violations(program, transition.state), [], 'the state is sound');
+      checkSilence(before, event, transition);
+      checkStaleReplies(run, transition.state, event, (state, each) => advance(program, subject, state, each));
+      history.add(transition);
+      run.state = transition.state;
+      run.asks.push(...asksIn(transition.commands));
+      run.turns.push({ at: run.now, facts: transition.facts });
+      return transition;
+    },
+    asked(path) {
+      const ask = run.asks.findLast((each) => each.path === path);
+      if (!ask) throw new Error(`${path} has never been asked.`);
+      return ask;
+    },
+    reply: (path, reply, { ask = run.asked(path), sentAt = run.now } = {}) => run.happen({ type: 'replied', requestId: ask.requestId, sentAt, reply }),
+  };
+  return run;
+}
+
+export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => commands.filter((command) => command.type === 'ask');
+
+export const ok = (output: Json = {}): StepReply => ({ status: 'succeeded', output });
+export const fault = (type: string, { permanent = true, unknown = false } = {}): StepReply => ({
+  status: 'failed',
+  fault: { type, class: 'expected', permanent, message: `${type} it is`, ...(unknown ? { outcomeUnknown: true } : {}) },
+});
+export const rejected: StepReply = { status: 'rejected', message: 'Unable to process message.' };
+
+type Advance = (state: State, event: Event) => Transition;
+
+/** The laws of one event: no change of what came in, one answer, plain data, and nothing at all the second time. */
+function lawful(advanceWith: Advance, before: State, event: Event): Transition {
+  const transition = advanceWith(before, deepFreeze(event));
+  assert.deepEqual(advanceWith(before, event), transition, 'the same state and event give the same answer');
+  assert.deepEqual(throughJson(transition.state), transition.state, 'the state survives JSON');
+
+  // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
+  if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
+  changesNothing(advanceWith, transition.state, event, 'a second delivery');
+  return transition;
+}
+
+function changesNothing(advanceWith: Advance, state: State, event: Event, what: string): void {
+  const again = advanceWith(deepFreeze(state), event);
+  assert.deepEqual(again.commands, [], `${what} asks for nothing`);
+  assert.deepEqual(again.facts, [], `${what} is not in the journal`);
+  assert.equal(again.state, state, `${what} leaves the very same state`);
+}
+
+/** While an order is held nothing new is started; once it is closed nothing happens any more. */
+function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
+  if (before.phase === 'closed') assert.equal(state, before, 'a closed order stays as it is');
+  if (before.phase === 'held' && event.type !== 'resubmitted') assert.deepEqual(commands, [], 'a held order starts nothing');
+  for (const ask of asksIn(commands)) {
+    assert.ok(ask.completeBy > event.at && Number.isFinite(ask.completeBy), `${ask.path} has a time by which it must be complete`);
+    assert.equal(ask.epoch, event.epoch);
+  }
+}
+
+/** Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. */
+function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
+  for (const [path, activity] of Object.entries(state.activities)) {
+    if (nodeAt(program, path).activity !== 'step' || activity.own === undefined) continue;
+    const own = activity.own as StepState;
+    const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string } = {}): Event => ({
+      type: 'replied',
+      at,
+      epoch: change.epoch ?? epoch,
+      sentAt: change.sentAt ?? Math.min(at, own.completeBy),
+      requestId: requestIdOf(change.order ?? orderId, path, asking),
+      reply: ok(),
+    });
+    changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
+    changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
+    changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
+    changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');
+    changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1 }), 'a reply that was sent too late');
+    changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
+  }
+}
+
+/** What must hold over the whole life of an instance. */
+function createHistory(program: Program) {
+  const alive = new Set<string>();
+  const closed = new Set<string>();
+  const requestIds = new Set<string>();
+  const pathOfKey = new Map<string, string>();
+
+  const start = (path: string): void => {
+    assert.ok(!closed.has(path), `${path} starts after it was closed`);
+    alive.add(path);
+  };
+  const close = (path: string): void => {
+    assert.ok(!closed.has(path), `${path} has a second outcome (S5)`);
+    const within = [...alive].filter((each) => each.startsWith(`${path}/`));
+    assert.deepEqual(within, [], `${path} is closed before what lies in it (F-86)`);
+    alive.delete(path);
+    closed.add(path);
+  };
+  return {
+    add({ state, commands, facts }: Transition): void {
+      for (const fact of facts) {
+        if (fact.type === 'ActivityStarted' || fact.type === 'StepAsked') start(fact.path);
+        if (fact.type === 'ActivityClosed') close(fact.path);
+      }
+      for (const { path, requestId, idempotencyKey } of asksIn(commands)) {
+        assert.ok(!requestIds.has(requestId), `${requestId} names two askings`);
+        assert.equal(pathOfKey.get(idempotencyKey) ?? path, path, `${idempotencyKey} names effects of two steps`);
+        requestIds.add(requestId);
+        pathOfKey.set(idempotencyKey, path);
+      }
+      assert.deepEqual(Object.keys(state.activities).toSorted(), [...alive].toSorted(), 'what is alive is what was started and not closed');
+      if (state.phase === 'closed') assert.deepEqual([...closed].toSorted(), [...program.nodes.keys()].toSorted(), 'every activity has run');
+    },
+  };
+}

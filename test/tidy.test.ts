@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { behaviours } from '../lib/core/activities/index.ts';
+import { topologyOf } from '../lib/topology.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root }).toString().trim().split('\n');
+const read = (file: string) => readFileSync(`${root}${file}`, 'utf8');
+const under = (...folders: string[]) => files.filter((file) => file.endsWith('.ts') && folders.some((folder) => file.startsWith(folder)));
+
+/** Lines in which a pattern stands, as `file:line`. */
+const places = (which: readonly string[], pattern: RegExp): readonly string[] =>
+  which.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
+  );
+
+describe('the house is tidy', () => {
+  test('the core has no clock, no chance and no timers: they come in the event', () => {
+    assert.deepEqual(places(under('lib/core/'), /Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|process\.|crypto/), []);
+  });
+
+  test('roles take time from the clock they are given', () => {
+    const roles = under('lib/').filter((file) => !/^lib\/(host|cli|api|stores|channels|publishers)\/|^lib\/(clock|telemetry|testing)\.ts$/.test(file));
+    assert.deepEqual(places(roles, /Date\.now|new Date\(\)|setTimeout|setInterval|performance\.now/), []);
+  });
+
+  test('only the configuration and whoever starts a program read the environment', () => {
+    const others = under('lib/', 'functions/').filter((file) => !/^lib\/(config\.ts|host\/local\.ts|cli\/)/.test(file));
+    assert.deepEqual(places(others, /process\.env/), []);
+  });
+
+  test('every activity type has a file of its own, and its place in the table', () => {
+    const inFolder = under('lib/core/activities/').map((file) => basename(file, '.ts')).filter((name) => name !== 'index');
+    assert.deepEqual(Object.keys(behaviours).sort(), inFolder.sort());
+  });
+
+  test('every function has its place in the topology', () => {
+    const agent = { name: 'one', operations: {} };
+    const used = new Set(topologyOf({ workflows: [], agents: [agent] }).map(({ file }) => file));
+    assert.deepEqual([...used].sort(), under('functions/').map((file) => basename(file, '.ts')).sort());
+  });
+
+  test('a function is short enough to be read at once', () => {
+    assert.deepEqual(under('functions/').filter((file) => read(file).split('\n').length > 40), []);
+  });
+
+  test('a file is short enough to be read in one go', () => {
+    const long = under('lib/', 'functions/', 'bin/', 'examples/').map((file) => ({ file, lines: read(file).split('\n').length }));
+    assert.deepEqual(long.filter(({ lines }) => lines > 400), []);
+  });
+
+  test('nothing is left undone, and nothing is switched off without a word', () => {
+    const all = under('lib/', 'functions/', 'bin/', 'examples/', 'bench/', 'tools/');
+    assert.deepEqual(places(all, /\b(TODO|FIXME|XXX)\b|@ts-ignore|@ts-nocheck|biome-ignore(?!.*: )/), []);
+  });
+
+  test('tests are neither skipped nor singled out', () => {
+    assert.deepEqual(places(under('test/').filter((file) => !file.endsWith('tidy.test.ts')), /\b(test|it|describe)\.(skip|only|todo)\b|\b(skip|only|todo): true/), []);
+  });
+
+  test('test titles name requirements that exist', () => {
+    const known = new Set([...read('docs/requirements.md').matchAll(/^\| (F-\d+) /gm)].map(([, id]) => id));
+    const named = under('test/').flatMap((file) => [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].flatMap(([, , title = '']) => [...title.matchAll(/F-\d+/g)].map(([id]) => `${id}`)));
+    assert.deepEqual([...new Set(named)].filter((id) => !known.has(id)), []);
+  });
+
+  test('versions are exact, and the lockfile names no registry of anybody’s own', () => {
+    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as { [key: string]: { [name: string]: string } };
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$/.test(version));
+    assert.deepEqual(loose, []);
+    const hosts = new Set([...read('package-lock.json').matchAll(/"resolved": "https?:\/\/([^/"]+)/g)].map(([, host]) => host));
+    assert.deepEqual([...hosts].filter((host) => host !== 'registry.npmjs.org'), []);
+  });
+});
