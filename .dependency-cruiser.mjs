@@ -14,7 +14,7 @@ export default {
     { name: 'examples-are-users', comment: "An example imports 'redress', 'redress/cdk' or 'redress/testing', as a user would.", severity: 'error', from: { path: '^examples/' }, to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|testing)\\.ts$' } },
     { name: 'nobody-imports-functions', comment: 'Functions are loaded by whoever runs them: lib/host/load.ts.', severity: 'error', from: { pathNot: '^(functions|test)/' }, to: { path: '^functions/' } },
     { name: 'no-tests-in-code', comment: 'Test support stays in test/.', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
-    { name: 'declared-dependencies', comment: 'Add it to package.json with an exact version.', severity: 'error', from: { path: '^(lib|functions|bin|examples)/' }, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'] } },
+    { name: 'declared-dependencies', comment: 'Add it to package.json with an exact version.', severity: 'error', from: { path: '^(lib|functions|bin|examples)/' }, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'], pathNot: '^lib/|^aws-lambda$' } },
     { name: 'no-dev-dependencies-at-run-time', comment: 'What runs is a dependency; types come by `import type`.', severity: 'error', from: { path: '^(lib|functions|bin)/' }, to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '^node_modules/@types/' } },
   ],
   options: {

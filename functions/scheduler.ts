@@ -5,10 +5,10 @@ import type { FunctionContext } from '../lib/function.ts';
 
 /** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
 export const create = ({ system }: FunctionContext) => {
-  const { scheduler, telemetry, clock } = system;
+  const { scheduler, telemetry } = system;
 
   return (event: SQSEvent) => {
-    const parsed = new Map(event.Records.map((record) => [record, parseIncoming(record.body, queueOf(record), clock.now())]));
+    const parsed = new Map(event.Records.map((record) => [record, parseIncoming(record.body, queueOf(record))]));
     const groups = Map.groupBy(event.Records, (record) => parsed.get(record)?.orderId ?? record.messageId);
     const accept = async (orderId: string, records: readonly SQSRecord[]) => {
       const incoming = records.map((record) => {

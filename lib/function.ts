@@ -4,6 +4,8 @@ import type { System } from './system.ts';
 export interface FunctionContext {
   readonly system: System;
   readonly environment: { readonly [name: string]: string };
+  /** False while the process drains: nothing new is taken. */
+  readonly accepting: () => boolean;
   /** Aborted when work that is still going on must be given up. */
   readonly stopping: AbortSignal;
 }

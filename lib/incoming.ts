@@ -1,20 +1,23 @@
-import { type Reply, ToScheduler, agentOfReplies } from './messages.ts';
+import { type Heartbeat, type Reply, ToScheduler, agentOfReplies } from './messages.ts';
 import type { StepReply } from './core/event.ts';
 import type { Incoming } from './transition.ts';
 
 /** A message for the scheduler, for whom it is and what it says; undefined when it is none. */
-export function parseIncoming(body: string, queue: string, now: number): { readonly orderId: string; readonly incoming: Incoming } | undefined {
+export function parseIncoming(body: string, queue: string): { readonly orderId: string; readonly incoming: Incoming } | undefined {
   const message = ToScheduler.safeParse(parsed(body)).data;
   if (!message) return undefined;
   const { orderId } = message;
-  if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${now}`, type: 'wake-up' } };
+  if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
 
   const agent = agentOfReplies(queue);
-  if (agent === undefined) return undefined;
+  if (agent === undefined || !namesItsAsking(message)) return undefined;
   const { requestId } = message;
   if (message.type === 'heartbeat') return { orderId, incoming: { id: `${requestId}@${message.completeBy}`, type: 'heartbeat', requestId, agent, completeBy: Date.parse(message.completeBy) } };
   return { orderId, incoming: { id: requestId, type: 'reply', requestId, agent, sentAt: Date.parse(message.sentAt), reply: replyOf(message.result) } };
 }
+
+/** An answer that contradicts the very asking that it names speaks for none. */
+const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean => requestId.startsWith(`${orderId}/${path}/`) && requestId.endsWith(`#${epoch}.${attempt}`);
 
 /** What an agent says of a fault counts, but not how it is classed: that follows from what the workflow declares. */
 const replyOf = (result: Reply['result']): StepReply => {

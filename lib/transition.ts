@@ -61,9 +61,9 @@ export class InvariantError extends Error {
 export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number, settings: Settings): Planned | undefined {
   const draft = new OrderDraft(loaded, now, settings);
   draft.takeNotes();
-  if (loaded.record.processState === 'Pending' && !loaded.record.suspended && incoming.some(({ type }) => type === 'wake-up')) draft.claim();
   draft.catchUp();
   for (const each of incoming) draft.take(each);
+  draft.askAgain();
   draft.wake();
   return draft.finish();
 }
@@ -111,6 +111,7 @@ class OrderDraft {
   private readonly commands: Command[] = [];
   private readonly outbox: OutboxEntry[] = [];
   private readonly taken: string[] = [];
+  private readonly wakeUps: string[] = [];
   private changed = false;
 
   constructor(loaded: Loaded, now: number, settings: Settings) {
@@ -123,10 +124,14 @@ class OrderDraft {
 
   /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
   claim(): void {
+    this.lock();
+    this.happen(this.instance.state.phase === 'initialized' ? { type: 'started', stepMs: this.record.stepMs } : { type: 'reclaimed' });
+  }
+
+  private lock(): void {
     const epoch = this.record.epoch + 1;
     this.set({ epoch, lockedBy: this.settings.hostId, processState: 'Processing' });
     this.note({ type: 'OrderClaimed', epoch });
-    this.happen(this.instance.state.phase === 'initialized' ? { type: 'started', stepMs: this.record.stepMs } : { type: 'reclaimed' });
   }
 
   /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
@@ -135,13 +140,12 @@ class OrderDraft {
     if (this.record.notes.length > 0) this.set({ notes: [] });
   }
 
+  /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
   catchUp(): void {
-    const { nextDueFor, processState } = this.record;
-    if (processState === 'Error' && this.instance.state.phase === 'running') {
-      this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}) });
-      this.status('delayed');
-    }
-    if (processState === 'Processing' && nextDueFor?.kind === 'ask' && !longWait(this.record, this.now)) this.happen({ type: 'expired' });
+    const { nextDueFor, processState, fault } = this.record;
+    if (processState !== 'Error' || this.instance.state.phase !== 'running') return;
+    const isOverdue = fault === null || fault.type === shortType(engineFaults.deadlineExceeded);
+    this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
   }
 
   take(incoming: Incoming): void {
@@ -157,9 +161,17 @@ class OrderDraft {
         this.instruct(incoming.instruction);
         break;
       case 'wake-up':
-        break;
+        this.wakeUps.push(incoming.id);
+        if (this.record.processState === 'Pending' && !this.record.suspended) this.claim();
+        return;
     }
     if (this.instance.state !== before) this.taken.push(incoming.id);
+  }
+
+  /** What the supervisor counted is asked again, unless its answer has come in the meantime. */
+  askAgain(): void {
+    const { nextDueFor, processState } = this.record;
+    if (processState === 'Processing' && nextDueFor?.kind === 'ask' && !longWait(this.record, this.now)) this.happen({ type: 'expired' });
   }
 
   wake(): void {
@@ -189,8 +201,8 @@ class OrderDraft {
 
     const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
     const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
-    const { program } = this.loaded;
-    const record = { ...this.record, completeBy: completeByOf(program, instance.state), lastBy: this.taken, outbox: [...this.record.outbox, ...this.outbox], updatedAt: this.now };
+    const completeBy = this.record.processState === 'Pending' ? this.record.completeBy : completeByOf(this.loaded.program, instance.state);
+    const record = { ...this.record, completeBy, lastBy: [...this.taken, ...this.wakeUps], outbox: [...this.record.outbox, ...this.outbox], updatedAt: this.now };
     const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
     return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
   }
@@ -205,26 +217,39 @@ class OrderDraft {
       if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome: 'completed' });
       this.status('completed');
     }
-    if (held && processState !== 'Error') this.enterError(held.fault);
-    else if (held && processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
+    if (!held) return;
+    if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
+    else this.enterError(held.fault);
+    if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
   }
 
   /** The alert lies in the same write as the Error: one cannot be without the other. */
   private enterError(fault: Fault): void {
     const errorGen = this.record.errorGen + 1;
-    const summary = this.summaryOf(fault);
-    this.set({ processState: 'Error', errorGen, fault: summary });
-    const detail = { class: summary.class, type: summary.type, ...(summary.source ? { source: summary.source } : {}), before: this.loaded.record.processState, after: 'Error', failureCount: this.record.failureCount, message: summary.message };
-    this.announce('Order In Error', `${this.record.orderId}#${errorGen}`, detail);
-    this.announce('Workflow Terminated', `${this.record.orderId}#${errorGen}/terminated`, detail);
+    this.set({ processState: 'Error', errorGen, fault: this.summaryOf(fault) });
+    this.announce('Order In Error', `${this.record.orderId}#${errorGen}`, this.detailOf(fault));
+  }
+
+  /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
+  private terminated(fault: Fault): void {
+    this.announce('Workflow Terminated', `${this.record.orderId}#${this.record.errorGen}/terminated`, this.detailOf(fault));
     this.status('delayed');
+  }
+
+  private detailOf(fault: Fault): JsonObject {
+    const { class: faultClass, type, source, message } = this.summaryOf(fault);
+    const before = this.loaded.instance.state.phase === 'running' ? 'Processing' : this.loaded.record.processState;
+    return { class: faultClass, type, ...(source ? { source } : {}), before, after: 'Error', failureCount: this.record.failureCount, message };
   }
 
   private instruct(instruction: Instruction): void {
     const { by, reason, kind, completeWithinSeconds } = instruction;
     this.note({ type: 'InstructionGiven', kind, by, reason });
     this.set({ processState: 'Processing', fault: null, failureCount: 0 });
-    this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
+    // Where it went into Error before it was claimed, or after a reset, this is the claim.
+    if (this.record.lockedBy === null) this.lock();
+    if (this.instance.state.phase === 'initialized') this.happen({ type: 'started', stepMs: this.record.stepMs });
+    else this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
   }
 
   private announce(detailType: DetailType, id: string, detail: JsonObject): void {

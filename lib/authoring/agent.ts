@@ -40,7 +40,7 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
 }
 
 /** Describes an operation; the types of input, output and faults follow from its schemas. */
-export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(operation: Operation<I, O, F>): Operation<I, O, F> => operation;
+export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(operation: Operation<I, O, F>): Operation<I, O, NoInfer<F>> => operation;
 
 export interface AnyOperation {
   readonly input: z.ZodType;

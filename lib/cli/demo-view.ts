@@ -49,7 +49,8 @@ export function rowText(row: DemoRow, { nameWidth, columns, paint }: { readonly 
   const stateRoom = Math.min(stateWidth, columns - name.length - 3);
   if (stateRoom < 1) return name;
   const steps = shortened(printable(stepsText(row)), Math.max(0, columns - name.length - stateRoom - 5));
-  return `${name}  ${paint(style, shortened(printable(text), stateRoom).padEnd(stateRoom))}  ${steps}`.trimEnd();
+  const state = shortened(printable(text), stateRoom);
+  return `${name}  ${paint(style, state)}${' '.repeat(stateRoom - state.length)}  ${steps}`.trimEnd();
 }
 
 function stateOf({ order, problem }: DemoRow): { readonly text: string; readonly style: Style } {

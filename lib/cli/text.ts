@@ -34,4 +34,4 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 }
 
 /** At most so many characters, with a mark where something was cut off. */
-export const shortened = (text: string, length: number): string => (text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`);
+export const shortened = (text: string, length: number): string => (text.length <= length ? text : length < 1 ? '' : `${text.slice(0, length - 1)}…`);

@@ -51,7 +51,7 @@ function happen(draft: Draft, event: Event): void {
     case 'reclaimed':
       return state.phase === 'running' ? reclaim(draft) : undefined;
     case 'exhausted':
-      return state.phase === 'running' ? exhaust(draft, event.path) : undefined;
+      return state.phase === 'running' ? exhaust(draft, event) : undefined;
     case 'resubmitted':
       return state.held ? resubmit(draft, state.held.path, event.completeWithinSeconds) : undefined;
   }
@@ -105,9 +105,9 @@ function reclaim(draft: Draft): void {
   if (draft.state.phase === 'running') wakeAll(draft);
 }
 
-function exhaust(draft: Draft, path: string | undefined): void {
+function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
   const overdue = path !== undefined && draft.state.activities[path] ? path : Object.keys(draft.state.activities).find((each) => nodeAt(draft.program, each).activity === 'step');
-  draft.raise(overdue ?? rootPath, engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', { outcomeUnknown: true }));
+  draft.raise(overdue ?? rootPath, fault ?? engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', { outcomeUnknown: true }));
 }
 
 /** The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. */

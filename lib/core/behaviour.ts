@@ -51,6 +51,8 @@ export type Evaluated = { readonly ok: true; readonly value: Json } | { readonly
 export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   /** The activities inside it, in order; leaves have none. */
   readonly children: (activity: A) => readonly Activity[];
+  /** What is wrong with its own fields, a sentence each: a definition may be written by hand. */
+  readonly problems?: (activity: A) => readonly string[];
   /** All in it that holds expressions: for `check`, and for knowing which outputs are read later. */
   readonly templates: (activity: A) => readonly Template[];
   readonly execute: (activity: A, context: Context) => Next<S>;

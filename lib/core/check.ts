@@ -23,6 +23,10 @@ export function check(definition: WorkflowDefinition): readonly Problem[] {
   if (!Number.isSafeInteger(definition.version) || definition.version < 1) report('', `version is ${definition.version}; it is a whole number from 1 up.`);
   if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
 
+  const { completeWithinSeconds, maxFailures } = definition;
+  if (completeWithinSeconds !== undefined && !(completeWithinSeconds > 0)) report('', `completeWithinSeconds is ${completeWithinSeconds}; it is a number above 0.`);
+  if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0)) report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
+
   const found = collect(definition.root, report);
   if (found.length > limits.activitiesMax) report(rootPath, `${found.length} activities; at most ${limits.activitiesMax} make one workflow. Split it with a child workflow.`);
   for (const [index, each] of found.entries()) checkExpressions(each, index, found, report);
@@ -44,12 +48,19 @@ function collect(root: Activity, report: Report): readonly Placed[] {
     if (depth > limits.depthMax) return report(path, `More than ${limits.depthMax} levels deep. Split it with a child workflow.`);
     found.push({ node, path });
 
+    const behaviour = behaviourOf(node.activity as ActivityType);
+    const problems = behaviour.problems?.(node) ?? [];
+    for (const problem of problems) report(path, problem);
+    if (problems.length > 0) return;
+
     const names = new Set<string>();
-    for (const child of behaviourOf(node.activity as ActivityType).children(node)) {
-      if (!/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(child.name)) report(`${path}/${child.name}`, `"${child.name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
-      if (names.has(child.name)) report(`${path}/${child.name}`, `Two activities have this path. Name one of them: .named('…').`);
-      names.add(child.name);
-      visit(child, `${path}/${child.name}`, depth + 1);
+    for (const child of behaviour.children(node)) {
+      const name: unknown = child?.name;
+      const childPath = `${path}/${name}`;
+      if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) report(childPath, `"${name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
+      if (names.has(childPath)) report(childPath, `Two activities have this path. Name one of them: .named('…').`);
+      names.add(childPath);
+      visit(child, childPath, depth + 1);
     }
   };
   visit(root, rootPath, 1);

@@ -28,8 +28,8 @@ export type Event = EventBase &
     | { readonly type: 'expired' }
     /** The order was reset and claimed anew: every asking is void. */
     | { readonly type: 'reclaimed' }
-    /** The supervisor's threshold is exceeded. */
-    | { readonly type: 'exhausted'; readonly path?: string }
+    /** The order was put into Error from outside: its threshold is exceeded, or for the fault that is given. */
+    | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
     /** An operator resubmits the failed step. `completeWithinSeconds` gives the order a new time. */
     | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number }
   );

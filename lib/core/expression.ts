@@ -227,6 +227,7 @@ function toJson(value: unknown): Json {
   }
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new Error(`the result is ${value}, which JSON cannot hold`);
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new Error(`${value} is beyond what JSON numbers hold exactly`);
     return value;
   }
   if (Array.isArray(value)) return value.map(toJson);

@@ -56,7 +56,7 @@ export const parentOf = (path: string): string | undefined => {
 export function* expressionsIn(template: Template, pointer = ''): Generator<{ text: string; pointer: string }> {
   if (isCel(template)) yield { text: template.$cel, pointer };
   else if (Array.isArray(template)) for (const [index, entry] of template.entries()) yield* expressionsIn(entry, `${pointer}/${index}`);
-  else if (isObject(template)) for (const [key, entry] of Object.entries(template)) yield* expressionsIn(entry as Template, `${pointer}/${key}`);
+  else if (isObject(template)) for (const [key, entry] of Object.entries(template)) yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
 /** Fills a template: each expression replaced by what it yields. */
@@ -77,13 +77,13 @@ export function fill(template: Template, scope: Scope): Evaluation {
   }
   if (!isObject(template)) return { ok: true, value: template as Json };
 
-  const object: { [key: string]: Json } = {};
+  const entries: [string, Json][] = [];
   for (const [key, entry] of Object.entries(template)) {
     const filled = fill(entry as Template, scope);
     if (!filled.ok) return filled;
-    object[key] = filled.value;
+    entries.push([key, filled.value]);
   }
-  return { ok: true, value: object };
+  return { ok: true, value: Object.fromEntries(entries) };
 }
 
 const isCel = (template: unknown): template is { readonly $cel: string } =>

@@ -1,16 +1,30 @@
 import { type Json, isObject } from './json.ts';
 
-/** JSON pointers of the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a list. */
-export function secretPointers(schema: Json | undefined, pointer = ''): readonly string[] {
+/**
+ * JSON pointers of the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a list or
+ * an object. A form that contains itself is named to its first repetition, which is secret as a whole.
+ */
+export function secretPointers(schema: Json | undefined): readonly string[] {
+  return JSON.stringify(schema ?? null).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
+}
+
+function pointersWithin(schema: Json | undefined, pointer: string, root: Json | undefined, references: readonly string[]): readonly string[] {
   if (!isObject(schema)) return [];
   if (schema['secret'] === true) return [pointer];
-  const properties = isObject(schema['properties']) ? Object.entries(schema['properties']) : [];
+  const within = (part: unknown, at: string) => pointersWithin(part as Json, at, root, references);
+  const { $ref, properties, prefixItems } = schema;
   return [
-    ...properties.flatMap(([name, property]) => secretPointers(property as Json, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)),
-    ...secretPointers(schema['items'] as Json, `${pointer}/*`),
-    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].flatMap((each) => secretPointers(each as Json, pointer)) : [])),
+    ...(typeof $ref !== 'string' ? [] : references.includes($ref) ? [pointer] : pointersWithin(referred(root, $ref), pointer, root, [...references, $ref])),
+    ...(isObject(properties) ? Object.entries(properties).flatMap(([name, property]) => within(property, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)) : []),
+    ...(Array.isArray(prefixItems) ? prefixItems.flatMap((item, index) => within(item, `${pointer}/${index}`)) : []),
+    ...['items', 'additionalProperties'].flatMap((key) => within(schema[key], `${pointer}/*`)),
+    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].flatMap((each) => within(each, pointer)) : [])),
   ];
 }
+
+/** What `#/$defs/Payer` means. */
+const referred = (root: Json | undefined, reference: string): Json | undefined =>
+  partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root);
 
 /** What is shown in place of a secret. */
 export const mask = '[secret]';
@@ -21,10 +35,10 @@ export function masked(value: Json, pointers: readonly string[]): Json {
 }
 
 function maskAt(value: Json, [part, ...rest]: readonly string[]): Json {
-  if (part === undefined) return value === undefined ? value : mask;
-  if (Array.isArray(value)) return part === '*' ? value.map((entry) => maskAt(entry, rest)) : value;
-  if (!isObject(value) || !Object.hasOwn(value, part)) return value;
-  return { ...value, [part]: maskAt(value[part] as Json, rest) } as Json;
+  if (part === undefined) return mask;
+  const inside = (entry: Json, key: string): Json => (part === '*' || part === key ? maskAt(entry, rest) : entry);
+  if (Array.isArray(value)) return value.map((entry, index) => inside(entry, String(index)));
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, inside(entry as Json, key)])) : value;
 }
 
 /** The texts that stand where the pointers point: what must not be repeated anywhere else. */
@@ -34,8 +48,8 @@ export function secretTexts(value: Json, pointers: readonly string[]): readonly 
 
 function textsAt(value: Json, [part, ...rest]: readonly string[]): readonly string[] {
   if (part === undefined) return textsWithin(value);
-  if (Array.isArray(value)) return part === '*' ? value.flatMap((entry) => textsAt(entry, rest)) : [];
-  return isObject(value) && Object.hasOwn(value, part) ? textsAt(value[part] as Json, rest) : [];
+  if (!isObject(value) && !Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, entry]) => (part === '*' || part === key ? textsAt(entry as Json, rest) : []));
 }
 
 const textsWithin = (value: Json): readonly string[] => {
@@ -47,7 +61,8 @@ const textsWithin = (value: Json): readonly string[] => {
 /** A copy in which no text repeats a secret: services like to quote what they were sent. */
 export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0 || value === undefined) return value;
-  return rewrite(value, secrets) as T;
+  // The longest first: a secret may be part of another one.
+  return rewrite(value, secrets.toSorted((a, b) => b.length - a.length)) as T;
 }
 
 function rewrite(value: Json, secrets: readonly string[]): Json {

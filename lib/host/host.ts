@@ -78,7 +78,7 @@ export async function startHost({ app, config, ports, load, services = [], http,
   for (const spec of topologyOf(app)) {
     if (without.includes(spec.name)) continue;
     const { create } = await load(spec.file);
-    const handler = create({ system, environment: spec.environment, stopping: givingUp.signal });
+    const handler = create({ system, environment: spec.environment, accepting: () => !stopping.signal.aborted, stopping: givingUp.signal });
     const sources = spec.sources.map((source) => startEventSource(source, handler as QueueHandler, { channel, clock, telemetry, onFatal }));
     running.push({ spec, sources });
     if (spec.trigger === 'http' && http) entrance = await startHttp(handler as HttpHandler, { ...http, telemetry });

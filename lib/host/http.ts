@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { problemText } from '../api/problem.ts';
 import { SetupError } from '../errors.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -20,6 +21,8 @@ const bodyBytesMax = 300 * 1024;
 /** @throws SetupError when the port is in use or may not be used. */
 export async function startHttp(handler: HttpHandler, { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry }): Promise<HttpEntrance> {
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 }, (request, response) => {
+    // A page of another site that got this address under its own name must not reach what listens for this machine alone.
+    if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
     answer(handler, request, response).catch((error: unknown) => {
       telemetry.log('error', 'request failed', { error });
       if (!response.headersSent) response.writeHead(500);
@@ -41,6 +44,17 @@ export async function startHttp(handler: HttpHandler, { port, host, telemetry }:
   };
 }
 
+const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+
+/** The host that a client meant, without the port; a client that says nothing is taken for a local one. */
+const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
+
+function misdirected(request: IncomingMessage, response: ServerResponse): void {
+  const problem = problemText({ problem: 'forbidden' }, { requestId: randomUUID(), instance: splitTarget(request.url ?? '/').pathname });
+  response.writeHead(403, { 'content-type': 'application/problem+json', 'cache-control': 'no-store', connection: 'close' });
+  response.end(problem);
+}
+
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
@@ -59,8 +73,10 @@ async function answer(handler: HttpHandler, request: IncomingMessage, response: 
   for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);
   if (result.cookies) headers['set-cookie'] = result.cookies;
   if (body === undefined) headers['connection'] = 'close';
-  response.writeHead(result.statusCode ?? 200, headers);
   const bytes = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
+  const status = result.statusCode ?? 200;
+  if (status !== 204 && status !== 304 && request.method !== 'HEAD') headers['content-length'] = String(bytes.length);
+  response.writeHead(status, headers);
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 

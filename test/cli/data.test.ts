@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
-import { type RunningSystem, declined, folderFor, redress, runningSystem, storeIn } from './support.ts';
+import { type RunningSystem, declined, folderFor, launcher, redress, runProcess, runningSystem, storeIn } from './support.ts';
 
 describe('the data folder at the command line', () => {
   let system: RunningSystem;
   before(async () => {
     declined.add('empty');
-    system = await runningSystem({ after });
+    system = await runningSystem();
   });
+  after(() => system.stop());
 
   test('alerts shows what was announced, oldest first, and from any number on', async () => {
     const orderId = await system.order('empty');
@@ -15,6 +17,17 @@ describe('the data folder at the command line', () => {
     assert.deepEqual([items[0].seq, items[0].detailType, items[0].detail.orderId], [1, 'Order In Error', orderId]);
     assert.deepEqual((await system.redress(['alerts', '--json', '--since', '1'])).json.items, items.slice(1));
     assert.match((await system.redress(['alerts'])).out, new RegExp(`^1 .*Order In Error  ${orderId}  CardDeclined  order/charge`));
+  });
+
+  test('alerts --follow stays and shows what comes, one JSON text a line', async (context) => {
+    const data = folderFor(context);
+    const announced = (id: string) => storeIn(data, async ({ publisher }) => void (await publisher.publish([{ id, detailType: 'Exception Raised', detail: { id } }])));
+    await announced('a');
+    const following = runProcess(launcher, ['alerts', '--follow', '--json', '--data', data], { until: /\n.*\n/, signal: 'SIGTERM' });
+    await setTimeout(700);
+    await announced('b');
+    const { out } = await following;
+    assert.deepEqual(out.trim().split('\n').map((line) => JSON.parse(line).detail.id), ['a', 'b']);
   });
 
   test('a client is registered, listed, and hears of its order on its own channel', async () => {

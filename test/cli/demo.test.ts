@@ -8,7 +8,7 @@ describe('redress demo', () => {
   let samples = '';
   before(async () => {
     declined.add('empty');
-    system = await runningSystem({ after });
+    system = await runningSystem();
     samples = `${system.folder}/samples`;
     mkdirSync(samples);
     writeFileSync(`${samples}/1-good.json`, '{"order":{"item":"tea","card":"full"}}');
@@ -16,6 +16,7 @@ describe('redress demo', () => {
     writeFileSync(`${samples}/3-wrong.json`, '{"order":{"item":7,"card":"full"}}');
     writeFileSync(`${samples}/README.md`, 'not an order');
   });
+  after(() => system.stop());
 
   test('shows in a pipe, line by line, how each order ends, and sums up', async () => {
     const { exitCode, out, err } = await system.redress(['demo', '--samples', samples]);

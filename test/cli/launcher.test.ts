@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { folderFor } from './support.ts';
-
-const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
-
-const run = (program: string, args: readonly string[], { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {}): Promise<{ code: number | null; out: string; err: string }> =>
-  new Promise((resolve) => {
-    const child = spawn(process.execPath, [program, ...args]);
-    const said = { out: '', err: '' };
-    child.stdout.on('data', (chunk) => {
-      said.out += chunk;
-      if (signal && until?.test(said.out)) child.kill(signal);
-    });
-    child.stderr.on('data', (chunk) => void (said.err += chunk));
-    child.on('close', (code) => resolve({ code, ...said }));
-  });
+import { folderFor, launcher, runProcess as run } from './support.ts';
 
 /** The launcher in a folder of its own, with such files beside it. */
 function installedWith(folder: string, files: { readonly [name: string]: string }): string {
@@ -33,7 +17,7 @@ function installedWith(folder: string, files: { readonly [name: string]: string 
 
 describe('bin/redress.js', () => {
   test('runs the sources of a checkout and passes on their exit code', async () => {
-    assert.deepEqual(await run(launcher, ['--version']), { code: 0, out: '0.1.0\n', err: '' });
+    assert.match((await run(launcher, ['--version'])).out, /^\d+\.\d+\.\d+\n$/);
     assert.equal((await run(launcher, ['frobnicate'])).code, 2);
   });
 

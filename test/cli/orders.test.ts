@@ -10,10 +10,11 @@ describe('orders at the command line', () => {
 
   before(async () => {
     declined.add('empty').add('mended later');
-    system = await runningSystem({ after });
+    system = await runningSystem();
     good = await system.order('full');
     bad = await system.order('empty');
   });
+  after(() => system.stop());
 
   const body = (card: string, more = {}) => JSON.stringify({ order: { item: 'tea', card }, ...more });
 
@@ -138,7 +139,7 @@ describe('orders at the command line', () => {
   test('what cannot be done is refused with every reason', async () => {
     const { exitCode, err } = await system.redress(['order', 'resubmit', good, '--reason', 'why not']);
     assert.equal(exitCode, 1);
-    assert.match(err, /409 infeasible[^]*- The order is finished \(completed\)/);
+    assert.match(err, /409 infeasible[\s\S]*- The order is finished \(completed\)/);
   });
 
   test('a token that is given is used, and one that is no good is refused', async () => {
@@ -146,7 +147,7 @@ describe('orders at the command line', () => {
     assert.equal((await system.redress(['order', 'get', good, '--token', token.trim()])).exitCode, 1);
     const { exitCode, err } = await system.redress(['order', 'list'], { environment: { REDRESS_TOKEN: 'nonsense' } });
     assert.equal(exitCode, 1);
-    assert.match(err, /401 unauthenticated[^]*--data/);
+    assert.match(err, /401 unauthenticated[\s\S]*--data/);
   });
 
   test('on a screen ids are shortened; in a pipe they are whole', async () => {

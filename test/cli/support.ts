@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
@@ -47,19 +49,13 @@ export interface Around {
   readonly environment?: { readonly [name: string]: string };
   readonly input?: string;
   readonly isScreen?: boolean;
-  /** Called with everything that is written so far. */
-  readonly seen?: (out: string) => void;
 }
 
 /** Runs one command line in this process. */
-export async function redress(args: readonly string[], { environment = {}, input = '', isScreen = false, seen }: Around = {}): Promise<Ran> {
+export async function redress(args: readonly string[], { environment = {}, input = '', isScreen = false }: Around = {}): Promise<Ran> {
   let out = '';
   let err = '';
-  const write = (text: string) => {
-    out += text;
-    seen?.(out);
-  };
-  const terminal = { write, say: (line: string) => void (err += `${line}\n`), readInput: async () => input, canAsk: false, isScreen, colours: isScreen, size: () => ({ columns: 80, rows: 24 }) };
+  const terminal = { write: (text: string) => void (out += text), say: (line: string) => void (err += `${line}\n`), readInput: async () => input, canAsk: false, isScreen, colours: isScreen, size: () => ({ columns: 80, rows: 24 }) };
   const exitCode = await runCli(args, { environment, terminal });
   return {
     exitCode,
@@ -71,8 +67,23 @@ export async function redress(args: readonly string[], { environment = {}, input
   };
 }
 
+export const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
+
+/** Runs a program in a process of its own, which gets the signal once its output is as described. */
+export const runProcess = (program: string, args: readonly string[], { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {}): Promise<{ code: number | null; out: string; err: string }> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [program, ...args]);
+    const said = { out: '', err: '' };
+    child.stdout.on('data', (chunk) => {
+      said.out += chunk;
+      if (signal && until?.test(said.out)) child.kill(signal);
+    });
+    child.stderr.on('data', (chunk) => void (said.err += chunk));
+    child.on('close', (code) => resolve({ code, ...said }));
+  });
+
 /** A folder that is gone after the test. */
-export function folderFor(context: Pick<TestContext, 'after'>): string {
+export function folderFor(context: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   context.after(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
@@ -92,19 +103,17 @@ export interface RunningSystem {
   redress(args: readonly string[], around?: Around): Promise<Ran>;
   /** Submits an order and stays with it; its id. */
   order(card: string): Promise<string>;
+  /** Stops it and takes its data folder away. */
+  stop(): Promise<void>;
 }
 
 /** The whole system in a data folder of its own, as `redress start` runs it. */
-export async function runningSystem(context: Pick<TestContext, 'after'>): Promise<RunningSystem> {
-  const folder = folderFor(context);
+export async function runningSystem(): Promise<RunningSystem> {
+  const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   const { store, channel, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
   const { cursorKey, ...issuer } = openLocalIssuer(folder);
   const ports = { store, channel, publisher, clock: systemClock, telemetry: createTelemetry({ level: 'off' }), issuer, cursorKey };
   const host = await startHost({ app, config: readConfig({}), ports, load: loadFunction, http: { port: 0, host: '127.0.0.1' } });
-  context.after(async () => {
-    await host.stop();
-    await database.close();
-  });
   const environment = { REDRESS_URL: host.url ?? '', REDRESS_DATA: folder };
   const run = (args: readonly string[], around: Around = {}) => redress(args, { ...around, environment: { ...environment, ...around.environment } });
   return {
@@ -115,6 +124,11 @@ export async function runningSystem(context: Pick<TestContext, 'after'>): Promis
       const { json, exitCode, err } = await run(['order', 'submit', '-', '--watch', '--json'], { input: JSON.stringify({ item: 'tea', card }) });
       assert.ok(exitCode <= 1, err);
       return json.orderId;
+    },
+    async stop() {
+      await host.stop();
+      await database.close();
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

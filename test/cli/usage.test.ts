@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { folderFor, redress } from './support.ts';
+
+const samples = fileURLToPath(new URL('../../examples/orders/samples', import.meta.url));
 
 describe('what is typed wrongly', () => {
   test('an unknown command names the one that was meant, and is wrong use', async () => {
     const { exitCode, err, out } = await redress(['ordr', 'list']);
     assert.equal(exitCode, 2);
-    assert.match(err, /unknown command 'ordr'[^]*Did you mean order\?/);
+    assert.match(err, /unknown command 'ordr'[\s\S]*Did you mean order\?/);
     assert.equal(out, '');
     assert.match((await redress(['order', 'lst'])).err, /Did you mean list\?/);
     assert.match((await redress(['order', 'list', '--stat', 'Error'])).err, /Did you mean --state\?/);
@@ -82,14 +85,21 @@ describe('help', () => {
 });
 
 describe('when nobody answers', () => {
-  const environment = { PORT: '1022' };
+  let environment = { PORT: '' };
+  before(async () => {
+    // A port that was free a moment ago.
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    environment = { PORT: String((server.address() as AddressInfo).port) };
+    server.close();
+  });
 
   test('a command that needs the system says how to start it, and ends with 3', async (context) => {
     const data = folderFor(context);
-    for (const command of [['order', 'list'], ['order', 'get', 'abc'], ['order', 'submit', '-'], ['client', 'list'], ['client', 'put', 'acme'], ['demo', '--samples', 'examples/orders/samples']]) {
+    for (const command of [['order', 'list'], ['order', 'get', 'abc'], ['order', 'submit', '-'], ['client', 'list'], ['client', 'put', 'acme'], ['demo', '--samples', samples]]) {
       const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });
       assert.equal(exitCode, 3, command.join(' '));
-      assert.match(err, /Nobody answers at http:\/\/127\.0\.0\.1:1022: connection refused\. Is it running\? npm start/);
+      assert.match(err, /Nobody answers at http:\/\/127\.0\.0\.1:\d+: connection refused\. Is it running\? npm start/);
       assert.equal(err.trim().split('\n').length, 1);
       assert.equal(out, '');
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 import { type Scope, exprVersion, parseExpression } from '../../lib/core/expression.ts';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json, JsonObject } from '../../lib/core/json.ts';
 import { deepFreeze, listOf } from '../support/workflows.ts';
 
 type Row = { readonly expression: string } & (
@@ -12,7 +12,7 @@ type Row = { readonly expression: string } & (
 );
 interface Corpus {
   readonly exprVersion: number;
-  readonly scope: Scope & { readonly order: { readonly [field: string]: Json } };
+  readonly scope: Omit<Scope, 'order'> & { readonly order: JsonObject };
   readonly groups: readonly { readonly about: string; readonly rows: readonly Row[] }[];
 }
 

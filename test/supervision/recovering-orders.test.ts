@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parallel, sequence } from 'redress';
-import { alter, appOf, asked, journalOf, requests, silence, start, startStill, stepMs, stepOf, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+import { accept, alter, appOf, asked, journalOf, replyTo, requests, silence, start, startStill, stepMs, stepOf, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
 
 const wholeOrder = appOf((step) => sequence(step('one'), step('two')), { recover: 'order' });
 
@@ -41,12 +41,11 @@ test('F-50: another scheduler claims the order as before, and its open step runs
 test('F-42, F-50: an answer to what was asked before the reset changes nothing', async (t) => {
   const system = await startStill(t, wholeOrder);
   const orderId = await submitted(system);
-  const [request] = requests(system);
-  const reply = { type: 'reply', id: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
+  const reply = replyTo(requests(system)[0], system.clock.now());
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
   await wake(system, orderId);
-  await system.host.system.scheduler.accept(orderId, [reply], []);
+  await accept(system, orderId, reply);
   assert.deepEqual(asked(system), ['one#1', 'one#2']);
   assert.equal((await stepOf(system, orderId, 'one')).status, 'Executing');
 });
@@ -54,13 +53,12 @@ test('F-42, F-50: an answer to what was asked before the reset changes nothing',
 test('F-49, F-50: an old answer that comes between reset and claim does not make the expiry count again', async (t) => {
   const system = await startStill(t, wholeOrder);
   const orderId = await submitted(system);
-  const [request] = requests(system);
-  const reply = { type: 'reply', id: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
+  const reply = replyTo(requests(system)[0], system.clock.now());
   const supervisor = supervisorOf(system);
   await system.clock.advance(stepMs);
   await supervisor.pass();
   const { completeBy } = await system.state(orderId);
-  await system.host.system.scheduler.accept(orderId, [reply], []);
+  await accept(system, orderId, reply);
   await supervisor.pass();
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Pending', failureCount: 1, epoch: 2, completeBy, nextDueFor: { kind: 'unclaimed' } });
 });
@@ -69,9 +67,7 @@ test('F-50: nothing counts before the latest of the outstanding steps is past it
   const system = await startStill(t, appOf((step) => parallel(step('one'), sequence(step('two'), step('three'))), { recover: 'order' }));
   const orderId = await submitted(system);
   await system.clock.advance(4000);
-  const two = requests(system).find(({ path }) => path.endsWith('two'));
-  const reply = { type: 'reply', id: 'reply', requestId: two?.requestId ?? '', agent: 'worker', sentAt: system.clock.now(), reply: { status: 'succeeded', output: {} } } as const;
-  await system.host.system.scheduler.accept(orderId, [reply], []);
+  await accept(system, orderId, replyTo(requests(system).find(({ path }) => path.endsWith('two')), system.clock.now()));
   const supervisor = supervisorOf(system);
   await system.clock.advance(stepMs - 1);
   assert.equal((await supervisor.pass()).counted, 0);
@@ -111,5 +107,5 @@ test('F-53: with onExhausted "wait" an order above the threshold keeps its claim
   await system.clock.advance(3_600_000);
   await supervisor.pass();
   for (const woken of await takeWakeUps(system)) await wake(system, woken);
-  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.deepEqual(asked(system), ['order#1', 'order#2']);
 });

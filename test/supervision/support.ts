@@ -9,6 +9,7 @@ import type { StateHead, StateRecord } from '../../lib/record.ts';
 import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
 import { type Supervisor, type SupervisorOptions, createSupervisor } from '../../lib/supervisor.ts';
 import { type Telemetry, createTelemetry } from '../../lib/telemetry.ts';
+import type { Incoming } from '../../lib/transition.ts';
 
 type Build = (step: (name: string) => StepActivity<never, object>) => Activity<never>;
 type Nothing = Record<string, never>;
@@ -39,7 +40,7 @@ export async function start(t: TestContext, app: App, options: TestSystemOptions
 
 /** The store and its orders alone: nothing runs that the test does not run itself. */
 export const startStill = (t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> =>
-  start(t, app, { ...options, without: ['supervisor', 'scheduler', 'agent-worker', ...(options.without ?? [])] });
+  start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'dead-letter'] });
 
 export async function submitted(system: TestSystem, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
   const answer = await system.submit({}, options);
@@ -64,7 +65,12 @@ export function supervisorOf(system: TestSystem, options: Partial<SupervisorOpti
 }
 
 /** What the scheduler does for an order that it is woken for. */
-export const wake = ({ host, clock }: TestSystem, orderId: string): Promise<void> => host.system.scheduler.accept(orderId, [{ id: `wake-up@${clock.now()}`, type: 'wake-up' }], []);
+export const wake = (system: TestSystem, orderId: string): Promise<void> => accept(system, orderId, { id: `wake-up@${system.clock.now()}`, type: 'wake-up' });
+
+/** An answer that all is well, sent then. */
+export const replyTo = (request: Request | undefined, sentAt: number): Incoming => ({ id: request?.requestId ?? '', type: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt, reply: { status: 'succeeded', output: {} } });
+
+export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming): Promise<void> => host.system.scheduler.accept(orderId, [incoming], []);
 
 /** Ids of the orders for which somebody has woken the scheduler, oldest first, and the wake-ups off the queue. */
 export async function takeWakeUps({ channel }: TestSystem): Promise<readonly string[]> {

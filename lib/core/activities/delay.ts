@@ -1,6 +1,7 @@
 import { type Behaviour, close, raise, succeeded, wait } from '../behaviour.ts';
 import type { ActivityBase, Template } from '../definition.ts';
 import { engineFault, engineFaults } from '../fault.ts';
+import { isObject } from '../json.ts';
 
 export interface Delay extends ActivityBase {
   readonly activity: 'delay';
@@ -17,14 +18,13 @@ const secondsMax = 366 * 24 * 3600;
 /** Waits durably: nobody holds the order meanwhile, and any scheduler may go on with it. */
 export const delay: Behaviour<Delay, DelayState> = {
   children: () => [],
+  problems: ({ seconds }) => (isObject(seconds) || isLength(seconds) ? [] : [lengthWanted(seconds)]),
   templates: ({ seconds }) => [seconds],
 
   execute({ seconds }, { at, evaluate }) {
     const length = evaluate(seconds);
     if (!length.ok) return raise(length.fault);
-    if (typeof length.value !== 'number' || !(length.value >= 0 && length.value <= secondsMax)) {
-      return raise(engineFault(engineFaults.expressionFailed, `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(length.value)}.`));
-    }
+    if (!isLength(length.value)) return raise(engineFault(engineFaults.expressionFailed, lengthWanted(length.value)));
 
     return length.value > 0 ? wait({ until: at + length.value * 1000 }) : close(succeeded());
   },
@@ -33,3 +33,6 @@ export const delay: Behaviour<Delay, DelayState> = {
   woken: (_, { until }, { at }) => (at >= until ? close(succeeded()) : undefined),
   wakeAt: ({ until }) => until,
 };
+
+const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= secondsMax;
+const lengthWanted = (value: unknown): string => `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(value)}.`;

@@ -14,6 +14,7 @@ export interface ParallelState {
 /** Runs its children side by side and closes when all of them are closed. */
 export const parallel: Behaviour<Parallel, ParallelState> = {
   children: ({ children }) => children,
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
   templates: () => [],
 
   execute: ({ children }) =>

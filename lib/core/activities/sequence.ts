@@ -14,6 +14,7 @@ export interface SequenceState {
 /** Runs its children one after the other, in the order of the definition. */
 export const sequence: Behaviour<Sequence, SequenceState> = {
   children: ({ children }) => children,
+  problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
   templates: () => [],
   execute: (sequence) => startChild(sequence, 0),
 

@@ -42,6 +42,7 @@ export type StepState = Asked & {
 /** Asks an agent to do one operation and waits for its answer. */
 export const step: Behaviour<Step, StepState> = {
   children: () => [],
+  problems,
   templates: ({ input }) => [input],
   execute: (step, context) => askAgent(step, 1, 1, context),
 
@@ -80,3 +81,12 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   const completeBy = Math.min(at + (step.completeWithinSeconds ? step.completeWithinSeconds * 1000 : context.stepMs), endBy ?? Infinity);
   return ask({ input: input.value, generation, attempt, completeBy }, { ...asked, phase: 'asked', completeBy });
 };
+
+function problems({ agent, operation, completeWithinSeconds, longestSeconds }: Step): readonly string[] {
+  const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
+  const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0));
+  return [
+    ...nameless.map(([field]) => `It names no ${field}.`),
+    ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),
+  ];
+}

@@ -148,7 +148,9 @@ function connect(path: string): DatabaseSync {
   try {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     const connection = new DatabaseSync(path, { timeout: 50 });
-    connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;');
+    // The change to WAL meets a process that opens the same new folder at this moment, and waits for nobody by itself.
+    retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
+    connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;');
     prepareSchema(connection, path);
     return connection;
   } catch (error) {

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { RefusedError, UnreachableError } from '../../lib/cli/errors.ts';
+import { followOrder } from '../../lib/cli/follow.ts';
+import type { Api, Call } from '../../lib/cli/http.ts';
+import { manualClock } from '../../lib/clock.ts';
+
+const away = new UnreachableError('http://system', 'connection refused');
+const busy = new RefusedError({ title: 'Unavailable', status: 503 }, 5_000);
+const answer = (etag: string, processState: string) => ({ status: 200, etag, replayed: false, body: { orderId: 'ord_1', processState } });
+const unchanged = { status: 304, etag: undefined, replayed: false, body: undefined };
+
+/** An API that answers one thing after the other, the last one for ever. */
+function scripted(...answers: readonly (object | Error)[]): Api & { readonly asked: (string | undefined)[] } {
+  const asked: (string | undefined)[] = [];
+  const call = async (_method: string, _path: string, { headers }: Call = {}) => {
+    asked.push(headers?.['if-none-match']);
+    const next = answers[Math.min(asked.length, answers.length) - 1];
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  return { url: 'http://system', asked, call: call as Api['call'] };
+}
+
+/** Follows with a clock that goes on until it is over. */
+async function followed(api: Api) {
+  const clock = manualClock();
+  const states: string[] = [];
+  const lost: string[] = [];
+  let over = false;
+  const following = followOrder(api, 'ord_1', { clock, seen: ({ processState }) => void states.push(processState), lost: ({ message }) => void lost.push(message) });
+  following.catch(() => {}).finally(() => void (over = true));
+  for (let second = 0; !over && second < 300; second++) await clock.advance(1_000);
+  return { states, lost, last: await following };
+}
+
+describe('following an order', () => {
+  test('each state is seen once, and only what is new is asked for', async () => {
+    const api = scripted(answer('"1"', 'Processing'), unchanged, unchanged, answer('"2"', 'Processed'));
+    const { states, last } = await followed(api);
+    assert.deepEqual(states, ['Processing', 'Processed']);
+    assert.equal(last?.processState, 'Processed');
+    assert.deepEqual(api.asked, [undefined, '"1"', '"1"', '"1"']);
+  });
+
+  test('a system that is started again, or has no time, is waited for, and that is said once', async () => {
+    const { states, lost } = await followed(scripted(answer('"1"', 'Processing'), away, away, busy, answer('"2"', 'Error')));
+    assert.deepEqual(states, ['Processing', 'Error']);
+    assert.equal(lost.length, 1);
+  });
+
+  test('a system that stays away is given up', async () => {
+    await assert.rejects(followed(scripted(answer('"1"', 'Processing'), away)), UnreachableError);
+  });
+
+  test('a system that was never there is not waited for', async () => {
+    const api = scripted(away);
+    await assert.rejects(followed(api), UnreachableError);
+    assert.equal(api.asked.length, 1);
+  });
+
+  test('a refusal ends it', async () => {
+    await assert.rejects(followed(scripted(answer('"1"', 'Processing'), new RefusedError({ title: 'Not found', status: 404 }))), RefusedError);
+  });
+});

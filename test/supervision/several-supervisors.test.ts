@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sequence } from 'redress';
+import type { SupervisorPass } from '../../lib/supervisor.ts';
+import { appOf, asked, journalOf, pick, start, startStill, stepMs, submitted, submittedMany, supervisorOf, takeWakeUps, wake } from './support.ts';
+
+const sumOf = (passes: readonly SupervisorPass[], what: keyof SupervisorPass): number => passes.reduce((sum, pass) => sum + pass[what], 0);
+const never = new Promise<never>(() => {});
+
+for (const recover of ['step', 'order'] as const) {
+  test(`F-56: five supervisors recover each of 1,000 expired orders once, and the losers are counted (recover: ${recover})`, async (t) => {
+    const system = await startStill(t, appOf((step) => step('one'), { recover }));
+    const orderIds = await submittedMany(system, 1000);
+    await system.clock.advance(stepMs);
+    const supervisors = Array.from({ length: 5 }, () => supervisorOf(system));
+    const passes = await Promise.all(supervisors.map((supervisor) => supervisor.pass()));
+
+    assert.equal(sumOf(passes, 'counted'), 1000);
+    assert.deepEqual(new Set(await pick(system, orderIds, 'failureCount')), new Set([1]));
+    assert.deepEqual(new Set(await pick(system, orderIds, 'epoch')), new Set([recover === 'order' ? 2 : 1]));
+    assert.ok(sumOf(passes, 'lost') > 0);
+    const lost = supervisors.reduce((sum, { telemetry }) => sum + (telemetry.counts()['recoveryLost'] ?? 0), 0);
+    assert.equal(lost, sumOf(passes, 'lost'));
+    assert.deepEqual((await takeWakeUps(system)).filter((id) => orderIds.includes(id)).length >= 1000, true);
+  });
+}
+
+test('F-57: a supervisor that dies in the middle of a page leaves nothing half done, and the next one does the rest', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one')));
+  const orderIds = await submittedMany(system, 300);
+  await system.clock.advance(stepMs);
+
+  let writes = 0;
+  const dying = supervisorOf(system, { pageSize: 20, store: { ...system.store, patch: (...write) => (++writes > 50 ? never : system.store.patch(...write)) } });
+  void dying.pass();
+  await system.clock.advance(0);
+  const counted = (await pick(system, orderIds, 'failureCount')).filter((count) => count === 1).length;
+  assert.equal(counted, 50);
+
+  assert.equal((await supervisorOf(system, { pageSize: 20 }).pass()).counted, 250);
+  assert.deepEqual(new Set(await pick(system, orderIds, 'failureCount')), new Set([1]));
+});
+
+test('F-57, F1: what a supervisor counted before it died, and told nobody of, is told by the next one and not counted again', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one')));
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs);
+  void supervisorOf(system, { channel: { send: () => never } }).pass();
+  await system.clock.advance(0);
+  assert.deepEqual(await takeWakeUps(system), []);
+
+  await system.clock.advance(stepMs);
+  await supervisorOf(system).pass();
+  assert.deepEqual(await takeWakeUps(system), [orderId]);
+  await wake(system, orderId);
+  assert.equal((await system.state(orderId)).failureCount, 1);
+  assert.deepEqual(asked(system), ['order#1', 'order#2']);
+});
+
+test('F-57, F1: an order that was reset by a supervisor that died is claimed as soon as another one looks', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order' }));
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs);
+  void supervisorOf(system, { channel: { send: () => never } }).pass();
+  await system.clock.advance(0);
+  await supervisorOf(system).pass();
+  assert.deepEqual(await takeWakeUps(system), [orderId]);
+  await wake(system, orderId);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 1, epoch: 3 });
+});
+
+test('F-57, F2: a count whose answer was lost on the way is not repeated', async (t) => {
+  const system = await startStill(t, appOf((step) => step('one')));
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs);
+  const store = { ...system.store, patch: (...write: Parameters<typeof system.store.patch>) => system.store.patch(...write).then(() => Promise.reject(new Error('no answer'))) };
+  await supervisorOf(system, { store }).pass();
+  await supervisorOf(system).pass();
+  assert.equal((await system.state(orderId)).failureCount, 1);
+});
+
+test('F23, S4, S15: when the last answer and the supervisor meet, either the order is finished or its expiry counts, never both', async (t) => {
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 20; round++) {
+    const system = await start(t, appOf((step) => sequence(step('one'))));
+    const orderId = await submitted(system);
+    await system.clock.advance(100);
+    const { processState, failureCount } = await system.state(orderId);
+    outcomes.add(`${processState} ${failureCount}`);
+  }
+  assert.deepEqual([...outcomes], ['Processed 0']);
+
+  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order' }));
+  for (const first of ['supervisor', 'scheduler']) {
+    const orderId = await submitted(system);
+    const reply = (await import('./support.ts')).replyTo((await import('./support.ts')).requests(system).at(-1), system.clock.now());
+    await system.clock.advance(stepMs);
+    const moves = { supervisor: () => supervisorOf(system).pass(), scheduler: () => system.host.system.scheduler.accept(orderId, [reply], []) };
+    const order = first === 'supervisor' ? [moves.supervisor, moves.scheduler] : [moves.scheduler, moves.supervisor];
+    await Promise.all(order.map((move) => move()));
+    const { processState, failureCount } = await system.state(orderId);
+    const closed = (await journalOf(system, orderId)).filter(({ type }) => type === 'OrderProcessed').length;
+    assert.ok(processState === 'Processed' ? failureCount === 0 && closed === 1 : processState === 'Pending' && failureCount === 1 && closed === 0, `${processState} ${failureCount}`);
+  }
+});
