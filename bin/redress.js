@@ -40,10 +40,18 @@ function giveUp(message) {
 }
 
 function start() {
-  if (!installed('commander')) return giveUp(inRepository ? `is not installed yet: run npm install in ${root} (or npm start, which does it)` : 'is not completely installed: run npm install once more');
+  if (!installed('commander'))
+    return giveUp(
+      inRepository
+        ? `is not installed yet: run npm install in ${root} (or npm start, which does it)`
+        : 'is not completely installed: run npm install once more',
+    );
   if (!inRepository && !existsSync(compiled)) return giveUp(`is not built yet: run npm run build in ${root}`);
   const node = suitableNode();
-  if (!node) return giveUp(`needs Node 22.18 or newer, and this is ${process.versions.node}: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`);
+  if (!node)
+    return giveUp(
+      `needs Node 22.18 or newer, and this is ${process.versions.node}: run npm install ${inRepository ? `in ${root}` : 'node@24'}, or update Node`,
+    );
   if (node === process.execPath && !inRepository) return runHere();
 
   const program = inRepository ? ['-C', 'redress-source', sources] : [compiled];

@@ -62,7 +62,7 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
     for (let tried = 1; ; tried++) {
       if (deadline.isOver()) return nobodyWaits;
       try {
-        return resultOf(await operation.run(input as never, callOf(request, deadline) as never), operation);
+        return resultOf(await operation.run(input as never, callOf(request, operation, deadline) as never), operation);
       } catch (error) {
         // The host stops: without an answer the message comes back, and another host takes it.
         if (stopping?.aborted) throw error;
@@ -99,7 +99,7 @@ const isFailed = (value: unknown): value is Failed<string> => isObject(value) &&
 
 const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string => issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
 
-const callOf = (request: Request, deadline: Deadline): Call<string> => ({
+const callOf = (request: Request, { faults = [] }: AnyOperation, deadline: Deadline): Call<string> => ({
   orderId: request.orderId,
   path: request.path,
   requestId: request.requestId,
@@ -107,6 +107,7 @@ const callOf = (request: Request, deadline: Deadline): Call<string> => ({
   attempt: request.attempt,
   completeBy: new Date(deadline.at()),
   signal: deadline.signal,
+  faults,
   failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({ failed: fault, message, ...(data ? { data } : {}) }),
 });
 

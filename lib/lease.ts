@@ -75,15 +75,8 @@ export async function acquireLease(store: Store, orderId: string, options: { hol
 
   return {
     orderId,
-    async renew() {
-      const head = await store.head(orderId);
-      // Renewing after the time was over would take it from whoever has it by now.
-      if (!head || head.heldBy !== holder || (head.heldUntil ?? 0) <= clock.now()) return false;
-      return holdUntil(store, orderId, holder, leaseMs, clock).catch((error: unknown) => {
-        if (error instanceof InstanceLockedError) return false;
-        throw error;
-      });
-    },
+    // What has run out, or was given back, is not taken anew: it may be another one's by now.
+    renew: () => change(store, orderId, (head) => (head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ? { ...head, heldUntil: clock.now() + leaseMs } : undefined)),
     release: () => change(store, orderId, (head) => (head.heldBy === holder ? { ...head, heldBy: null, heldUntil: null } : undefined)).then(() => undefined),
   };
 }

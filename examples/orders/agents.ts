@@ -21,7 +21,7 @@ export const inventory = defineAgent('inventory', {
     input: z.object({ orderId: Text, items: Items }),
     output: Reservation,
     faults: [OutOfStock],
-    run: (input, call) => stock.post('/reservations', input, call, Reservation, [OutOfStock]),
+    run: (input, call) => stock.post('/reservations', input, call, Reservation),
   }),
   release: operation({
     input: Reservation,
@@ -37,7 +37,7 @@ export const payment = defineAgent('payment', {
     input: z.object({ orderId: Text, amount: z.object({ currency: Currency, minorUnits: MinorUnits }), card: Card }),
     output: Charge,
     faults: [CardDeclined],
-    run: (input, call) => till.post('/charges', input, call, Charge, [CardDeclined]),
+    run: (input, call) => till.post('/charges', input, call, Charge),
   }),
   refund: operation({
     input: Charge,
@@ -53,13 +53,13 @@ export const shipping = defineAgent('shipping', {
     input: z.object({ orderId: Text, address: Address, items: Items }),
     output: Shipment,
     faults: [AddressInvalid],
-    run: (input, call) => parcels.post('/shipments', input, call, Shipment, [AddressInvalid]),
+    run: (input, call) => parcels.post('/shipments', input, call, Shipment),
   }),
   recall: operation({
     input: Shipment.pick({ shipmentId: true }),
     output: Nothing,
     faults: [AlreadyDispatched],
-    run: ({ shipmentId }, call) => parcels.delete(`/shipments/${encodeURIComponent(shipmentId)}`, call, [AlreadyDispatched]),
+    run: ({ shipmentId }, call) => parcels.delete(`/shipments/${encodeURIComponent(shipmentId)}`, call),
   }),
 });
 

@@ -1,4 +1,4 @@
-import { type Call, type Failed, type FaultType, type JsonObject, PermanentFailure, TransientFailure } from 'redress';
+import { type Call, type Failed, type JsonObject, PermanentFailure, TransientFailure } from 'redress';
 import * as z from 'zod';
 import { type Answer, exchange } from './http.ts';
 
@@ -13,13 +13,8 @@ export interface Service {
     body: JsonObject | undefined,
     call: Call<F>,
     reply: R,
-    faults?: readonly FaultType<F>[],
   ): Promise<z.output<R> | Failed<F>>;
-  delete<F extends string = never>(
-    path: string,
-    call: Call<F>,
-    faults?: readonly FaultType<F>[],
-  ): Promise<Record<string, never> | Failed<F>>;
+  delete<F extends string = never>(path: string, call: Call<F>): Promise<Record<string, never> | Failed<F>>;
   /** Undefined when there is no such thing (404). */
   get<R extends z.ZodType>(path: string, call: Call, reply: R): Promise<z.output<R> | undefined>;
 }
@@ -39,13 +34,13 @@ export function createService({ name, url }: { name: string; url: () => string }
   }
 
   return {
-    async post(path, body, call, reply, faults) {
+    async post(path, body, call, reply) {
       const answer = await ask('POST', path, call, body);
-      return refusalIn(answer, call, faults) ?? replyIn(answer, reply);
+      return refusalIn(answer, call) ?? replyIn(answer, reply);
     },
-    async delete(path, call, faults) {
+    async delete(path, call) {
       const answer = await ask('DELETE', path, call);
-      return refusalIn(answer, call, faults) ?? replyIn(answer, Nothing);
+      return refusalIn(answer, call) ?? replyIn(answer, Nothing);
     },
     async get(path, call, reply) {
       const answer = await ask('GET', path, call);
@@ -70,7 +65,7 @@ const Code = z
 const Refusal = z.looseObject({ code: Code });
 
 /** Returns a declared fault, throws any other failure; undefined means that the service did not refuse. */
-function refusalIn<F extends string>(answer: Answered, call: Call<F>, faults: readonly FaultType<F>[] = []): Failed<F> | undefined {
+function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F> | undefined {
   const { status, heading } = answer;
   if (status < 400) return undefined;
   const { data: refusal } = Refusal.safeParse(json(answer));
@@ -83,7 +78,7 @@ function refusalIn<F extends string>(answer: Answered, call: Call<F>, faults: re
   const type = pascalCase(code);
   const message = `${heading}: ${code}`;
   const data = worthKeeping(rest);
-  const declared = faults.find((fault) => fault.name === type);
+  const declared = call.faults.find((fault) => fault.name === type);
   if (declared) return call.failed(declared, message, data);
   throw new PermanentFailure(type, message, data && { data });
 }

@@ -1,5 +1,6 @@
 import { shortType } from '../core/fault.ts';
 import type { Fault } from '../core/fault.ts';
+import { requestIdFrom } from '../core/identity.ts';
 import { UnreadableRecordError } from '../errors.ts';
 import { type Instance, type JournalEntry, decodeInstance } from '../instance.ts';
 import { timeText } from '../messages.ts';
@@ -25,10 +26,16 @@ function readableInstance(state: StateRecord): Instance | undefined {
   }
 }
 
-/** One line of the history, as a role may see it. */
-export function entryView(entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
-  const fields = Object.entries(entry).filter(([field]) => isOperator(caller) || forClients.has(field));
+/** One line of the history, as a role may see it. Operators find the same request ids in messages and logs. */
+export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
+  const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => isOperator(caller) || forClients.has(field));
   return Object.fromEntries(fields.map(([field, value]) => [field, times.has(field) ? timeText(value as number) : field === 'fault' ? faultView(value as Fault, caller) : value]));
+}
+
+function withRequestId(orderId: string, entry: JournalEntry): object {
+  if (!('asking' in entry) || entry.asking === undefined) return entry;
+  const { asking, ...rest } = entry;
+  return { ...rest, requestId: requestIdFrom(orderId, entry.path, asking) };
 }
 
 const times = new Set(['at', 'completeBy', 'wakeAt']);

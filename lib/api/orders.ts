@@ -75,7 +75,7 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
   const items = rest.slice(0, query.limit);
   const last = items.at(-1);
   const next = rest.length > items.length && last ? sealCursor([last.seq], scope) : null;
-  return json(200, { items: items.map((entry) => entryView(entry, caller)), next }, { orderId: id });
+  return json(200, { items: items.map((entry) => entryView(id, entry, caller)), next }, { orderId: id });
 }
 
 export const badCursor = badParameter('/cursor', 'bad-cursor', 'cursor: the "next" of the page before, unchanged, with the same filters and the same caller.');

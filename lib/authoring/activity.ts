@@ -1,5 +1,5 @@
 import type { Template } from '../core/definition.ts';
-import { type Expr, type Ref, expression } from './expression.ts';
+import { type Expr, type Ref, expression, fieldOf } from './expression.ts';
 
 declare const faults: unique symbol;
 const recorded = Symbol('recorded activity');
@@ -36,7 +36,7 @@ export const shapeOf = (activity: Activity<string>): Shape => {
 
 export const recordStep = <F extends string, O>(shape: Shape): StepActivity<F, O> =>
   Object.assign(record(shape), {
-    output: expression<O>(`steps.${shape.name}`),
+    output: expression<O>(fieldOf('steps', shape.name)),
     named: (name: string) => recordStep<F, O>({ ...shape, name }),
   });
 

@@ -20,6 +20,8 @@ export interface Call<F extends string = never> {
   readonly completeBy: Date;
   /** Aborted when `completeBy` passes, and when the system stops. */
   readonly signal: AbortSignal;
+  /** The faults that the operation declares, for whoever translates a service's refusals. */
+  readonly faults: readonly FaultType<F>[];
   /** The service said no: `return call.failed(CardDeclined, 'the card was declined')`. */
   failed<P extends F>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P>;
 }

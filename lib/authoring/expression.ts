@@ -24,10 +24,14 @@ export const expression = <T>(text: string): Ref<T> =>
         if (key === source) return text;
         if (key === 'toJSON') return () => ({ $cel: text });
         if (typeof key === 'symbol') return undefined;
-        return expression(/^[A-Za-z_]\w*$/.test(key) ? `${text}.${key}` : `${text}[${JSON.stringify(key)}]`);
+        return expression(fieldOf(text, key));
       },
     },
   ) as Ref<T>;
+
+/** A field by its name; in brackets where the name would be something else in CEL: `steps["ship-eu"]`, `order["in"]`. */
+export const fieldOf = (path: string, name: string): string =>
+  /^(?!(?:in|true|false|null)$)[A-Za-z_]\w*$/.test(name) ? `${path}.${name}` : `${path}[${JSON.stringify(name)}]`;
 
 /** The CEL text behind an expression. */
 export const celOf = (hole: unknown): string => {

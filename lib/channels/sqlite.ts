@@ -35,7 +35,7 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
   const remove = database.prepare('DELETE FROM messages WHERE id = ? AND receiveCount = ?');
   const showAgain = database.prepare('UPDATE messages SET visibleAt = ? WHERE id = ? AND receiveCount = ?');
   const selectDepth = database.prepare(
-    'SELECT count(*) FILTER (WHERE visibleAt <= ?1) AS visible, count(*) FILTER (WHERE visibleAt > ?1 AND receiveCount > 0) AS inFlight, count(*) FILTER (WHERE visibleAt > ?1 AND receiveCount = 0) AS delayed, min(sentAt) AS oldest FROM messages WHERE queue = ?2',
+    'SELECT count(*) FILTER (WHERE visibleAt <= ?) AS visible, count(*) FILTER (WHERE visibleAt > ? AND receiveCount > 0) AS inFlight, count(*) FILTER (WHERE visibleAt > ? AND receiveCount = 0) AS delayed, min(sentAt) AS oldest FROM messages WHERE queue = ?',
   );
   const waiters = new Map<string, Waiter[]>();
   let looking = false;
@@ -160,7 +160,7 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
 
     async depth(queue) {
       const now = clock.now();
-      const { oldest, ...counts } = selectDepth.get(now, queue) as { visible: number; inFlight: number; delayed: number; oldest: number | null };
+      const { oldest, ...counts } = selectDepth.get(now, now, now, queue) as { visible: number; inFlight: number; delayed: number; oldest: number | null };
       return { ...counts, oldestAgeMs: oldest === null ? 0 : Math.max(0, now - oldest) };
     },
   };

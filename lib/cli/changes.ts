@@ -1,4 +1,4 @@
-import { type OrderView, type StepView, isEnded, timeOf } from './orders.ts';
+import { isEnded, type OrderView, type StepView, timeOf } from './orders.ts';
 import { spanText } from './text.ts';
 
 /** What happened to an order between two looks at it, one line each; undefined before the first look. */
@@ -38,10 +38,13 @@ export function statusText({ status, result, path }: StepView, { fault }: Pick<O
   if (result === 'Canceled') return 'cancelled';
   if (result === 'Compensated') return 'undone';
   if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
-  return { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being cancelled', Compensating: 'is being undone' }[status] ?? status;
+  return (
+    { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being cancelled', Compensating: 'is being undone' }[status] ?? status
+  );
 }
 
-const took = ({ startedAt, closedAt }: StepView): string => (startedAt && closedAt ? ` ${spanText(timeOf(closedAt) - timeOf(startedAt))}` : '');
+const took = ({ startedAt, closedAt }: StepView): string =>
+  startedAt && closedAt ? ` ${spanText(timeOf(closedAt) - timeOf(startedAt))}` : '';
 
 function endLine(order: OrderView): string {
   const { processState, outcome, fault, submittedAt, updatedAt } = order;

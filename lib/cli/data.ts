@@ -6,10 +6,15 @@ import { SetupError } from '../errors.ts';
 
 /** Opens the store of the data folder for as long as the work takes. A folder without one stays without. */
 export async function withData<T>({ adapters }: Config, dataFolder: string, work: (embedded: Embedded) => Promise<T>): Promise<T> {
-  if (adapters === 'aws') throw new SetupError('This command reads the embedded store, and REDRESS_ADAPTERS=aws uses none.', 'Unset REDRESS_ADAPTERS.');
+  if (adapters === 'aws')
+    throw new SetupError('This command reads the embedded store, and REDRESS_ADAPTERS=aws uses none.', 'Unset REDRESS_ADAPTERS.');
   // Not at the top: commands that only call the API start faster without the store.
   const { dataFile, openEmbedded } = await import('../embedded.ts');
-  if (!existsSync(dataFile(dataFolder))) throw new SetupError(`There is no store in the data folder ${dataFolder}.`, 'Name the folder that the system uses with --data or REDRESS_DATA; npm start makes it.');
+  if (!existsSync(dataFile(dataFolder)))
+    throw new SetupError(
+      `There is no store in the data folder ${dataFolder}.`,
+      'Name the folder that the system uses with --data or REDRESS_DATA; npm start makes it.',
+    );
   const embedded = openEmbedded(dataFolder, { clock: systemClock });
   try {
     return await work(embedded);

@@ -2,7 +2,7 @@ import { statusText } from './changes.ts';
 import type { Cli } from './command.ts';
 import type { Problem } from './errors.ts';
 import { type OrderView, type StepView, stateText } from './orders.ts';
-import { type Paint, type Style, printable, shortened } from './text.ts';
+import { type Paint, printable, type Style, shortened } from './text.ts';
 
 /** One order of the demo, as far as it is known. */
 export interface DemoRow {
@@ -43,7 +43,10 @@ export function createDemoView({ terminal, paint, json }: Pick<Cli, 'terminal' |
 const stateWidth = 38;
 
 /** No line is wider than the screen: one that wrapped would be drawn over the one below. */
-export function rowText(row: DemoRow, { nameWidth, columns, paint }: { readonly nameWidth: number; readonly columns: number; readonly paint: Paint }): string {
+export function rowText(
+  row: DemoRow,
+  { nameWidth, columns, paint }: { readonly nameWidth: number; readonly columns: number; readonly paint: Paint },
+): string {
   const { text, style } = stateOf(row);
   const name = shortened(printable(row.name), Math.max(1, columns - 1)).padEnd(Math.min(nameWidth, columns - 1));
   const stateRoom = Math.min(stateWidth, columns - name.length - 3);
@@ -56,11 +59,19 @@ export function rowText(row: DemoRow, { nameWidth, columns, paint }: { readonly 
 function stateOf({ order, problem }: DemoRow): { readonly text: string; readonly style: Style } {
   if (problem) return { text: `refused: ${problem.code ?? problem.status}`, style: 'red' };
   if (!order) return { text: 'submitting', style: 'dim' };
-  const style = order.processState === 'Error' ? 'yellow' : order.processState !== 'Processed' ? 'cyan' : order.outcome === 'completed' ? 'green' : 'red';
+  const style =
+    order.processState === 'Error'
+      ? 'yellow'
+      : order.processState !== 'Processed'
+        ? 'cyan'
+        : order.outcome === 'completed'
+          ? 'green'
+          : 'red';
   return { text: stateText(order), style };
 }
 
-const stepsText = ({ order }: DemoRow): string => (order?.steps ?? []).flatMap((step) => (step.status === 'Initialized' || !order ? [] : [stepText(step, order)])).join(', ');
+const stepsText = ({ order }: DemoRow): string =>
+  (order?.steps ?? []).flatMap((step) => (step.status === 'Initialized' || !order ? [] : [stepText(step, order)])).join(', ');
 
 const stepText = (step: StepView, order: OrderView): string => {
   const attempt = step.attempts > 1 ? ` (attempt ${step.attempts})` : '';
@@ -69,6 +80,14 @@ const stepText = (step: StepView, order: OrderView): string => {
 
 /** `5 orders: 2 completed, 3 wait for an operator` */
 export function summaryOf(rows: readonly DemoRow[]): string {
-  const ends = Map.groupBy(rows, (row) => (row.problem ? 'refused' : row.order?.processState === 'Error' ? 'for an operator to decide' : row.order ? stateText(row.order) : 'not submitted'));
+  const ends = Map.groupBy(rows, (row) =>
+    row.problem
+      ? 'refused'
+      : row.order?.processState === 'Error'
+        ? 'for an operator to decide'
+        : row.order
+          ? stateText(row.order)
+          : 'not submitted',
+  );
   return `${rows.length} order${rows.length === 1 ? '' : 's'}: ${[...ends].map(([end, { length }]) => `${length} ${end}`).join(', ')}`;
 }

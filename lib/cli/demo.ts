@@ -1,17 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type DemoRow, createDemoView, summaryOf } from './demo-view.ts';
 import { changesBetween } from './changes.ts';
 import type { Cli } from './command.ts';
+import { createDemoView, type DemoRow, summaryOf } from './demo-view.ts';
 import { RefusedError, UsageError } from './errors.ts';
 import { followOrder } from './follow.ts';
 import type { Api } from './http.ts';
 import { isEnded } from './orders.ts';
-import { type SubmissionBody, readSubmission } from './submission-file.ts';
+import { readSubmission, type SubmissionBody } from './submission-file.ts';
 
 /** A wrong order is part of the show; a wrong token is not. */
-const refusesTheOrder = (error: unknown): error is RefusedError => error instanceof RefusedError && [400, 413, 422].includes(error.problem.status);
+const refusesTheOrder = (error: unknown): error is RefusedError =>
+  error instanceof RefusedError && [400, 413, 422].includes(error.problem.status);
 
 /** Submits every order of a folder at once and shows how each ends; 0 when all of them have. */
 export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples: string; readonly waitMs: number }): Promise<number> {
@@ -24,16 +25,29 @@ export async function runDemo(cli: Cli, { samples, waitMs }: { readonly samples:
   const view = createDemoView(cli, rows);
   const run = randomUUID();
   const signal = AbortSignal.timeout(waitMs);
-  await Promise.all(rows.map((row, index) => play(api, row, submissions[index] as SubmissionBody, { key: `demo-${run}-${index}`, view, signal })));
+  await Promise.all(
+    rows.map((row, index) => play(api, row, submissions[index] as SubmissionBody, { key: `demo-${run}-${index}`, view, signal })),
+  );
 
   view.end();
-  cli.print({ items: rows.map(({ name, order, problem }) => ({ name, ...(order ? { order } : {}), ...(problem ? { problem } : {}) })) }, () => `${summaryOf(rows)}\n`);
+  cli.print(
+    { items: rows.map(({ name, order, problem }) => ({ name, ...(order ? { order } : {}), ...(problem ? { problem } : {}) })) },
+    () => `${summaryOf(rows)}\n`,
+  );
   const waiting = rows.filter(({ order }) => order?.processState === 'Error').length;
-  if (waiting > 0) cli.terminal.say(`${waiting} wait${waiting === 1 ? 's' : ''} for an operator: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`);
+  if (waiting > 0)
+    cli.terminal.say(
+      `${waiting} wait${waiting === 1 ? 's' : ''} for an operator: redress order list --state Error, redress order resubmit ID --reason TEXT, redress alerts`,
+    );
   return rows.every(({ order, problem }) => problem !== undefined || (order !== undefined && isEnded(order))) ? 0 : 1;
 }
 
-async function play(api: Api, row: DemoRow, body: SubmissionBody, { key, view, signal }: { key: string; view: ReturnType<typeof createDemoView>; signal: AbortSignal }): Promise<void> {
+async function play(
+  api: Api,
+  row: DemoRow,
+  body: SubmissionBody,
+  { key, view, signal }: { key: string; view: ReturnType<typeof createDemoView>; signal: AbortSignal },
+): Promise<void> {
   try {
     const { body: submitted } = await api.call<{ orderId: string }>('POST', '/orders', { body, headers: { 'idempotency-key': key } });
     await followOrder(api, submitted.orderId, {

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { systemClock } from '../clock.ts';
 import { RefusedError, UnreachableError } from './errors.ts';
 import type { Api } from './http.ts';
-import { type OrderView, isEnded, orderPath } from './orders.ts';
+import { isEnded, type OrderView, orderPath } from './orders.ts';
 
 export interface Following {
   /** Called with every state of the order that is new, the first one included. */
@@ -19,7 +19,11 @@ const lookEveryMaxMs = 1_000;
 const patienceMs = 30_000;
 
 /** Looks at an order until it has ended, or until the signal aborts; resolves with its last state. */
-export async function followOrder(api: Api, orderId: string, { seen, lost, signal, clock = systemClock }: Following): Promise<OrderView | undefined> {
+export async function followOrder(
+  api: Api,
+  orderId: string,
+  { seen, lost, signal, clock = systemClock }: Following,
+): Promise<OrderView | undefined> {
   let order: OrderView | undefined;
   let etag: string | undefined;
   let waitMs = lookEveryMs;
@@ -50,4 +54,5 @@ export async function followOrder(api: Api, orderId: string, { seen, lost, signa
   return order;
 }
 
-const passes = (error: Error): boolean => error instanceof UnreachableError || (error instanceof RefusedError && [429, 502, 503, 504].includes(error.problem.status));
+const passes = (error: Error): boolean =>
+  error instanceof UnreachableError || (error instanceof RefusedError && [429, 502, 503, 504].includes(error.problem.status));

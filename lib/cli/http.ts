@@ -21,7 +21,15 @@ export interface Api {
 
 const timeoutMsDefault = 15_000;
 
-export function createApi({ url, token, timeoutMs = timeoutMsDefault }: { url: string; token?: string | undefined; timeoutMs?: number }): Api {
+export function createApi({
+  url,
+  token,
+  timeoutMs = timeoutMsDefault,
+}: {
+  url: string;
+  token?: string | undefined;
+  timeoutMs?: number;
+}): Api {
   return {
     url,
     async call<T>(method: string, path: string, { body, headers = {} }: Call = {}) {
@@ -31,7 +39,13 @@ export function createApi({ url, token, timeoutMs = timeoutMsDefault }: { url: s
         ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       };
-      const options = { method, headers: sent, redirect: 'manual', signal: AbortSignal.timeout(timeoutMs), body: body === undefined ? null : JSON.stringify(body) } as const;
+      const options = {
+        method,
+        headers: sent,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeoutMs),
+        body: body === undefined ? null : JSON.stringify(body),
+      } as const;
       const { response, text } = await answered(url, requestOf(url.replace(/\/+$/, '') + path, options));
       if (!response.ok && response.status !== 304) throw refusal(response, text);
       const etag = response.headers.get('etag') ?? undefined;

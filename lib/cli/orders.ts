@@ -47,7 +47,12 @@ export const isEnded = ({ processState }: OrderView): boolean => processState ==
 const pageMax = 100;
 
 /** The items of a list, over as many pages as they take; at most `limit`. */
-export async function listed<T>(api: Api, path: string, query: { readonly [name: string]: string | undefined } = {}, limit = Number.POSITIVE_INFINITY): Promise<readonly T[]> {
+export async function listed<T>(
+  api: Api,
+  path: string,
+  query: { readonly [name: string]: string | undefined } = {},
+  limit = Number.POSITIVE_INFINITY,
+): Promise<readonly T[]> {
   const items: T[] = [];
   for (let cursor: string | undefined; items.length < limit; ) {
     const parameters = Object.entries({ ...query, cursor }).filter((entry): entry is [string, string] => entry[1] !== undefined);
@@ -75,10 +80,15 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
   const newest = await listed<OrderView>(api, '/orders', {}, lookedAtMax);
   const matching = newest.map(({ orderId }) => orderId).filter((orderId) => beginnings.some((beginning) => orderId.startsWith(beginning)));
   const [only, ...others] = matching;
-  if (only === undefined) throw new FailedError(`There is no order whose id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax}` : ''}. See: redress order list`);
+  if (only === undefined)
+    throw new FailedError(
+      `There is no order whose id begins with ${text}${newest.length === lookedAtMax ? ` among the newest ${lookedAtMax}` : ''}. See: redress order list`,
+    );
   if (others.length === 0) return only;
   const named = matching.slice(0, namedMax).join(', ');
-  throw new UsageError(`${text} is the beginning of ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more of the id.`);
+  throw new UsageError(
+    `${text} is the beginning of ${matching.length} orders: ${named}${matching.length > namedMax ? ', and others' : ''}. Give more of the id.`,
+  );
 }
 
 /** How an order stands, in a few words: `completed`, `waits for an operator: CardDeclined`. */

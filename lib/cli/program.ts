@@ -29,7 +29,9 @@ export function programOf(commands: readonly CliCommand[], terminal: Terminal, r
   for (const command of commands) {
     const [first = '', second] = command.name.split(' ');
     const parent = second === undefined ? program : groupOf(program, first, terminal);
-    const leaf = settled(parent.command(second ?? first), terminal).summary(command.summary).description(`${capitalised(command.summary)}.`);
+    const leaf = settled(parent.command(second ?? first), terminal)
+      .summary(command.summary)
+      .description(`${capitalised(command.summary)}.`);
     command.declare?.(leaf);
     leaf.action(() => run(command, leaf.optsWithGlobals(), leaf.args));
   }
@@ -38,7 +40,12 @@ export function programOf(commands: readonly CliCommand[], terminal: Terminal, r
 
 function groupOf(program: Command, name: string, terminal: Terminal): Command {
   const summary = groups[name] ?? name;
-  return program.commands.find((command) => command.name() === name) ?? settled(program.command(name), terminal).summary(summary).description(`${capitalised(summary)}.`);
+  return (
+    program.commands.find((command) => command.name() === name) ??
+    settled(program.command(name), terminal)
+      .summary(summary)
+      .description(`${capitalised(summary)}.`)
+  );
 }
 
 const settled = (command: Command, terminal: Terminal): Command =>

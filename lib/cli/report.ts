@@ -4,7 +4,11 @@ import type { Terminal } from './terminal.ts';
 import { printable, spanText } from './text.ts';
 
 /** Says what went wrong and what to do about it; returns the exit code. */
-export function report(error: unknown, { say }: Pick<Terminal, 'say'>, environment: { readonly [name: string]: string | undefined }): number {
+export function report(
+  error: unknown,
+  { say }: Pick<Terminal, 'say'>,
+  environment: { readonly [name: string]: string | undefined },
+): number {
   const { lines, exitCode } = reported(error, environment['LOG_LEVEL'] === 'debug');
   for (const line of lines) say(line);
   return exitCode;
@@ -16,7 +20,8 @@ function reported(error: unknown, showStack: boolean): { readonly lines: readonl
   if (error instanceof FailedError) return one(error.message, 1);
   if (error instanceof UsageError) return one(error.message, 2);
   if (error instanceof SetupError) return one(`${error.message} ${error.remedy}`, 2);
-  if (error instanceof UnreachableError) return one(`${error.message} Is it running? npm start runs it; --url or REDRESS_URL names another place.`, 3);
+  if (error instanceof UnreachableError)
+    return one(`${error.message} Is it running? npm start runs it; --url or REDRESS_URL names another place.`, 3);
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   return showStack ? { lines: [`redress: ${stack}`], exitCode: 1 } : one(`${message} (LOG_LEVEL=debug shows where)`, 1);
 }

@@ -41,13 +41,19 @@ export async function runCli(args: readonly string[], { environment, terminal }:
 }
 
 /** Commander's own `help` knows a group, but not a command in it. */
-const helpForm = ([first, ...rest]: readonly string[]): readonly string[] => (first === 'help' && rest.length > 1 ? [...rest, '--help'] : first === undefined ? rest : [first, ...rest]);
+const helpForm = ([first, ...rest]: readonly string[]): readonly string[] =>
+  first === 'help' && rest.length > 1 ? [...rest, '--help'] : first === undefined ? rest : [first, ...rest];
 
-function cliOf({ json = false, data, url: givenUrl, token: givenToken }: CommonOptions, environment: Surroundings['environment'], terminal: Terminal): Cli {
+function cliOf(
+  { json = false, data, url: givenUrl, token: givenToken }: CommonOptions,
+  environment: Surroundings['environment'],
+  terminal: Terminal,
+): Cli {
   const config = readConfig(environment);
   const dataFolder = data ?? config.dataFolder;
   const url = givenUrl ?? (environment['REDRESS_URL'] || `http://127.0.0.1:${config.port}`);
-  if (!/^https?:\/\/./.test(url) || !URL.canParse(url)) throw new UsageError(`${url} is not the address of a system. Give one like http://127.0.0.1:3000.`);
+  if (!/^https?:\/\/./.test(url) || !URL.canParse(url))
+    throw new UsageError(`${url} is not the address of a system. Give one like http://127.0.0.1:3000.`);
   return {
     terminal,
     json,

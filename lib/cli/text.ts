@@ -29,9 +29,14 @@ const widthMax = 200;
 export function table(headings: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
   const cells = rows.map((row) => row.map((cell) => shortened(printable(cell), widthMax)));
   const widths = headings.map((heading, column) => Math.max(heading.length, ...cells.map((row) => row[column]?.length ?? 0)));
-  const line = (row: readonly string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return [paint('dim', line(headings)), ...cells.map(line)].map((text) => `${text}\n`).join('');
 }
 
 /** At most so many characters, with a mark where something was cut off. */
-export const shortened = (text: string, length: number): string => (text.length <= length ? text : length < 1 ? '' : `${text.slice(0, length - 1)}…`);
+export const shortened = (text: string, length: number): string =>
+  text.length <= length ? text : length < 1 ? '' : `${text.slice(0, length - 1)}…`;

@@ -64,6 +64,7 @@ export async function startHost({ app, config, ports, load, services = [], http,
   const system = createSystem(app, config, ports, { hostId, emit });
   const givingUp = new AbortController();
   const stopping = new AbortController();
+  const drained = new AbortController();
   const leases = new Map<string, Lease>();
   let stopped: Promise<void> | undefined;
 
@@ -89,15 +90,15 @@ export async function startHost({ app, config, ports, load, services = [], http,
 
   function startSchedule(run: () => Promise<unknown>, periodMs: number) {
     const loop = async (): Promise<void> => {
+      // At once, too: a host that lives no longer than one period must still recover what the last one left.
       while (!stopping.signal.aborted) {
-        await clock.sleep(periodMs, stopping.signal);
-        if (stopping.signal.aborted) return;
         try {
           await run();
         } catch (error) {
           if ((error as { fatal?: boolean }).fatal) return onFatal(error);
           telemetry.log('error', 'scheduled run failed: the next one goes on', { error });
         }
+        await clock.sleep(periodMs, stopping.signal);
       }
     };
     return { run, ended: loop() };
@@ -134,6 +135,7 @@ export async function startHost({ app, config, ports, load, services = [], http,
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
     clearTimeout(giveUp);
     for (const service of services) await service.stop?.();
+    drained.abort();
     for (const lease of leases.values()) await lease.release();
   }
 
@@ -165,8 +167,8 @@ export async function startHost({ app, config, ports, load, services = [], http,
 
   async function keepRenewing(lease: Lease, leaseMs: number): Promise<void> {
     while (leases.get(lease.orderId) === lease) {
-      await clock.sleep(leaseMs / 3, stopping.signal);
-      if (stopping.signal.aborted || leases.get(lease.orderId) !== lease) return;
+      await clock.sleep(leaseMs / 3, drained.signal);
+      if (drained.signal.aborted || leases.get(lease.orderId) !== lease) return;
       if (!(await lease.renew().catch(() => false))) return void leases.delete(lease.orderId);
     }
   }

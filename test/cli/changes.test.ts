@@ -1,13 +1,29 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { changesBetween } from '../../lib/cli/changes.ts';
-import type { OrderView, StepView } from '../../lib/cli/orders.ts';
 import { rowText } from '../../lib/cli/demo-view.ts';
+import type { OrderView, StepView } from '../../lib/cli/orders.ts';
 import { painter, printable, spanText } from '../../lib/cli/text.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
-const order = (more: Partial<OrderView> = {}): OrderView => ({ orderId: 'ord_1', workflow: { name: 'w', version: 1 }, processState: 'Processing', submittedAt: at(0), updatedAt: at(4), steps: [], ...more });
-const charge = (more: Partial<StepView>): StepView => ({ path: 'order/charge', name: 'charge', agent: 'till', operation: 'charge', status: 'Executing', attempts: 1, ...more });
+const order = (more: Partial<OrderView> = {}): OrderView => ({
+  orderId: 'ord_1',
+  workflow: { name: 'w', version: 1 },
+  processState: 'Processing',
+  submittedAt: at(0),
+  updatedAt: at(4),
+  steps: [],
+  ...more,
+});
+const charge = (more: Partial<StepView>): StepView => ({
+  path: 'order/charge',
+  name: 'charge',
+  agent: 'till',
+  operation: 'charge',
+  status: 'Executing',
+  attempts: 1,
+  ...more,
+});
 
 describe('what is said of an order that is watched', () => {
   const asked = order({ steps: [charge({})] });
@@ -33,13 +49,20 @@ describe('what is said of an order that is watched', () => {
   test('a step that failed names the fault, and so does the order', () => {
     const fault = { type: 'CardDeclined', source: 'order/charge', message: 'no' };
     const failed = order({ processState: 'Error', fault, steps: [charge({ status: 'Faulting' })] });
-    assert.deepEqual(changesBetween(asked, failed), ['charge failed: CardDeclined', 'waits for an operator: CardDeclined at order/charge: no']);
+    assert.deepEqual(changesBetween(asked, failed), [
+      'charge failed: CardDeclined',
+      'waits for an operator: CardDeclined at order/charge: no',
+    ]);
     assert.deepEqual(changesBetween(failed, asked), ['at work again', 'charge asked']);
   });
 
   test('undoing is told step by step', () => {
     const undoing = order({ steps: [charge({ status: 'Compensating' })] });
-    const undone = order({ processState: 'Processed', outcome: 'compensated', steps: [charge({ status: 'Closed', result: 'Compensated' })] });
+    const undone = order({
+      processState: 'Processed',
+      outcome: 'compensated',
+      steps: [charge({ status: 'Closed', result: 'Compensated' })],
+    });
     assert.deepEqual(changesBetween(asked, undoing), ['charge is being undone']);
     assert.deepEqual(changesBetween(undoing, undone), ['charge undone', 'compensated after 4.0 s']);
   });
@@ -57,11 +80,20 @@ describe('text for a terminal', () => {
   });
 
   test('times are short', () => {
-    assert.deepEqual([0, 149, 9_949, 12_400, 180_000, 7_200_000, 259_200_000].map(spanText), ['0.0 s', '0.1 s', '9.9 s', '12 s', '3 min', '2 h', '3 d']);
+    assert.deepEqual([0, 149, 9_949, 12_400, 180_000, 7_200_000, 259_200_000].map(spanText), [
+      '0.0 s',
+      '0.1 s',
+      '9.9 s',
+      '12 s',
+      '3 min',
+      '2 h',
+      '3 d',
+    ]);
   });
 
   test('a row of the demo fits on every screen', () => {
     const row = { name: 'a-long-name-of-a-sample', order: order({ steps: [charge({}), charge({ path: 'b' })] }) };
-    for (let columns = 2; columns < 120; columns++) assert.ok(rowText(row, { nameWidth: 30, columns, paint: painter(false) }).length < columns, String(columns));
+    for (let columns = 2; columns < 120; columns++)
+      assert.ok(rowText(row, { nameWidth: 30, columns, paint: painter(false) }).length < columns, String(columns));
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { setTimeout } from 'node:timers/promises';
 import { after, before, describe, test } from 'node:test';
-import { type RunningSystem, declined, folderFor, launcher, redress, runProcess, runningSystem, storeIn } from './support.ts';
+import { setTimeout } from 'node:timers/promises';
+import { declined, folderFor, launcher, type RunningSystem, redress, runningSystem, runProcess, storeIn } from './support.ts';
 
 describe('the data folder at the command line', () => {
   let system: RunningSystem;
@@ -21,17 +21,34 @@ describe('the data folder at the command line', () => {
 
   test('alerts --follow stays and shows what comes, one JSON text a line', async (context) => {
     const data = folderFor(context);
-    const announced = (id: string) => storeIn(data, async ({ publisher }) => void (await publisher.publish([{ id, detailType: 'Exception Raised', detail: { id } }])));
+    const announced = (id: string) =>
+      storeIn(data, async ({ publisher }) => void (await publisher.publish([{ id, detailType: 'Exception Raised', detail: { id } }])));
     await announced('a');
     const following = runProcess(launcher, ['alerts', '--follow', '--json', '--data', data], { until: /\n.*\n/, signal: 'SIGTERM' });
     await setTimeout(700);
     await announced('b');
     const { out } = await following;
-    assert.deepEqual(out.trim().split('\n').map((line) => JSON.parse(line).detail.id), ['a', 'b']);
+    assert.deepEqual(
+      out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).detail.id),
+      ['a', 'b'],
+    );
   });
 
   test('a client is registered, listed, and hears of its order on its own channel', async () => {
-    const put = await system.redress(['client', 'put', 'acme', '--channel', 'redress-response-a', 'redress-response-b', '--sender', 'local', '--json']);
+    const put = await system.redress([
+      'client',
+      'put',
+      'acme',
+      '--channel',
+      'redress-response-a',
+      'redress-response-b',
+      '--sender',
+      'local',
+      '--json',
+    ]);
     const acme = { id: 'acme', responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['local'] };
     assert.deepEqual(put.json, acme);
     assert.deepEqual((await system.redress(['client', 'list', '--json'])).json, { items: [acme] });
@@ -40,12 +57,23 @@ describe('the data folder at the command line', () => {
     const input = JSON.stringify({ order: { item: 'tea', card: 'full' }, responseChannel: 'redress-response-a' });
     assert.equal((await system.redress(['order', 'submit', '-', '--client', 'acme', '--watch'], { input })).exitCode, 0);
 
-    const statusIn = (ran: { out: string }) => ran.out.trim().split('\n').map((line) => JSON.parse(line).status);
+    const statusIn = (ran: { out: string }) =>
+      ran.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).status);
     const kept = await system.redress(['channel', 'receive', 'redress-response-a', '--wait', '5', '--keep']);
     assert.deepEqual(statusIn(kept), ['received', 'completed']);
-    assert.deepEqual((await system.redress(['channel', 'list', '--json'])).json.items.find(({ name }: { name: string }) => name === 'redress-response-a').visible, 2);
+    assert.deepEqual(
+      (await system.redress(['channel', 'list', '--json'])).json.items.find(({ name }: { name: string }) => name === 'redress-response-a')
+        .visible,
+      2,
+    );
     const { items } = (await system.redress(['channel', 'receive', 'redress-response-a', '--json'])).json;
-    assert.deepEqual(items.map(({ body }: { body: { status: string } }) => body.status), ['received', 'completed']);
+    assert.deepEqual(
+      items.map(({ body }: { body: { status: string } }) => body.status),
+      ['received', 'completed'],
+    );
     assert.equal((await system.redress(['channel', 'receive', 'redress-response-a'])).out, '');
   });
 
@@ -72,7 +100,13 @@ describe('the data folder at the command line', () => {
   test('one pass of the supervisor tells what it counted', async (context) => {
     const data = folderFor(context);
     await storeIn(data);
-    assert.deepEqual((await redress(['supervise', '--json', '--data', data])).json, { looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
+    assert.deepEqual((await redress(['supervise', '--json', '--data', data])).json, {
+      looked: 0,
+      counted: 0,
+      woken: 0,
+      intoError: 0,
+      lost: 0,
+    });
     assert.match((await redress(['supervise', '--data', data])).out, /^looked at 0: /);
   });
 });

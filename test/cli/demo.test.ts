@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { type RunningSystem, declined, runningSystem } from './support.ts';
+import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 describe('redress demo', () => {
   let system: RunningSystem;
@@ -40,11 +40,17 @@ describe('redress demo', () => {
 
   test('for machines it prints one JSON text, and the talk goes elsewhere', async () => {
     const { json, err } = await system.redress(['demo', '--samples', samples, '--json']);
-    assert.deepEqual(json.items.map(({ name, order, problem }: { name: string; order?: { processState: string }; problem?: { code: string } }) => [name, order?.processState ?? problem?.code]), [
-      ['1-good', 'Processed'],
-      ['2-declined', 'Error'],
-      ['3-wrong', 'invalid'],
-    ]);
+    assert.deepEqual(
+      json.items.map(({ name, order, problem }: { name: string; order?: { processState: string }; problem?: { code: string } }) => [
+        name,
+        order?.processState ?? problem?.code,
+      ]),
+      [
+        ['1-good', 'Processed'],
+        ['2-declined', 'Error'],
+        ['3-wrong', 'invalid'],
+      ],
+    );
     assert.match(err, /1-good +completed/);
   });
 });

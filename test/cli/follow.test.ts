@@ -28,7 +28,11 @@ async function followed(api: Api) {
   const states: string[] = [];
   const lost: string[] = [];
   let over = false;
-  const following = followOrder(api, 'ord_1', { clock, seen: ({ processState }) => void states.push(processState), lost: ({ message }) => void lost.push(message) });
+  const following = followOrder(api, 'ord_1', {
+    clock,
+    seen: ({ processState }) => void states.push(processState),
+    lost: ({ message }) => void lost.push(message),
+  });
   following.catch(() => {}).finally(() => void (over = true));
   for (let second = 0; !over && second < 300; second++) await clock.advance(1_000);
   return { states, lost, last: await following };
@@ -60,6 +64,9 @@ describe('following an order', () => {
   });
 
   test('a refusal ends it', async () => {
-    await assert.rejects(followed(scripted(answer('"1"', 'Processing'), new RefusedError({ title: 'Not found', status: 404 }))), RefusedError);
+    await assert.rejects(
+      followed(scripted(answer('"1"', 'Processing'), new RefusedError({ title: 'Not found', status: 404 }))),
+      RefusedError,
+    );
   });
 });

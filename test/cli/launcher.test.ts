@@ -30,20 +30,28 @@ describe('bin/redress.js', () => {
 
   test('runs the compiled form of an installed package, with its arguments and exit code', async (context) => {
     const folder = join(folderFor(context), 'node_modules/redress');
-    const main = "process.stdout.write(process.argv.slice(2).join()); process.exitCode = 7;";
-    const program = installedWith(folder, { '../commander/package.json': '{}', 'lib/cli/main.ts': 'not this one', 'dist/lib/cli/main.js': main });
+    const main = 'process.stdout.write(process.argv.slice(2).join()); process.exitCode = 7;';
+    const program = installedWith(folder, {
+      '../commander/package.json': '{}',
+      'lib/cli/main.ts': 'not this one',
+      'dist/lib/cli/main.js': main,
+    });
     assert.deepEqual(await run(program, ['a', 'b']), { code: 7, out: 'a,b', err: '' });
   });
 
   test('a package that was not built says so', async (context) => {
-    const { code, err } = await run(installedWith(join(folderFor(context), 'node_modules/redress'), { '../commander/package.json': '{}' }), []);
+    const { code, err } = await run(
+      installedWith(join(folderFor(context), 'node_modules/redress'), { '../commander/package.json': '{}' }),
+      [],
+    );
     assert.equal(code, 2);
     assert.match(err, /not built yet/);
   });
 
   test('passes signals on, so that a system that is stopped may drain', async (context) => {
     const folder = folderFor(context);
-    const main = "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";
+    const main =
+      "process.on('SIGTERM', () => { process.stdout.write(' drained'); process.exit(0); }); setInterval(() => {}, 1000); process.stdout.write('ready');";
     const program = installedWith(folder, { 'node_modules/commander/package.json': '{}', 'lib/cli/main.ts': main });
     assert.deepEqual(await run(program, [], { until: /^ready$/, signal: 'SIGTERM' }), { code: 0, out: 'ready drained', err: '' });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
-import { type RunningSystem, declined, runningSystem } from './support.ts';
+import { declined, type RunningSystem, runningSystem } from './support.ts';
 
 describe('orders at the command line', () => {
   let system: RunningSystem;
@@ -32,7 +32,10 @@ describe('orders at the command line', () => {
     assert.equal(exitCode, 0);
     assert.deepEqual(Object.keys(json), ['orderId', 'processState', 'submittedAt', 'replayed']);
     const found = await system.redress(['order', 'list', '--reference', 'R-7', '--json']);
-    assert.deepEqual(found.json.items.map(({ orderId }: { orderId: string }) => orderId), [json.orderId]);
+    assert.deepEqual(
+      found.json.items.map(({ orderId }: { orderId: string }) => orderId),
+      [json.orderId],
+    );
   });
 
   test('the same key gives the same order, and says so', async () => {
@@ -78,7 +81,10 @@ describe('orders at the command line', () => {
     assert.match(out, /reserve +stock\.reserve +ok/);
     assert.match(out, /charge +till\.charge +failed: CardDeclined/);
     const { json } = await system.redress(['order', 'get', bad, '--json']);
-    assert.deepEqual(json.steps.map(({ name }: { name: string }) => name), ['reserve', 'charge']);
+    assert.deepEqual(
+      json.steps.map(({ name }: { name: string }) => name),
+      ['reserve', 'charge'],
+    );
   });
 
   test('the beginning of an id is enough where only one order has it', async () => {
@@ -128,7 +134,15 @@ describe('orders at the command line', () => {
     assert.deepEqual(await history(), before);
 
     declined.delete('mended later');
-    const { exitCode, err } = await system.redress(['order', 'resubmit', orderId.slice(0, 20), '--reason', 'the bank says yes now', '--complete-within', '60']);
+    const { exitCode, err } = await system.redress([
+      'order',
+      'resubmit',
+      orderId.slice(0, 20),
+      '--reason',
+      'the bank says yes now',
+      '--complete-within',
+      '60',
+    ]);
     assert.equal(exitCode, 0);
     assert.match(err, /Accepted/);
     assert.equal((await system.redress(['order', 'watch', orderId])).exitCode, 0);

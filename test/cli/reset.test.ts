@@ -21,7 +21,11 @@ describe('redress reset', () => {
     writeFileSync(`${data}/shop.sqlite`, '');
     const { exitCode, json } = await redress(['reset', '--yes', '--json', '--data', data]);
     assert.equal(exitCode, 0);
-    assert.deepEqual(json.deleted.filter((name: string) => !/-(wal|shm)$/.test(name)).sort(), ['issuer.json', 'redress.sqlite', 'shop.sqlite']);
+    assert.deepEqual(json.deleted.filter((name: string) => !/-(wal|shm)$/.test(name)).sort(), [
+      'issuer.json',
+      'redress.sqlite',
+      'shop.sqlite',
+    ]);
     assert.equal(existsSync(data), false);
   });
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import * as z from 'zod';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import { runCli } from '../../lib/cli/run.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -33,7 +33,9 @@ const till = defineAgent('till', {
     run: ({ card }, call) => (declined.has(card) ? call.failed(Declined, 'The bank says no.') : {}),
   }),
 });
-const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [Declined] }, ({ order }) => sequence(stock.reserve({ item: order.item }), till.charge({ card: order.card })));
+const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [Declined] }, ({ order }) =>
+  sequence(stock.reserve({ item: order.item }), till.charge({ card: order.card })),
+);
 const app = defineApp({ workflows: [sell], agents: [stock, till] });
 
 export interface Ran {
@@ -55,7 +57,15 @@ export interface Around {
 export async function redress(args: readonly string[], { environment = {}, input = '', isScreen = false }: Around = {}): Promise<Ran> {
   let out = '';
   let err = '';
-  const terminal = { write: (text: string) => void (out += text), say: (line: string) => void (err += `${line}\n`), readInput: async () => input, canAsk: false, isScreen, colours: isScreen, size: () => ({ columns: 80, rows: 24 }) };
+  const terminal = {
+    write: (text: string) => void (out += text),
+    say: (line: string) => void (err += `${line}\n`),
+    readInput: async () => input,
+    canAsk: false,
+    isScreen,
+    colours: isScreen,
+    size: () => ({ columns: 80, rows: 24 }),
+  };
   const exitCode = await runCli(args, { environment, terminal });
   return {
     exitCode,
@@ -70,7 +80,11 @@ export async function redress(args: readonly string[], { environment = {}, input
 export const launcher = fileURLToPath(new URL('../../bin/redress.js', import.meta.url));
 
 /** Runs a program in a process of its own, which gets the signal once its output is as described. */
-export const runProcess = (program: string, args: readonly string[], { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {}): Promise<{ code: number | null; out: string; err: string }> =>
+export const runProcess = (
+  program: string,
+  args: readonly string[],
+  { until, signal }: { until?: RegExp; signal?: NodeJS.Signals } = {},
+): Promise<{ code: number | null; out: string; err: string }> =>
   new Promise((resolve) => {
     const child = spawn(process.execPath, [program, ...args]);
     const said = { out: '', err: '' };
@@ -115,13 +129,16 @@ export async function runningSystem(): Promise<RunningSystem> {
   const ports = { store, channel, publisher, clock: systemClock, telemetry: createTelemetry({ level: 'off' }), issuer, cursorKey };
   const host = await startHost({ app, config: readConfig({}), ports, load: loadFunction, http: { port: 0, host: '127.0.0.1' } });
   const environment = { REDRESS_URL: host.url ?? '', REDRESS_DATA: folder };
-  const run = (args: readonly string[], around: Around = {}) => redress(args, { ...around, environment: { ...environment, ...around.environment } });
+  const run = (args: readonly string[], around: Around = {}) =>
+    redress(args, { ...around, environment: { ...environment, ...around.environment } });
   return {
     folder,
     url: host.url ?? '',
     redress: run,
     async order(card) {
-      const { json, exitCode, err } = await run(['order', 'submit', '-', '--watch', '--json'], { input: JSON.stringify({ item: 'tea', card }) });
+      const { json, exitCode, err } = await run(['order', 'submit', '-', '--watch', '--json'], {
+        input: JSON.stringify({ item: 'tea', card }),
+      });
       assert.ok(exitCode <= 1, err);
       return json.orderId;
     },

@@ -13,14 +13,21 @@ describe('redress token', () => {
 
   test('prints nothing but a token that the system of the data folder believes', async (context) => {
     const folder = folderFor(context);
-    const { exitCode, out, err } = await redress(['token', '--role', 'client', '--client', 'acme'], { environment: { REDRESS_DATA: folder } });
+    const { exitCode, out, err } = await redress(['token', '--role', 'client', '--client', 'acme'], {
+      environment: { REDRESS_DATA: folder },
+    });
     assert.equal(exitCode, 0);
     assert.equal(err, '');
     const { roles, client, exp = 0, iat = 0 } = await claimsOf(out.trim(), folder);
     assert.deepEqual({ roles, client, seconds: exp - iat }, { roles: ['client'], client: 'acme', seconds: 43_200 });
   });
 
-  for (const [span, seconds] of [['30s', 30], ['15m', 900], ['12h', 43_200], ['7d', 604_800]] as const) {
+  for (const [span, seconds] of [
+    ['30s', 30],
+    ['15m', 900],
+    ['12h', 43_200],
+    ['7d', 604_800],
+  ] as const) {
     test(`--expires ${span} makes it good for ${seconds} seconds`, async (context) => {
       const folder = folderFor(context);
       const { json } = await redress(['token', '--role', 'operator', '--subject', 'olga', '--expires', span, '--data', folder, '--json']);
@@ -30,7 +37,15 @@ describe('redress token', () => {
     });
   }
 
-  for (const args of [[], ['--role', 'client'], ['--role', 'boss'], ['--role', 'operator', '--expires', '12'], ['--role', 'operator', '--expires', '0s'], ['--role', 'operator', '--expires', '400d'], ['--role', 'client', '--client', 'a b']]) {
+  for (const args of [
+    [],
+    ['--role', 'client'],
+    ['--role', 'boss'],
+    ['--role', 'operator', '--expires', '12'],
+    ['--role', 'operator', '--expires', '0s'],
+    ['--role', 'operator', '--expires', '400d'],
+    ['--role', 'client', '--client', 'a b'],
+  ]) {
     test(`"redress token ${args.join(' ')}" is wrong use`, async (context) => {
       const { exitCode, out } = await redress(['token', ...args, '--data', folderFor(context)]);
       assert.equal(exitCode, 2);

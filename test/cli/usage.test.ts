@@ -96,7 +96,14 @@ describe('when nobody answers', () => {
 
   test('a command that needs the system says how to start it, and ends with 3', async (context) => {
     const data = folderFor(context);
-    for (const command of [['order', 'list'], ['order', 'get', 'abc'], ['order', 'submit', '-'], ['client', 'list'], ['client', 'put', 'acme'], ['demo', '--samples', samples]]) {
+    for (const command of [
+      ['order', 'list'],
+      ['order', 'get', 'abc'],
+      ['order', 'submit', '-'],
+      ['client', 'list'],
+      ['client', 'put', 'acme'],
+      ['demo', '--samples', samples],
+    ]) {
       const { exitCode, err, out } = await redress([...command, '--data', data], { environment, input: '{}' });
       assert.equal(exitCode, 3, command.join(' '));
       assert.match(err, /Nobody answers at http:\/\/127\.0\.0\.1:\d+: connection refused\. Is it running\? npm start/);

@@ -26,7 +26,7 @@ async function charge({ status, body = '', headers = {} }: Answer): Promise<unkn
 
 function ask(url: string, signal?: AbortSignal): Promise<unknown> {
   const payment = createService({ name: 'payment', url: () => url });
-  return payment.post('/charges', { card }, callOf(signal && { signal }), Charge, [CardDeclined]);
+  return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], ...(signal ? { signal } : {}) }), Charge);
 }
 
 async function failureOf(asking: Promise<unknown>): Promise<PermanentFailure | TransientFailure> {
@@ -164,7 +164,7 @@ test('what is deleted or gone is an answer; what can no longer be deleted is a f
   const payment = createService({ name: 'payment', url: () => remote.url });
 
   assert.deepEqual(await payment.delete('/gone', callOf()), {});
-  assert.partialDeepStrictEqual(await payment.delete('/late', callOf(), [CardDeclined]), { failed: CardDeclined });
+  assert.partialDeepStrictEqual(await payment.delete('/late', callOf({ faults: [CardDeclined] })), { failed: CardDeclined });
   assert.deepEqual(await payment.get('/there', callOf(), Charge), { chargeId: 'ch_1' });
   assert.equal(await payment.get('/not-there', callOf(), Charge), undefined);
 });

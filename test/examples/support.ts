@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { AgentDefinition, Call } from 'redress';
 
 /** A call as an agent gets it. */
-export const callOf = (change: Partial<Call<string>> = {}): Call<string> => ({
+export const callOf = <F extends string = never>({ faults = [], ...change }: Partial<Call<F>> = {}): Call<F> => ({
   orderId: 'o1',
   path: 'order/charge',
   requestId: 'r1',
@@ -12,16 +12,17 @@ export const callOf = (change: Partial<Call<string>> = {}): Call<string> => ({
   attempt: 1,
   completeBy: new Date(Date.now() + 10_000),
   signal: AbortSignal.timeout(10_000),
+  faults,
   failed: (fault, message, data) => ({ failed: fault, message, ...(data ? { data } : {}) }),
   ...change,
 });
 
 /** Runs one operation as the agent would. */
-export async function run(agents: readonly AgentDefinition[], operation: string, input: object, call = callOf()): Promise<unknown> {
+export async function run(agents: readonly AgentDefinition[], operation: string, input: object, call: Call<never> = callOf()): Promise<unknown> {
   const [agent = '', name = ''] = operation.split('.');
   const described = agents.find((each) => each.name === agent)?.operations[name];
   if (!described) throw new Error(`There is no ${operation}.`);
-  return described.run(described.input.parse(input) as never, call as never);
+  return described.run(described.input.parse(input) as never, { ...call, faults: described.faults ?? [] } as never);
 }
 
 /** A service that answers as the test says. */

@@ -40,9 +40,16 @@ function* pages(read: (after: number) => readonly Published[], since: number): G
   }
 }
 
-const viewOf = ({ seq, publishedAt, detailType, detail }: Published) => ({ seq, publishedAt: new Date(publishedAt).toISOString(), detailType, detail });
+const viewOf = ({ seq, publishedAt, detailType, detail }: Published) => ({
+  seq,
+  publishedAt: new Date(publishedAt).toISOString(),
+  detailType,
+  detail,
+});
 
 function lineOf({ seq, publishedAt, detailType, detail }: Published, { paint }: Pick<Cli, 'paint'>): string {
-  const what = ['orderId', 'type', 'source', 'outcome', 'message'].flatMap((field) => (typeof detail[field] === 'string' ? [detail[field]] : []));
+  const what = ['orderId', 'type', 'source', 'outcome', 'message'].flatMap((field) =>
+    typeof detail[field] === 'string' ? [detail[field]] : [],
+  );
   return `${paint('dim', `${seq}  ${new Date(publishedAt).toISOString()}`)}  ${paint('bold', printable(detailType))}  ${printable(what.join('  '))}\n`;
 }

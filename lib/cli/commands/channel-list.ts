@@ -8,9 +8,17 @@ export const channelList: CliCommand = {
 
   async run(cli) {
     await cli.withData(async ({ database, channel }) => {
-      const names = (database.prepare('SELECT DISTINCT queue FROM messages ORDER BY queue').all() as { queue: string }[]).map(({ queue }) => queue);
+      const names = (database.prepare('SELECT DISTINCT queue FROM messages ORDER BY queue').all() as { queue: string }[]).map(
+        ({ queue }) => queue,
+      );
       const items = await Promise.all(names.map(async (name) => ({ name, ...(await channel.depth(name)) })));
-      const rows = items.map(({ name, visible, inFlight, delayed, oldestAgeMs }) => [name, String(visible), String(inFlight), String(delayed), spanText(oldestAgeMs)]);
+      const rows = items.map(({ name, visible, inFlight, delayed, oldestAgeMs }) => [
+        name,
+        String(visible),
+        String(inFlight),
+        String(delayed),
+        spanText(oldestAgeMs),
+      ]);
       cli.print({ items }, () => (rows.length > 0 ? table(['queue', 'visible', 'in flight', 'delayed', 'oldest'], rows, cli.paint) : ''));
       if (!cli.json && items.length === 0) cli.terminal.say('All queues are empty.');
     });

@@ -33,28 +33,52 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
     const say = (messages: readonly Message[]) => {
       if (!cli.json) for (const { body } of messages) cli.terminal.write(`${printable(body)}\n`);
     };
-    const messages = await cli.withData((embedded) => (keep ? looked(embedded, queue, wait * 1000, say) : taken(embedded, queue, wait * 1000, say)));
-    if (cli.json) cli.print({ items: messages.map(({ messageId, sentAt, body }) => ({ messageId, sentAt: new Date(sentAt).toISOString(), body: jsonOf(body) })) }, () => '');
+    const messages = await cli.withData((embedded) =>
+      keep ? looked(embedded, queue, wait * 1000, say) : taken(embedded, queue, wait * 1000, say),
+    );
+    if (cli.json)
+      cli.print(
+        {
+          items: messages.map(({ messageId, sentAt, body }) => ({ messageId, sentAt: new Date(sentAt).toISOString(), body: jsonOf(body) })),
+        },
+        () => '',
+      );
   },
 };
 
 /** A message leaves the queue after it was printed: killed in between, it is printed twice rather than never. */
-async function taken({ channel }: Embedded, queue: string, waitMs: number, say: (messages: readonly Message[]) => void): Promise<readonly Message[]> {
+async function taken(
+  { channel }: Embedded,
+  queue: string,
+  waitMs: number,
+  say: (messages: readonly Message[]) => void,
+): Promise<readonly Message[]> {
   const all: Message[] = [];
   for (let wait = waitMs; ; wait = 0) {
     const messages = await channel.receive(queue, { max: batch, visibilityMs, waitMs: wait });
     if (messages.length === 0) return all;
     say(messages);
-    await channel.acknowledge(queue, messages.map(({ receipt }) => receipt));
+    await channel.acknowledge(
+      queue,
+      messages.map(({ receipt }) => receipt),
+    );
     all.push(...messages);
   }
 }
 
 /** Receiving would count as a delivery, so it only reads. */
-async function looked({ database }: Embedded, queue: string, waitMs: number, say: (messages: readonly Message[]) => void): Promise<readonly Message[]> {
+async function looked(
+  { database }: Embedded,
+  queue: string,
+  waitMs: number,
+  say: (messages: readonly Message[]) => void,
+): Promise<readonly Message[]> {
   const select = database.prepare('SELECT id, sentAt, body FROM messages WHERE queue = ? ORDER BY id');
   for (const until = systemClock.now() + waitMs; ; await systemClock.sleep(lookEveryMs)) {
-    const messages = (select.all(queue) as { id: number; sentAt: number; body: string }[]).map(({ id, ...rest }) => ({ messageId: String(id), ...rest }));
+    const messages = (select.all(queue) as { id: number; sentAt: number; body: string }[]).map(({ id, ...rest }) => ({
+      messageId: String(id),
+      ...rest,
+    }));
     if (messages.length === 0 && systemClock.now() < until) continue;
     say(messages);
     return messages;

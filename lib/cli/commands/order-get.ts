@@ -1,6 +1,6 @@
 import { statusText } from '../changes.ts';
 import type { Cli, CliCommand } from '../command.ts';
-import { type OrderView, type StepView, orderPath, resolveOrderId, stateText, timeOf } from '../orders.ts';
+import { type OrderView, orderPath, resolveOrderId, type StepView, stateText, timeOf } from '../orders.ts';
 import { printable, spanText, table } from '../text.ts';
 
 /** Shows one order with its steps. */
@@ -25,11 +25,25 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
     ...(failureCount ? [['failures', String(failureCount)]] : []),
-    ...(fault ? [['fault', [fault.type, ...(fault.source ? [`at ${fault.source}`] : []), ...(fault.message ? [`(${fault.message})`] : [])].join(' ')]] : []),
+    ...(fault
+      ? [
+          [
+            'fault',
+            [fault.type, ...(fault.source ? [`at ${fault.source}`] : []), ...(fault.message ? [`(${fault.message})`] : [])].join(' '),
+          ],
+        ]
+      : []),
   ];
   const lines = facts.map(([name = '', value = '']) => `${paint('dim', name.padEnd(10))}  ${printable(value)}\n`);
-  const rows = steps.map((step) => [step.name, `${step.agent}.${step.operation}`, statusText(step, order), String(step.attempts), durationOf(step)]);
+  const rows = steps.map((step) => [
+    step.name,
+    `${step.agent}.${step.operation}`,
+    statusText(step, order),
+    String(step.attempts),
+    durationOf(step),
+  ]);
   return `${paint('bold', printable(orderId))}\n${lines.join('')}${rows.length > 0 ? `\n${table(['step', 'operation', 'status', 'attempts', 'took'], rows, paint)}` : ''}`;
 }
 
-const durationOf = ({ startedAt, closedAt }: StepView): string => (startedAt && closedAt ? spanText(timeOf(closedAt) - timeOf(startedAt)) : '');
+const durationOf = ({ startedAt, closedAt }: StepView): string =>
+  startedAt && closedAt ? spanText(timeOf(closedAt) - timeOf(startedAt)) : '';

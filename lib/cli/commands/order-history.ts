@@ -1,5 +1,5 @@
 import type { CliCommand } from '../command.ts';
-import { type Time, listed, orderPath, resolveOrderId } from '../orders.ts';
+import { listed, orderPath, resolveOrderId, type Time } from '../orders.ts';
 import { table } from '../text.ts';
 
 interface Entry {
@@ -19,7 +19,13 @@ export const orderHistory: CliCommand = {
   async run(cli, _, [id = '']) {
     const api = await cli.api('operator');
     const items = await listed<Entry>(api, `${orderPath(await resolveOrderId(api, id))}/history`);
-    const rows = items.map(({ seq, at, type, path = '', ...rest }) => [String(seq), new Date(at).toISOString(), type, path, detailsOf(rest)]);
+    const rows = items.map(({ seq, at, type, path = '', ...rest }) => [
+      String(seq),
+      new Date(at).toISOString(),
+      type,
+      path,
+      detailsOf(rest),
+    ]);
     cli.print({ items }, () => table(['seq', 'at', 'type', 'path', ''], rows, cli.paint));
   },
 };

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { CliCommand } from '../command.ts';
 import { wholeOption } from '../options.ts';
-import { type OrderView, listed, stateText } from '../orders.ts';
+import { listed, type OrderView, stateText } from '../orders.ts';
 import { shortened, table } from '../text.ts';
 
 interface Options {
@@ -24,7 +24,9 @@ export const orderList: CliCommand<Options> = {
   declare: (command) =>
     command
       .addOption(new Option('--state <state>', 'only these').choices(['Pending', 'Processing', 'Processed', 'Error']))
-      .addOption(new Option('--outcome <outcome>', 'only these').choices(['completed', 'compensated', 'rejected', 'cancelled', 'terminated']))
+      .addOption(
+        new Option('--outcome <outcome>', 'only these').choices(['completed', 'compensated', 'rejected', 'cancelled', 'terminated']),
+      )
       .option('--workflow <name>', 'only these')
       .option('--fault <type>', 'only these: CardDeclined')
       .option('--reference <text>', "only those with the client's own name")
@@ -40,8 +42,16 @@ export const orderList: CliCommand<Options> = {
     const more = found.length > items.length;
 
     const idOf = ({ orderId }: OrderView) => (cli.terminal.isScreen ? shortened(orderId, idCharacters) : orderId);
-    const rows = items.map((order) => [idOf(order), stateText(order), order.workflow.name, new Date(order.submittedAt).toISOString(), order.reference ?? '']);
-    cli.print({ items, more }, () => (rows.length > 0 ? table(['order', 'state', 'workflow', 'submitted', 'reference'], rows, cli.paint) : ''));
+    const rows = items.map((order) => [
+      idOf(order),
+      stateText(order),
+      order.workflow.name,
+      new Date(order.submittedAt).toISOString(),
+      order.reference ?? '',
+    ]);
+    cli.print({ items, more }, () =>
+      rows.length > 0 ? table(['order', 'state', 'workflow', 'submitted', 'reference'], rows, cli.paint) : '',
+    );
     if (!cli.json && items.length === 0) cli.terminal.say('There are no such orders.');
     if (!cli.json && more) cli.terminal.say(`There are more: --limit ${limit * 10}, or --all.`);
   },

@@ -1,6 +1,6 @@
 import type { CliCommand } from '../command.ts';
 import { textOption, wholeOption } from '../options.ts';
-import { type OrderView, type Time, orderPath, resolveOrderId } from '../orders.ts';
+import { type OrderView, orderPath, resolveOrderId, type Time } from '../orders.ts';
 import { printable, table } from '../text.ts';
 
 interface Options {
@@ -11,7 +11,13 @@ interface Options {
 
 interface Plan {
   readonly processState?: string;
-  readonly asks?: readonly { readonly path: string; readonly agent: string; readonly operation: string; readonly attempt: number; readonly completeBy: Time }[];
+  readonly asks?: readonly {
+    readonly path: string;
+    readonly agent: string;
+    readonly operation: string;
+    readonly attempt: number;
+    readonly completeBy: Time;
+  }[];
 }
 
 /** Has an order in Error try its failed step again. */
@@ -29,7 +35,12 @@ export const orderResubmit: CliCommand<Options> = {
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
-    const body = { kind: 'resubmit', reason, ...(dryRun ? { dryRun } : {}), ...(completeWithin === undefined ? {} : { completeWithinSeconds: completeWithin }) };
+    const body = {
+      kind: 'resubmit',
+      reason,
+      ...(dryRun ? { dryRun } : {}),
+      ...(completeWithin === undefined ? {} : { completeWithinSeconds: completeWithin }),
+    };
     const { body: answer } = await api.call<Plan>('POST', `${path}/instructions`, { body, headers: { 'if-match': etag } });
 
     cli.print(answer, () => (dryRun ? planText(answer, cli.paint) : ''));

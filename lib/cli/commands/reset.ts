@@ -1,11 +1,12 @@
-import { readdirSync, rmSync, rmdirSync } from 'node:fs';
+import { readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { confirm } from '@clack/prompts';
 import type { Cli, CliCommand } from '../command.ts';
 import { FailedError, UnreachableError, UsageError } from '../errors.ts';
 import { createApi } from '../http.ts';
 
-const isOurs = (file: string): boolean => /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);
+const isOurs = (file: string): boolean =>
+  /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);
 
 /** Empties the data folder. Files of others stay. */
 export const reset: CliCommand<{ yes?: true }> = {
@@ -25,7 +26,11 @@ export const reset: CliCommand<{ yes?: true }> = {
     for (const file of ours) rmSync(join(dataFolder, file), { force: true });
     if (ours.length > 0 && ours.length === files.length) rmdirSync(dataFolder);
     const left = files.length - ours.length;
-    terminal.say(ours.length === 0 ? `There is nothing of redress in ${dataFolder}.` : `Emptied ${dataFolder}.${left > 0 ? ` ${left} other files are left there.` : ''}`);
+    terminal.say(
+      ours.length === 0
+        ? `There is nothing of redress in ${dataFolder}.`
+        : `Emptied ${dataFolder}.${left > 0 ? ` ${left} other files are left there.` : ''}`,
+    );
     cli.print({ dataFolder, deleted: ours }, () => '');
   },
 };
@@ -33,7 +38,11 @@ export const reset: CliCommand<{ yes?: true }> = {
 /** Rejects while a system is running, and unless the person wants it. */
 async function ask({ dataFolder, url }: Cli, files: readonly string[]): Promise<void> {
   if (await isRunning(url)) throw new FailedError(`A system is running at ${url}: stop it first, or say --yes.`);
-  const sure = await confirm({ message: `Delete all orders in ${dataFolder} (${files.join(', ')})?`, initialValue: false, output: process.stderr });
+  const sure = await confirm({
+    message: `Delete all orders in ${dataFolder} (${files.join(', ')})?`,
+    initialValue: false,
+    output: process.stderr,
+  });
   if (sure !== true) throw new FailedError('Nothing was deleted.');
 }
 

@@ -14,7 +14,12 @@ export const start: CliCommand<{ port?: number; data?: string; samples: boolean 
 
   async run({ config }, { port = config.port, data = config.dataFolder, samples }, [app]) {
     // The program is the one of `npm start`, and takes its settings as that one does.
-    Object.assign(process.env, { PORT: String(port), REDRESS_DATA: data, ...(samples ? {} : { REDRESS_SAMPLES: 'off' }), ...(app === undefined ? {} : { REDRESS_APP: resolve(app) }) });
+    Object.assign(process.env, {
+      PORT: String(port),
+      REDRESS_DATA: data,
+      ...(samples ? {} : { REDRESS_SAMPLES: 'off' }),
+      ...(app === undefined ? {} : { REDRESS_APP: resolve(app) }),
+    });
     await import(new URL(`../../../bin/local${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url).href);
   },
 };

@@ -11,9 +11,19 @@ export const supervise: CliCommand = {
   async run(cli) {
     await cli.withData(async ({ store, channel }) => {
       const { clockToleranceMs, logLevel } = cli.config;
-      const supervisor = createSupervisor({ store, channel, clock: systemClock, telemetry: createTelemetry({ level: logLevel }), clockToleranceMs });
+      const supervisor = createSupervisor({
+        store,
+        channel,
+        clock: systemClock,
+        telemetry: createTelemetry({ level: logLevel }),
+        clockToleranceMs,
+      });
       const pass = await supervisor.pass();
-      cli.print(pass, () => `looked at ${pass.looked}: ${pass.counted} expiries counted, ${pass.woken} woken, ${pass.intoError} into Error, ${pass.lost} lost to others\n`);
+      cli.print(
+        pass,
+        () =>
+          `looked at ${pass.looked}: ${pass.counted} expiries counted, ${pass.woken} woken, ${pass.intoError} into Error, ${pass.lost} lost to others\n`,
+      );
     });
   },
 };

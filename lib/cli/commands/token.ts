@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { type Role, clientIdPattern, roles } from '../../api/authentication.ts';
+import { clientIdPattern, type Role, roles } from '../../api/authentication.ts';
 import { openLocalIssuer } from '../../api/local-issuer.ts';
 import type { CliCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
@@ -20,10 +20,16 @@ export const token: CliCommand<{ role: Role; client?: string; expires: number; s
 
   async run(cli, { role, client, expires, subject }) {
     if (role === 'client' && client === undefined) throw new UsageError('A token of the role client needs a client: --client acme.');
-    if (client !== undefined && !clientIdPattern.test(client)) throw new UsageError('The id of a client has 1 to 128 letters, digits, dots, - or _.');
+    if (client !== undefined && !clientIdPattern.test(client))
+      throw new UsageError('The id of a client has 1 to 128 letters, digits, dots, - or _.');
 
     const expiresInSeconds = expires / 1000;
-    const signed = await openLocalIssuer(cli.dataFolder).sign({ role, expiresInSeconds, ...(client === undefined ? {} : { client }), ...(subject === undefined ? {} : { subject }) });
+    const signed = await openLocalIssuer(cli.dataFolder).sign({
+      role,
+      expiresInSeconds,
+      ...(client === undefined ? {} : { client }),
+      ...(subject === undefined ? {} : { subject }),
+    });
     const expiresAt = new Date(Date.now() + expires).toISOString();
     cli.print({ token: signed, role, ...(client === undefined ? {} : { client }), expiresAt }, () => `${signed}\n`);
   },

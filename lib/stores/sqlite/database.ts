@@ -133,6 +133,7 @@ export function openDatabase(path: string): Database {
     onRollback: (listener) => void rollbackListeners.push(listener),
     onGone: (listener) => void goneListeners.push(listener),
     async close() {
+      if (closed) return;
       while (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
       closed = true;
       connection.close();

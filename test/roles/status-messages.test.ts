@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import type { Channel } from '../../lib/channel.ts';
+import { type Desk, type DeskOptions, failed, lineOf, ok, openDesk, reaches, started, stepsNamed, storeWith, submitted, tea, timePasses } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const channel = 'redress-response-acme';
+const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+
+async function withListener(context: TestContext, options: DeskOptions = {}): Promise<Desk> {
+  const desk = openDesk(context, line, options);
+  await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+  return desk;
+}
+const listened = { client: 'acme', reference: 'r-1', responseChannel: channel };
+const heard = (desk: Pick<Desk, 'messages'>) => desk.messages(channel).map(({ seq, status, outcome }) => `${seq} ${status}${outcome ? ` ${outcome}` : ''}`);
+const resubmit = (desk: Pick<Desk, 'system' | 'clock'>, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+
+describe('the submitter is told', () => {
+  for (const { sendsAlong, how } of modes) {
+    test(`F-07 received, delayed while a person is needed, then completed, with rising numbers (${how})`, async (context) => {
+      const desk = await withListener(context, { sendsAlong });
+      const orderId = await submitted(desk, tea, listened);
+      assert.deepEqual(heard(desk), ['1 received']);
+
+      await desk.answer(await desk.request(), failed('Broken'));
+      assert.deepEqual(heard(desk), ['1 received', '2 delayed']);
+
+      await resubmit(desk, orderId);
+      await desk.answer(await desk.request());
+      await desk.answer(await desk.request());
+      assert.deepEqual(heard(desk), ['1 received', '2 delayed', '3 completed completed']);
+      for (const message of desk.messages(channel)) assert.deepEqual([message['v'], message['type'], message['orderId'], message['reference'], typeof message['at']], [1, 'status', orderId, 'r-1', 'string']);
+    });
+
+    test(`F-61 the state and the private queue agree at every stage (${how})`, async (context) => {
+      const desk = await withListener(context, { sendsAlong, variables: { CLAIM_ON_SUBMIT: 'off' } });
+      const orderId = await submitted(desk, tea, listened);
+      const stages: string[] = [];
+      const look = async () => stages.push(`${(await desk.state(orderId)).processState}: ${String(desk.messages(channel).at(-1)?.['status'])}`);
+
+      await look();
+      await desk.deliver('wake-ups');
+      await look();
+      await desk.answer(await desk.request(), failed('Broken'));
+      await look();
+      await resubmit(desk, orderId);
+      await desk.answer(await desk.request(), failed('Broken'));
+      await look();
+      await resubmit(desk, orderId);
+      await desk.answer(await desk.request());
+      await desk.answer(await desk.request());
+      await look();
+      assert.deepEqual(stages, ['Pending: received', 'Processing: received', 'Error: delayed', 'Error: delayed', 'Processed: completed']);
+      assert.deepEqual(heard(desk), ['1 received', '2 delayed', '3 delayed', '4 completed completed']);
+    });
+
+    test(`F-07 nothing comes after the end, whatever is repeated (${how})`, async (context) => {
+      const desk = await withListener(context, { sendsAlong });
+      const orderId = await submitted(desk, tea, listened);
+      const first = await desk.request();
+      await desk.answer(first);
+      const last = await desk.request();
+      await desk.answer(last);
+      const told = heard(desk);
+      assert.deepEqual(told, ['1 received', '2 completed completed']);
+
+      await desk.answer(first);
+      await desk.answer(last, failed('Broken'));
+      await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date().toISOString() });
+      await desk.deliver('wake-ups');
+      await desk.clock.advance(3_600_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      assert.equal((await resubmit(desk, orderId)).outcome, 'infeasible');
+      assert.deepEqual(heard(desk), told);
+    });
+
+    test(`F-07 who named no response queue is told nothing (${how})`, async (context) => {
+      const desk = await withListener(context, { sendsAlong });
+      await submitted(desk, tea, { client: 'acme' });
+      await desk.answer(await desk.request());
+      await desk.answer(await desk.request());
+      assert.deepEqual(desk.messages(channel), []);
+    });
+  }
+
+  test('F-07 an order that is late too often is delayed, not failed', async (context) => {
+    const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), { variables: { MAX_FAILURES: '1', STEP_COMPLETE_WITHIN_SECONDS: '5' } });
+    await system.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+    const orderId = await submitted(system, tea, listened);
+    await reaches(system, orderId, 'Error');
+    await system.clock.advance(1_000);
+    assert.deepEqual(system.messages(channel).map((message) => (message as { status: string }).status), ['received', 'delayed']);
+  });
+
+  test('F-08 no status message says which host, claim or lease the order is under', async (context) => {
+    const desk = await withListener(context, { hostId: 'host-canary' });
+    await submitted(desk, tea, listened);
+    await desk.answer(await desk.request());
+    await desk.answer(await desk.request());
+    assert.deepEqual(desk.messages(channel).flatMap((message) => Object.keys(message)).filter((key) => !['v', 'type', 'orderId', 'reference', 'seq', 'status', 'outcome', 'at'].includes(key)), []);
+    assert.doesNotMatch(JSON.stringify(desk.messages(channel)), /host-canary/);
+  });
+});
+
+describe('a response queue that does not take messages', () => {
+  /** Refuses what is sent to the response queue as long as `away.now` is true. */
+  const refusing = (away: { now: boolean }) => ({ channel: real }: { channel: Channel }) => ({
+    channel: { ...real, send: (messages: Parameters<Channel['send']>[0]) => (away.now && messages.some(({ queue }) => queue === channel) ? Promise.reject(new Error('no such queue')) : real.send(messages)) },
+  });
+
+  test('F-07 it holds no order up, and what was missed is sent when it is back', async (context) => {
+    const away = { now: true };
+    const desk = await withListener(context, { sendsAlong: false, around: refusing(away) });
+    const orderId = await submitted(desk, tea, listened);
+    await desk.answer(await desk.request());
+    await desk.answer(await desk.request(), ok());
+    assert.equal((await desk.state(orderId)).processState, 'Processed');
+    assert.deepEqual(heard(desk), []);
+
+    away.now = false;
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.deepEqual(heard(desk), ['1 received', '2 completed completed'], 'in their order');
+    assert.deepEqual((await desk.state(orderId)).outbox, []);
+  });
+
+  test('F-07 nobody is told the end of an order before its beginning', async (context) => {
+    const away = { now: true };
+    const desk = await withListener(context, { sendsAlong: false, around: refusing(away) });
+    const orderId = await submitted(desk, tea, listened);
+    await desk.answer(await desk.request());
+    const last = await desk.request();
+    const { store } = desk;
+    const update = store.update;
+    // The queue comes back between the attempts before the last write and those after it.
+    Object.assign(desk.system.store, storeWith(store, { update: (...all) => ((away.now = false), update(...all)) }));
+    await desk.answer(last);
+    assert.equal((await desk.state(orderId)).processState, 'Processed');
+    assert.deepEqual(heard(desk), ['1 received', '2 completed completed']);
+  });
+});

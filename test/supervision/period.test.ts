@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { delay, sequence } from 'redress';
+import { manualClock } from 'redress/testing';
+import { appOf, silence, start, stepMs, submitted } from './support.ts';
+
+/** The supervisor alone, as the host runs it. */
+const others = ['submissions', 'agent-worker', 'scheduler', 'dead-letter'];
+
+for (const seconds of [60, 300]) {
+  test(`F-47: with SUPERVISOR_PERIOD_SECONDS=${seconds} the supervisor looks once in that time`, async (t) => {
+    const system = await start(t, appOf((step) => step('one')), { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) }, without: others });
+    const orderId = await submitted(system);
+    await system.clock.advance(seconds * 1000 - 1);
+    assert.equal((await system.state(orderId)).failureCount, 0);
+    await system.clock.advance(1);
+    assert.equal((await system.state(orderId)).failureCount, 1);
+  });
+}
+
+test('F-47: a run that fails keeps the next one from nothing', async (t) => {
+  const system = await start(t, appOf((step) => step('one')), { without: others });
+  const orderId = await submitted(system);
+  const { due } = system.store;
+  system.store.due = () => Promise.reject(new Error('throttled'));
+  await system.clock.advance(2 * stepMs);
+  assert.equal((await system.state(orderId)).failureCount, 0);
+  system.store.due = due;
+  await system.clock.advance(2000);
+  assert.equal((await system.state(orderId)).failureCount, 1);
+});
+
+test('F-28, F-47: a host looks for what is late as soon as it starts, and not only when its first period is over', async (t) => {
+  const clock = manualClock();
+  const dataFolder = mkdtempSync(join(tmpdir(), 'redress-'));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+  const app = appOf((step) => step('one'));
+  const first = await start(t, app, { clock, dataFolder, without: [...others, 'supervisor'] });
+  const orderId = await submitted(first);
+  await clock.advance(stepMs);
+  await start(t, app, { clock, dataFolder, variables: { SUPERVISOR_PERIOD_SECONDS: '300' }, without: others });
+  await clock.advance(0);
+  assert.equal((await first.state(orderId)).failureCount, 1);
+});
+
+for (const seconds of [1, 5, 30]) {
+  test(`L5: with a period of ${seconds} s a late step is asked again no later than that after its time`, async (t) => {
+    const askedAt: number[] = [];
+    const serve = (_: string, call: { attempt: number; signal: AbortSignal }) => {
+      askedAt.push(system.clock.now());
+      return call.attempt === 1 ? silence(call) : {};
+    };
+    const system = await start(t, appOf((step) => step('one'), { serve }), { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) } });
+    await system.clock.advance(777);
+    await submitted(system);
+    await system.clock.advance(stepMs + 32_000);
+    const [first = 0, second = Infinity] = askedAt;
+    assert.ok(second - first >= stepMs && second - first <= stepMs + seconds * 1000, `${second - first} ms`);
+  });
+}
+
+test('F-30: during a wait of an hour nobody holds the instance, and another host than the one that began it goes on', async (t) => {
+  const served: string[] = [];
+  const app = appOf((step) => sequence(step('try'), delay({ seconds: 3600 }), step('again')), { serve: (step) => (served.push(step), {}) });
+  const clock = manualClock();
+  const dataFolder = mkdtempSync(join(tmpdir(), 'redress-'));
+  t.after(() => rmSync(dataFolder, { recursive: true }));
+
+  const one = await start(t, app, { clock, dataFolder, hostId: 'host-one' });
+  const orderId = await submitted(one);
+  await clock.advance(1000);
+  assert.partialDeepStrictEqual(await one.state(orderId), { heldBy: null, heldUntil: null, processState: 'Processing', nextDueFor: { kind: 'timer' } });
+  await one.stop();
+
+  await clock.advance(3_500_000);
+  const two = await start(t, app, { clock, dataFolder, hostId: 'host-two' });
+  assert.deepEqual(served, ['try']);
+  await clock.advance(110_000);
+  assert.deepEqual(served, ['try', 'again']);
+  assert.partialDeepStrictEqual(await two.state(orderId), { processState: 'Processed', failureCount: 0 });
+  assert.ok((await two.state(orderId)).writeIds.some(({ id }) => id.startsWith('host-two:')));
+});
