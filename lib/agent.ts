@@ -62,7 +62,8 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
     for (let tried = 1; ; tried++) {
       if (deadline.isOver()) return nobodyWaits;
       try {
-        return resultOf(await operation.run(input as never, callOf(request, operation, deadline) as never), operation);
+        // An operation that does not listen to its signal is left to itself when its time is over: others wait behind it.
+        return resultOf(await Promise.race([operation.run(input as never, callOf(request, operation, deadline) as never), deadline.passed]), operation);
       } catch (error) {
         // The host stops: without an answer the message comes back, and another host takes it.
         if (stopping?.aborted) throw error;
@@ -116,6 +117,8 @@ const answered = 'answered';
 
 interface Deadline {
   readonly signal: AbortSignal;
+  /** Rejects when the signal is aborted. */
+  readonly passed: Promise<never>;
   at(): number;
   isOver(): boolean;
   extend(until: number): void;
@@ -127,6 +130,8 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
   const controller = new AbortController();
   const stopped = new AbortController();
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
+  const passed = new Promise<never>((_, reject) => controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true }));
+  passed.catch(() => undefined);
   const abort = () => controller.abort(new Error('The time for this request is over.'));
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted && clock.now() < at) await clock.sleep(at - clock.now(), stopped.signal);
@@ -136,6 +141,7 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
   void watch();
   return {
     signal: controller.signal,
+    passed,
     at: () => at,
     isOver: () => clock.now() >= at,
     extend: (until) => {
@@ -153,7 +159,8 @@ function heartbeat(request: Request, longestSeconds: number, deadline: Deadline,
   const stopped = new AbortController();
   const started = clock.now();
   const window = deadline.at() - started;
-  const last = started + longestSeconds * 1000;
+  // The longest time counts from the asking, not from when it came out of the queue.
+  const last = Math.min(started, Date.parse(request.completeBy) - request.remainingMs) + longestSeconds * 1000;
   const beat = async (): Promise<void> => {
     while (!stopped.signal.aborted && deadline.at() < last) {
       await clock.sleep(window * 0.3, stopped.signal);

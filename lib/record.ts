@@ -71,7 +71,7 @@ export interface StateRecord {
   readonly rev: number;
   /** Rises by one at each claim and each reset. With `rev` it fences every write. */
   readonly epoch: number;
-  /** Id of the host that claimed the order (SAS). */
+  /** Id of the host that claimed the order, until it is finished or reset (SAS). */
   readonly lockedBy: string | null;
   /** By when what is at work now must be done (SAS); milliseconds since 1970. */
   readonly completeBy: number | null;

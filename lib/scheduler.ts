@@ -14,7 +14,7 @@ import { alongOf, sendEntries } from './outbox.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
-import type { Along, Store } from './store.ts';
+import type { Along, Page, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { type Incoming, InvariantError, type Loaded, type Planned, asksOf, plan, planNew, withDeadline } from './transition.ts';
 
@@ -87,14 +87,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const kept = open.filter(({ id }) => !acknowledged.has(id));
     const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
 
-    const instance = await withoutFullTail(loaded, planned.instance);
+    const page = fullTailOf(loaded);
+    if (page && !store.sendsAlong) await store.putPage(orderId, loaded.record.rev, page);
+    const instance = page ? without(page, planned.instance) : planned.instance;
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
     const outbox = store.sendsAlong ? [] : [...kept, ...added];
     const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
     const record = withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) }, now);
 
-    const along = store.sendsAlong ? alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) : nothing;
+    const along = store.sendsAlong ? { ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now), ...(page ? { page } : {}) } : nothing;
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
@@ -127,16 +129,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(alongOfPlan(saved.order.orderId, { asks, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
     if (asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(isOpen));
-  }
-
-  /** A tail of more than a kilobyte goes into a page before the write that drops it; the same page again changes nothing. */
-  async function withoutFullTail({ order, record, instance }: Loaded, next: Instance): Promise<Instance> {
-    const last = instance.tail.at(-1);
-    if (!last || JSON.stringify(instance.tail).length <= tailBytesMax) return next;
-    const put = store.putPage(order.orderId, record.rev, instance.tail as never);
-    // On one database both are part of the same commit, in this order.
-    if (!store.sendsAlong) await put;
-    return { ...next, tail: next.tail.filter(({ seq }) => seq > last.seq) };
   }
 
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
@@ -239,6 +231,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       ),
   };
 }
+
+/** A tail of more than a kilobyte goes into a page before the write that drops it, or with it; the same page again changes nothing. */
+const fullTailOf = ({ instance }: Loaded): Page | undefined => (JSON.stringify(instance.tail).length > tailBytesMax ? (instance.tail as unknown as Page) : undefined);
+
+const without = (page: Page, instance: Instance): Instance => ({ ...instance, tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)) });
 
 const nothing: Along = { messages: [], announcements: [] };
 

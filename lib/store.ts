@@ -16,6 +16,8 @@ export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refus
 export interface Along {
   readonly messages: readonly Outgoing[];
   readonly announcements: readonly Announcement[];
+  /** Entries of the journal that the write drops from the state. */
+  readonly page?: Page;
 }
 
 /** A page of the journal, put aside: its entries, oldest first. */

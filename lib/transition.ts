@@ -162,7 +162,7 @@ class OrderDraft {
         break;
       case 'wake-up':
         this.wakeUps.push(incoming.id);
-        if (this.record.processState === 'Pending' && !this.record.suspended) this.claim();
+        if (isUnclaimed(this.record)) this.claim();
         return;
     }
     if (this.instance.state !== before) this.taken.push(incoming.id);
@@ -212,7 +212,7 @@ class OrderDraft {
     const { phase, held } = this.instance.state;
     const { processState } = this.record;
     if (phase === 'closed' && processState !== 'Processed') {
-      this.set({ processState: 'Processed', outcome: 'completed', fault: null });
+      this.set({ processState: 'Processed', outcome: 'completed', fault: null, lockedBy: null });
       this.note({ type: 'OrderProcessed', outcome: 'completed' });
       if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome: 'completed' });
       this.status('completed');
@@ -321,6 +321,9 @@ class OrderDraft {
     this.changed = true;
   }
 }
+
+/** What may be claimed: Pending, and nobody's (SAS). */
+const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean => processState === 'Pending' && lockedBy === null && !suspended;
 
 /** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {

@@ -12,8 +12,8 @@ interface Waiter {
 
 /** A channel that can also send within a transaction that is already open. */
 export interface SqliteChannel extends Channel {
-  /** Returns what is to happen after the commit. */
-  sendWithin(messages: readonly Outgoing[]): () => void;
+  /** Whoever waits for one of them gets it when it is committed. */
+  sendWithin(messages: readonly Outgoing[]): void;
 }
 
 /** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
@@ -32,33 +32,32 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
   const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
   const take = database.prepare('UPDATE messages SET visibleAt = ?, receiveCount = receiveCount + 1 WHERE id = ?');
   const moveTo = database.prepare('UPDATE messages SET queue = ?, visibleAt = ?, receiveCount = 0 WHERE id = ?');
-  const remove = database.prepare('DELETE FROM messages WHERE id = ? AND receiveCount = ?');
-  const showAgain = database.prepare('UPDATE messages SET visibleAt = ? WHERE id = ? AND receiveCount = ?');
+  const remove = database.prepare('DELETE FROM messages WHERE queue = ? AND id = ? AND receiveCount = ?');
+  const showAgain = database.prepare('UPDATE messages SET visibleAt = ? WHERE queue = ? AND id = ? AND receiveCount = ?');
   const selectDepth = database.prepare(
     'SELECT count(*) FILTER (WHERE visibleAt <= ?) AS visible, count(*) FILTER (WHERE visibleAt > ? AND receiveCount > 0) AS inFlight, count(*) FILTER (WHERE visibleAt > ? AND receiveCount = 0) AS delayed, min(sentAt) AS oldest FROM messages WHERE queue = ?',
   );
   const waiters = new Map<string, Waiter[]>();
   let looking = false;
 
-  const sendWithin = (messages: readonly Outgoing[]): (() => void) => {
+  const sendWithin = (messages: readonly Outgoing[]): void => {
     const now = clock.now();
     for (const { queue, body, delayMs = 0 } of messages) {
       const waiter = delayMs > 0 ? undefined : waiters.get(queue)?.find(({ handed, max }) => handed.length < max);
       const { lastInsertRowid } = insert.run(queue, now + (waiter ? waiter.visibilityMs : delayMs), now, waiter ? 1 : 0, body);
       waiter?.handed.push({ messageId: String(lastInsertRowid), body, receiveCount: 1, sentAt: now, receipt: `${lastInsertRowid}:1` });
     }
-    return deliverHanded;
   };
 
-  /** After a commit: all that the group handed to waiters is stored now. */
-  const deliverHanded = (): void => {
+  /** All that the group handed to waiters is stored now. */
+  database.onCommit(() => {
     for (const [queue, list] of waiters) {
       const ready = list.filter(({ handed }) => handed.length > 0);
       if (ready.length === 0) continue;
       waiters.set(queue, list.filter(({ handed }) => handed.length === 0));
       for (const waiter of ready) waiter.deliver(waiter.handed);
     }
-  };
+  });
   database.onRollback(() => {
     for (const list of waiters.values()) for (const { handed } of list) handed.length = 0;
   });
@@ -106,8 +105,11 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
       const next = (selectNext.get(queue) as { at: number | null }).at;
       const [waiter] = list;
       if (!waiter || next === null || next > clock.now()) continue;
-      const received = await database.write(() => (waiters.get(queue)?.includes(waiter) ? receiveWithin(queue, waiter.max, waiter.visibilityMs) : []));
-      if (received.length > 0 && forgetWaiter(queue, waiter)) waiter.deliver(received);
+      await database.write(() => {
+        // Sends of the same commit may have filled his hands by now, and he may have gone.
+        const room = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
+        if (room > 0) waiter.handed.push(...receiveWithin(queue, room, waiter.visibilityMs));
+      });
     }
   };
 
@@ -115,7 +117,7 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
     sendWithin,
 
     async send(messages) {
-      if (messages.length > 0) (await database.write(() => sendWithin(messages)))();
+      if (messages.length > 0) await database.write(() => sendWithin(messages));
     },
 
     async receive(queue, { max, visibilityMs, waitMs, signal }) {
@@ -148,14 +150,14 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
       });
     },
 
-    acknowledge: (_, receipts) =>
+    acknowledge: (queue, receipts) =>
       database.write(() => {
-        for (const receipt of receipts) remove.run(...partsOf(receipt));
+        for (const receipt of receipts) remove.run(queue, ...partsOf(receipt));
       }),
 
-    release: (_, receipts, afterMs) =>
+    release: (queue, receipts, afterMs) =>
       database.write(() => {
-        for (const receipt of receipts) showAgain.run(clock.now() + afterMs, ...partsOf(receipt));
+        for (const receipt of receipts) showAgain.run(clock.now() + afterMs, queue, ...partsOf(receipt));
       }),
 
     async depth(queue) {

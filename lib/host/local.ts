@@ -41,6 +41,11 @@ async function run(app: App, config: Config, environment: Environment, startedAt
   const telemetry = createTelemetry({ level: config.logLevel });
   const isFirstStart = !existsSync(dataFile(config.dataFolder));
   const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  const gone = (error: unknown) => {
+    complain(`the store is gone: ${(error as Error).message} Put the data folder back and start again.`);
+    process.exit(3);
+  };
+  database.onGone(gone);
   const { cursorKey, ...issuer } = openLocalIssuer(config.dataFolder);
   say(`ok  store, channels, announcements   embedded (${config.dataFolder})`);
 
@@ -56,11 +61,6 @@ async function run(app: App, config: Config, environment: Environment, startedAt
     await database.close();
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
-  const gone = (error: unknown) => {
-    complain(`the store is gone: ${(error as Error).message} Put the data folder back and start again.`);
-    process.exit(3);
-  };
-  database.onGone(gone);
   host.on('stopped', ({ error }) => gone(error));
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);

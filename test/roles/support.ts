@@ -207,9 +207,9 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const stopping = new AbortController().signal;
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
-  if (agent !== undefined) return agentFunction({ system, environment: { REDRESS_AGENT: agent }, stopping });
+  if (agent !== undefined) return agentFunction({ system, environment: { REDRESS_AGENT: agent }, stopping, accepting: () => true });
   const create = queue === queues.submissions ? submissionsFunction : schedulerFunction;
-  return create({ system, environment: {}, stopping });
+  return create({ system, environment: {}, stopping, accepting: () => true });
 }
 
 /** What Lambda hands to a function. */

@@ -22,6 +22,8 @@ export interface Database {
   write<T>(operation: Operation<T>): Promise<T>;
   /** A prepared statement, made once. Outside of `write` for reading only. */
   prepare(sql: string): StatementSync;
+  /** Called after each transaction that is on disk, before anybody learns of it. */
+  onCommit(listener: () => void): void;
   /** Called after each transaction that was undone. */
   onRollback(listener: () => void): void;
   /** Called once, when the file is gone or broken for good. */
@@ -30,6 +32,8 @@ export interface Database {
 }
 
 const groupMax = 1000;
+/** How soon an idle process finds out that its file is gone: one that writes finds out at once. */
+const lookForFileEveryMs = 1000;
 /** Another process of the same folder holds the write lock for a few milliseconds at the most. */
 const busyRetryMaxMs = 8;
 
@@ -39,6 +43,7 @@ export function openDatabase(path: string): Database {
   const inode = isFile ? statSync(path).ino : 0;
   const statements = new Map<string, StatementSync>();
   const goneListeners: ((error: StoreUnavailableError) => void)[] = [];
+  const commitListeners: (() => void)[] = [];
   const rollbackListeners: (() => void)[] = [];
   let jobs: Job[] = [];
   let scheduled = false;
@@ -92,6 +97,7 @@ export function openDatabase(path: string): Database {
       if (group.length === 1) return rejectAll(group, isSqlite(error) ? unavailable(error) : error);
       return group.forEach(runAlone);
     }
+    for (const listener of commitListeners) listener();
     for (const [index, { resolve }] of group.entries()) resolve(results[index] as never);
   }
 
@@ -114,6 +120,14 @@ export function openDatabase(path: string): Database {
     if (there?.ino !== inode) throw new StoreUnavailableError(`The data file ${path} is gone.`, { fatal: true });
   }
 
+  const lookingForFile = setInterval(() => {
+    try {
+      ensureInPlace();
+    } catch (error) {
+      unavailable(error);
+    }
+  }, lookForFileEveryMs).unref();
+
   function unavailable(error: unknown): StoreUnavailableError {
     const problem = error instanceof StoreUnavailableError ? error : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, { fatal: isFatal(error), cause: error });
     if (problem.fatal && !gone) {
@@ -130,12 +144,14 @@ export function openDatabase(path: string): Database {
         jobs.push({ operation, resolve, reject });
         schedule();
       }),
+    onCommit: (listener) => void commitListeners.push(listener),
     onRollback: (listener) => void rollbackListeners.push(listener),
     onGone: (listener) => void goneListeners.push(listener),
     async close() {
       if (closed) return;
       while (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
       closed = true;
+      clearInterval(lookingForFile);
       connection.close();
     },
   };

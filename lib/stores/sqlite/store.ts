@@ -5,7 +5,7 @@ import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.
 import type { Database } from './database.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
-export type SendWithin = (along: Along) => (() => void) | undefined;
+export type SendWithin = (along: Along) => void;
 
 const recentMax = 1000;
 
@@ -31,6 +31,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const deletes = ['DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)', 'DELETE FROM orders WHERE orderId = ?', 'DELETE FROM pages WHERE orderId = ?'].map((sql) => database.prepare(sql));
 
   const nothing = (): void => {};
+  const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
   const send = (along: Along) => (sendWithin && along.messages.length + along.announcements.length > 0 ? (sendWithin(along) ?? nothing) : nothing);
 
   /** Orders never change: those that were read lately need not be read and parsed at every step. */
@@ -85,14 +86,21 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     },
 
     update: (state, { epoch, rev }: Fence, along) =>
-      conditional(state.orderId, () => updateState.run(...columnsOf(state), state.blob, state.orderId, epoch, rev).changes, along),
+      conditional(
+        state.orderId,
+        () => {
+          if (along.page) putPage(state.orderId, rev, along.page);
+          return updateState.run(...columnsOf(state), state.blob, state.orderId, epoch, rev).changes;
+        },
+        along,
+      ),
 
     patch: (head, { epoch, rev }) => conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, { messages: [], announcements: [] }),
 
     due: async (worklist, shard, until, limit) => idsOf(selectDue.all(worklist, shard, until, limit)),
     sweep: async (after, limit) => idsOf(selectAll.all(after ?? '', limit)),
 
-    putPage: (orderId, rev, page) => database.write(() => void insertPage.run(orderId, rev, JSON.stringify(page))),
+    putPage: (orderId, rev, page) => database.write(() => putPage(orderId, rev, page)),
     pages: async (orderId) => selectPages.all(orderId).map((row) => JSON.parse((row as { page: string }).page) as Page),
 
     async list(filter, after, limit) {

@@ -1,0 +1,295 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { Channel, Outgoing, Received, Redrive } from '../../lib/channel.ts';
+import type { ManualClock } from '../../lib/clock.ts';
+import { listOf } from '../support/workflows.ts';
+
+/** A channel under test, a clock that it obeys, and the same queues as another process sees them. */
+export interface OpenChannel {
+  readonly channel: Channel;
+  readonly other: Channel;
+  readonly clock: ManualClock;
+  close(): Promise<void>;
+}
+
+export type OpenChannels = (redriveOf: (queue: string) => Redrive | undefined) => OpenChannel | Promise<OpenChannel>;
+
+const visibilityMs = 30_000;
+const now = { max: 10, visibilityMs, waitMs: 0 };
+const waiting = { max: 10, visibilityMs, waitMs: 20_000 };
+/** Longer than any process takes to notice what another one sent. */
+const noticeMs = 1000;
+
+const bodiesOf = (messages: readonly Received[]): string[] => messages.map(({ body }) => body).toSorted();
+const messages = (count: number, queue = 'q'): Outgoing[] => listOf(count, (index) => ({ queue, body: `m${index}` }));
+
+/** All that can be had from a queue without time passing. */
+async function drain(channel: Channel, queue = 'q'): Promise<Received[]> {
+  const received = await channel.receive(queue, now);
+  return received.length === 0 ? [] : [...received, ...(await drain(channel, queue))];
+}
+
+/** What every channel promises; each implementation calls it once. */
+export function channelContract(name: string, open: OpenChannels): void {
+  const check = (title: string, body: (opened: OpenChannel) => Promise<void>, redriveOf: (queue: string) => Redrive | undefined = () => undefined) =>
+    test(`${name}: ${title}`, async () => {
+      const opened = await open(redriveOf);
+      try {
+        await body(opened);
+      } finally {
+        await opened.close();
+      }
+    });
+
+  check('a message arrives as it was sent, with its time and its first count', async ({ channel, clock }) => {
+    const sentAt = clock.now();
+    await channel.send([{ queue: 'q', body: '{"text":"Größe 😀 \\u0000"}' }]);
+    clock.advance(5000);
+    const [received] = await channel.receive('q', now);
+    assert.deepEqual([received?.body, received?.receiveCount, received?.sentAt], ['{"text":"Größe 😀 \\u0000"}', 1, sentAt]);
+  });
+
+  check('a message that nobody acknowledged comes again after its visibility, and not before', async ({ channel, clock }) => {
+    await channel.send(messages(1));
+    await channel.receive('q', now);
+    await clock.advance(visibilityMs - 1);
+    assert.deepEqual(await channel.receive('q', now), []);
+    await clock.advance(1);
+    const [again] = await channel.receive('q', now);
+    assert.deepEqual([again?.body, again?.receiveCount], ['m0', 2]);
+  });
+
+  check('an acknowledged message is gone for good', async ({ channel, clock }) => {
+    await channel.send(messages(3));
+    const received = await drain(channel);
+    await channel.acknowledge('q', received.map(({ receipt }) => receipt));
+    await clock.advance(10 * visibilityMs);
+    assert.deepEqual(await drain(channel), []);
+    assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+  });
+
+  check('a delayed message comes after its delay, and not before', async ({ channel, clock }) => {
+    await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }, { queue: 'q', body: 'at once' }]);
+    assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
+    await clock.advance(59_999);
+    assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
+    await clock.advance(1);
+    assert.deepEqual(bodiesOf(await drain(channel)), ['later']);
+  });
+
+  check('F-42: a receipt is void once its message has been delivered again', async ({ channel, clock }) => {
+    await channel.send(messages(1));
+    const [first] = await channel.receive('q', now);
+    await clock.advance(visibilityMs);
+    const [second] = await channel.receive('q', now);
+    await channel.acknowledge('q', [first?.receipt ?? '']);
+    await channel.release('q', [first?.receipt ?? ''], 0);
+    assert.deepEqual(await drain(channel), [], 'the second receiver has it still');
+    await clock.advance(visibilityMs);
+    const [third] = await channel.receive('q', now);
+    assert.equal(third?.receiveCount, 3);
+    assert.notEqual(second?.receipt, first?.receipt);
+  });
+
+  check('a receipt of another queue, or of no message, is passed over', async ({ channel, clock }) => {
+    await channel.send(messages(1));
+    const [received] = await channel.receive('q', now);
+    await channel.acknowledge('other', [received?.receipt ?? '']);
+    await channel.acknowledge('q', ['', '1', 'x:y', '999999:1']);
+    await channel.release('q', ['', '999999:1'], 0);
+    await clock.advance(visibilityMs);
+    assert.deepEqual(bodiesOf(await drain(channel)), ['m0']);
+  });
+
+  check('a released message is visible again when it was told to be', async ({ channel, clock }) => {
+    await channel.send(messages(1));
+    const [first] = await channel.receive('q', now);
+    await channel.release('q', [first?.receipt ?? ''], 0);
+    const [second] = await channel.receive('q', now);
+    assert.equal(second?.receiveCount, 2);
+    await channel.release('q', [second?.receipt ?? ''], 10_000);
+    await clock.advance(9_999);
+    assert.deepEqual(await drain(channel), []);
+    await clock.advance(1);
+    assert.equal((await drain(channel)).length, 1);
+  });
+
+  check('F-108: a message that was delivered too often goes to the dead letters, with its body and its age', async ({ channel, clock }) => {
+    const sentAt = clock.now();
+    await channel.send(messages(1));
+    for (let count = 1; count <= 3; count++) {
+      assert.deepEqual((await channel.receive('q', now)).map(({ receiveCount }) => receiveCount), [count]);
+      await clock.advance(visibilityMs);
+    }
+    assert.deepEqual(await channel.receive('q', now), []);
+    const [dead] = await channel.receive('q-dead', now);
+    assert.deepEqual([dead?.body, dead?.sentAt], ['m0', sentAt]);
+    await clock.advance(visibilityMs);
+    assert.deepEqual(await drain(channel), [], 'it does not come back');
+    assert.equal((await drain(channel, 'q-dead')).length, 1);
+  }, (queue) => (queue === 'q' ? { maxReceiveCount: 3, deadLetterQueue: 'q-dead' } : undefined));
+
+  check('a late acknowledgement does not take a message from the dead letters', async ({ channel, clock }) => {
+    await channel.send(messages(1));
+    const [first] = await channel.receive('q', now);
+    await clock.advance(visibilityMs);
+    await channel.receive('q', now);
+    await channel.receive('q-dead', now);
+    await channel.acknowledge('q', [first?.receipt ?? '']);
+    await channel.release('q', [first?.receipt ?? ''], 0);
+    await clock.advance(visibilityMs);
+    assert.equal((await drain(channel, 'q-dead')).length, 1);
+  }, (queue) => (queue === 'q' ? { maxReceiveCount: 1, deadLetterQueue: 'q-dead' } : undefined));
+
+  check('F-45: several receivers share a queue, and nobody gets what another one has', async ({ channel }) => {
+    await channel.send(messages(25));
+    const shares = await Promise.all(listOf(6, () => channel.receive('q', { ...now, max: 5 })));
+    assert.ok(shares.every((share) => share.length <= 5));
+    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(25) as unknown as Received[]));
+  });
+
+  check('queues are apart from each other', async ({ channel }) => {
+    await channel.send([{ queue: 'a', body: 'for a' }, { queue: 'b', body: 'for b' }]);
+    assert.deepEqual(bodiesOf(await drain(channel, 'b')), ['for b']);
+    assert.deepEqual(bodiesOf(await drain(channel, 'a')), ['for a']);
+    assert.deepEqual(await drain(channel, 'c'), []);
+  });
+
+  check('whoever waits gets what is sent meanwhile', async ({ channel }) => {
+    const received = channel.receive('q', waiting);
+    await channel.send([{ queue: 'other', body: 'x' }]);
+    await channel.send(messages(1));
+    const [message] = await received;
+    assert.deepEqual([message?.body, message?.receiveCount], ['m0', 1]);
+  });
+
+  check('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ channel, clock }) => {
+    const received = channel.receive('q', waiting);
+    await channel.send(messages(1));
+    const [first] = await received;
+    assert.deepEqual(await drain(channel), []);
+    await clock.advance(visibilityMs);
+    const [second] = await channel.receive('q', now);
+    assert.equal(second?.receiveCount, 2);
+    await channel.acknowledge('q', [first?.receipt ?? '']);
+    await clock.advance(visibilityMs);
+    assert.equal((await drain(channel)).length, 1);
+  });
+
+  check('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ channel, clock }) => {
+    const timed = channel.receive('q', waiting);
+    await clock.advance(waiting.waitMs);
+    assert.deepEqual(await timed, []);
+
+    const controller = new AbortController();
+    const aborted = channel.receive('q', { ...waiting, signal: controller.signal });
+    controller.abort();
+    assert.deepEqual(await aborted, []);
+    assert.deepEqual(await channel.receive('q', { ...waiting, signal: controller.signal }), []);
+
+    await channel.send(messages(1));
+    assert.deepEqual(bodiesOf(await drain(channel)), ['m0'], 'nobody who has gone got it');
+  });
+
+  for (const [senders, max] of [[1, 1], [3, 1], [3, 10], [30, 10]] as const) {
+    check(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ channel }) => {
+      const received = channel.receive('q', { ...waiting, max });
+      await Promise.all(messages(senders).map((message) => channel.send([message])));
+      const first = await received;
+      assert.ok(first.length >= 1 && first.length <= max);
+      assert.deepEqual(bodiesOf([...first, ...(await drain(channel))]), bodiesOf(messages(senders) as unknown as Received[]));
+    });
+  }
+
+  check('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ channel }) => {
+    const receivers = listOf(4, () => channel.receive('q', { ...waiting, max: 2 }));
+    await Promise.all(messages(8).map((message) => channel.send([message])));
+    const shares = await Promise.all(receivers);
+    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(8) as unknown as Received[]));
+  });
+
+  check('a waiter who gives up in the very turn of the sending loses no message', async ({ channel }) => {
+    const controller = new AbortController();
+    const received = channel.receive('q', { ...waiting, signal: controller.signal });
+    const sent = channel.send(messages(3));
+    void sent.then(() => controller.abort());
+    await sent;
+    assert.deepEqual(bodiesOf([...(await received), ...(await drain(channel))]), ['m0', 'm1', 'm2']);
+  });
+
+  check('whoever waits gets what was delayed, or released, when its time has come', async ({ channel, clock }) => {
+    await channel.send([{ queue: 'q', body: 'later', delayMs: 5_000 }]);
+    const delayed = channel.receive('q', waiting);
+    await clock.advance(5_000 + noticeMs);
+    const [message] = await delayed;
+    assert.equal(message?.body, 'later');
+
+    const released = channel.receive('q', waiting);
+    await channel.release('q', [message?.receipt ?? ''], 0);
+    await clock.advance(noticeMs);
+    assert.equal((await released)[0]?.receiveCount, 2);
+  });
+
+  check('F-26: two processes share the queues', async ({ channel, other, clock }) => {
+    await channel.send(messages(1));
+    const [received] = await other.receive('q', now);
+    assert.equal(received?.body, 'm0');
+    assert.deepEqual(await channel.receive('q', now), [], 'it is invisible here as well');
+    await channel.acknowledge('q', [received?.receipt ?? '']);
+
+    const waited = other.receive('q', waiting);
+    await channel.send([{ queue: 'q', body: 'from here' }]);
+    await clock.advance(noticeMs);
+    assert.deepEqual(bodiesOf(await waited), ['from here']);
+    await clock.advance(visibilityMs);
+    assert.deepEqual(bodiesOf(await drain(channel)), ['from here'], 'not acknowledged there');
+  });
+
+  check('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({ channel, clock }) => {
+    await channel.send(messages(3));
+    await clock.advance(2_000);
+    await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
+    await channel.receive('q', { ...now, max: 1 });
+    assert.deepEqual(await channel.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: 2_000 });
+    assert.deepEqual(await channel.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+  });
+
+  test(`${name}: whatever is done with it, a message comes until it is acknowledged, and not afterwards`, async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom('send', 'receive', 'wait', 'acknowledge', 'release', 'advance'), fc.nat(40_000)), { maxLength: 40, size: 'max' }), async (deeds) => {
+        const { channel, other, clock, close } = await open(() => undefined);
+        const open_ = new Set<string>();
+        const held: Received[] = [];
+        const receiving: Promise<void>[] = [];
+        const got = (received: readonly Received[]) => void held.push(...received);
+        for (const [index, [deed, size]] of deeds.entries()) {
+          const at = size % 2 === 0 ? channel : other;
+          if (deed === 'send') {
+            open_.add(`m${index}`);
+            await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
+          }
+          if (deed === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
+          if (deed === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
+          if (deed === 'advance') await clock.advance(size);
+          const message = held[size % Math.max(1, held.length)];
+          if (message && deed === 'release') await at.release('q', [message.receipt], size);
+          if (message && deed === 'acknowledge') await at.acknowledge('q', [message.receipt]);
+        }
+        await clock.advance(100_000);
+        await Promise.all(receiving);
+        for (const message of held) assert.ok(open_.has(message.body), 'only what was sent arrives');
+
+        await clock.advance(100_000);
+        const left = await drain(channel);
+        assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
+        const depth = await channel.depth('q');
+        assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
+        await other.acknowledge('q', left.map(({ receipt }) => receipt));
+        assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+        await close();
+      }),
+      { numRuns: 50 },
+    );
+  });
+}

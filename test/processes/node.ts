@@ -1,0 +1,60 @@
+import { systemClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
+import { startHost } from '../../lib/host/host.ts';
+import { loadFunction } from '../../lib/host/load.ts';
+import { parseIncoming } from '../../lib/incoming.ts';
+import type { Lease } from '../../lib/lease.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import { redriveIn, topologyOf } from '../../lib/topology.ts';
+import app from './app.ts';
+
+/** One node of a farm, which does what the test tells it over the channel between parent and child. */
+const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
+const clock = systemClock;
+const telemetry = createTelemetry({ level: 'off' });
+const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+const ports = { store, channel, publisher, clock, telemetry, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+const host = await startHost({ app, config, ports, load: loadFunction, without: ['api', ...(process.env['WITHOUT'] ?? '').split(',')] });
+const leases = new Map<string, Lease>();
+
+const calls = {
+  async submit(key: string, order: Json, workflow: string): Promise<string> {
+    const submitted = await host.system.submit({ client: 'test', idempotencyKey: key, order, workflow });
+    if (submitted.outcome !== 'accepted') throw new Error(JSON.stringify(submitted));
+    return submitted.order.orderId;
+  },
+  async hold(orderId: string, leaseMs: number): Promise<void> {
+    const lease = await host.hold(orderId, leaseMs);
+    if (lease) leases.set(orderId, lease);
+  },
+  async release(orderId: string): Promise<void> {
+    await leases.get(orderId)?.release();
+  },
+  async resubmit(orderId: string) {
+    const instruction = { kind: 'resubmit', by: 'test', reason: 'the test wants it' } as const;
+    const { outcome } = await host.system.scheduler.instruct(orderId, instruction, { id: crypto.randomUUID() });
+    return { outcome, attempts: telemetry.counts()['lockAttempt'] };
+  },
+  /** Takes in a message as if it had come from that queue. */
+  async accept(queue: string, body: string): Promise<void> {
+    const message = parseIncoming(body, queue);
+    if (message) await host.system.scheduler.accept(message.orderId, [message.incoming], [{ queue, body }]);
+  },
+};
+export type Calls = typeof calls;
+
+process.on('message', ({ id, name, args }: { id: number; name: keyof Calls; args: readonly unknown[] }) => {
+  const call = calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
+  call(...args).then(
+    (result) => process.send?.({ id, result }),
+    (error: Error) => process.send?.({ id, error: { ...error, name: error.name, message: error.message } }),
+  );
+});
+process.on('SIGTERM', async () => {
+  await host.stop();
+  await database.close();
+  process.exit(0);
+});
+process.stdout.write('ready\n');

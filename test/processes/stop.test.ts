@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { decodeInstance } from '../../lib/instance.ts';
+import { app, post, reaches, root, site, startLocal, tokenFor, until, within, work } from './support.ts';
+
+test('the system says where it listens, takes the sample order to its end, and SIGTERM ends it with 0, leaving nothing behind', async (t) => {
+  const { data, variables, open } = site(t);
+  const system = await startLocal(t, variables);
+  assert.match(system.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
+  const orderId = await post(system.url, data, sample, 'start-and-stop');
+  const { outcome } = await reaches(open(), orderId, 'Processed');
+  assert.equal(outcome, 'completed');
+
+  const shown = await fetch(`${system.url}/orders/${orderId}`, { headers: { authorization: `Bearer ${await tokenFor(data, 'client')}` } });
+  assert.partialDeepStrictEqual(await shown.json(), { orderId, processState: 'Processed', outcome: 'completed', fault: null });
+  system.child.kill('SIGTERM');
+  assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
+  assert.equal(system.err(), '');
+  await assert.rejects(fetch(system.url));
+});
+
+test('F-23: SIGTERM in the middle of a step lets the step finish: its result is written, no lease is left, the exit code is 0', async (t) => {
+  const { data, variables, effects, open } = site(t);
+  const system = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
+  const orderId = await post(system.url, data, { order: work({ ms: 1500 }) }, 'in-mid-step');
+  await until('the step has begun', () => effects().some((line) => line.startsWith('begin')));
+  system.child.kill('SIGTERM');
+  assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
+
+  assert.deepEqual(effects(), ['begin', 'done'].map((what) => `${what} ${orderId}/order/one/1 ${system.pid}`));
+  const { state } = (await open().store.load(orderId)) ?? assert.fail('the order is gone');
+  assert.partialDeepStrictEqual(state, { heldBy: null, heldUntil: null, processState: 'Processing', failureCount: 0 });
+  assert.deepEqual(Object.keys(decodeInstance(state).state.activities), ['order', 'order/two']);
+
+  const next = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
+  assert.equal((await reaches(open(), orderId, 'Processed')).failureCount, 0);
+  assert.equal(effects().filter((line) => line.includes('/one/')).length, 2);
+  await next.kill('SIGTERM');
+});
+
+test('F-23: connections that clients keep open do not keep the system from stopping', async (t) => {
+  const { variables } = site(t);
+  const system = await startLocal(t, variables);
+  const { hostname, port } = new URL(system.url);
+  const [idle, half] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+  for (const socket of [idle, half]) socket.on('error', () => {});
+  await Promise.all([once(idle, 'connect'), once(half, 'connect')]);
+  half.write('POST /orders HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
+  system.child.kill('SIGTERM');
+  assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
+});
+
+test('F-23: an agent that does not end in time is given up: the system still stops with 0, and the step is left open for the next one', async (t) => {
+  const { data, variables, effects, open } = site(t);
+  const system = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line', STEP_COMPLETE_WITHIN_SECONDS: '12' });
+  const orderId = await post(system.url, data, { order: work({ ms: 11_000 }) }, 'too-slow');
+  await until('the step has begun', () => effects().length > 0);
+  system.child.kill('SIGTERM');
+  assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
+  assert.equal(effects().some((line) => line.startsWith('done')), false);
+  assert.partialDeepStrictEqual(await open().store.head(orderId), { processState: 'Processing', heldBy: null, nextDueFor: { kind: 'step', path: 'order/one' } });
+});

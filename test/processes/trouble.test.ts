@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { dataFile } from '../../lib/embedded.ts';
+import { complaintOf, post, root, site, startLocal, tokenFor, within } from './support.ts';
+
+const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
+
+test('F-64: when the data folder is deleted under a running host, the host ends by itself, even an idle one, and says what to do', async (t) => {
+  const { data, variables } = site(t);
+  const system = await startLocal(t, variables);
+  rmSync(data, { recursive: true });
+  const { code } = await within(system.ended, 'it goes on without its data');
+  assert.equal(code, 3);
+  assert.match(system.err(), /^redress: the store is gone: .*data.* Put the data folder back and start again\.\n$/);
+});
+
+test('F-64, S22: a host whose data folder is gone accepts nothing more', async (t) => {
+  const { data, variables } = site(t);
+  const system = await startLocal(t, variables);
+  const authorization = `Bearer ${await tokenFor(data, 'client')}`;
+  renameSync(data, `${data}-moved`);
+  const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'too-late' };
+  const answer = await fetch(`${system.url}/orders`, { method: 'POST', headers, body: JSON.stringify(sample) }).then(({ status }) => status, () => 'no answer');
+  assert.ok(answer === 503 || answer === 'no answer', String(answer));
+  assert.equal((await within(system.ended, 'it goes on without its data')).code, 3);
+
+  renameSync(`${data}-moved`, data);
+  const next = await startLocal(t, variables);
+  await post(next.url, data, sample, 'too-late');
+  await next.kill('SIGTERM');
+});
+
+/** Each complaint is one line: what is wrong, with what, and what to do about it. */
+async function refuses(t: Parameters<typeof complaintOf>[0], variables: Parameters<typeof complaintOf>[1], expected: RegExp): Promise<void> {
+  const { code, lines } = await complaintOf(t, variables);
+  assert.equal(code, 2);
+  assert.equal(lines.length, 1, lines.join('\n'));
+  assert.match(lines[0] ?? '', expected);
+}
+
+test('F-64: a data folder that cannot be made, because the path is a file, is refused with exit code 2 and the remedy', async (t) => {
+  const { data, variables } = site(t);
+  writeFileSync(data, 'a file');
+  await refuses(t, variables, /^redress: The data folder .*data cannot be used: .* Make it writable, or choose another one with REDRESS_DATA\.$/);
+  assert.equal(readFileSync(data, 'utf8'), 'a file');
+});
+
+test('F-64: a data file of something else is refused and left as it is', async (t) => {
+  const { data, variables } = site(t);
+  mkdirSync(data);
+  writeFileSync(dataFile(data), 'this is no database at all, but a text that is long enough to look like one. '.repeat(20));
+  await refuses(t, variables, /^redress: The file .*redress\.sqlite is not a data file of redress\. Choose another folder with REDRESS_DATA\.$/);
+});
+
+test('F-64: a database of another program is refused and left as it is', async (t) => {
+  const { data, variables } = site(t);
+  mkdirSync(data);
+  const foreign = new DatabaseSync(dataFile(data));
+  foreign.exec('CREATE TABLE songs (title TEXT)');
+  foreign.close();
+  await refuses(t, variables, /^redress: The file .*redress\.sqlite belongs to another program\. Choose another folder with REDRESS_DATA\.$/);
+  const after = new DatabaseSync(dataFile(data));
+  assert.deepEqual(after.prepare('SELECT name FROM sqlite_schema').all().map((row) => row['name']), ['songs']);
+  after.close();
+});
+
+test('F35, F-64: a data folder that a newer version wrote is refused, and works on with that version', async (t) => {
+  const { data, variables } = site(t);
+  mkdirSync(data);
+  const newer = new DatabaseSync(dataFile(data));
+  newer.exec('CREATE TABLE orders (id INTEGER); PRAGMA user_version = 99');
+  newer.close();
+  await refuses(t, variables, /^redress: The data folder .* was written by a newer version of redress \(99, this one reads \d+\)\. Update redress, or choose another folder with REDRESS_DATA\.$/);
+});
+
+test('F-64: a damaged key file is refused by its name', async (t) => {
+  const { data, variables } = site(t);
+  mkdirSync(data);
+  writeFileSync(`${data}/issuer.json`, '{');
+  await refuses(t, variables, /^redress: The key file .*issuer\.json is damaged\. Delete it: /);
+});
+
+test('a port that is in use is refused with exit code 2, and says how to choose another one', async (t) => {
+  const { variables } = site(t);
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  await refuses(t, { ...variables, PORT: String(port) }, new RegExp(`^redress: The port ${port} on 127\\.0\\.0\\.1 is in use\\. Choose another one: PORT=${port + 1}, or PORT=0 for any that is free\\.$`));
+});
+
+test('F-16: wrong variables are refused with exit code 2, all of them at once', async (t) => {
+  const { variables } = site(t);
+  await refuses(t, { ...variables, INSTANCE_LOCKED_ACTION: 'SometimesRetry', SUPERVISOR_PERIOD_SECONDS: '0' }, /^redress: The configuration is wrong: .*SUPERVISOR_PERIOD_SECONDS=0.*INSTANCE_LOCKED_ACTION=SometimesRetry.* Correct or unset these variables\.$/);
+});
+
+test('an app that is none is refused by its name', async (t) => {
+  const { variables } = site(t);
+  await refuses(t, { ...variables, REDRESS_APP: `${root}lib/clock.ts` }, /^redress: .*lib\/clock\.ts is no app\. Name a module whose default export comes from defineApp/);
+  await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts is no app\./);
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { defineAgent, defineApp, defineWorkflow, delay, operation, parallel, sequence } from 'redress';
+import * as z from 'zod';
+import type { Request } from '../../lib/messages.ts';
+import type { ProcessState, StateHead } from '../../lib/record.ts';
+import type { Store } from '../../lib/store.ts';
+import { type Desk, failed, ok, openDesk, storeWith, submitted, tea } from './support.ts';
+
+const Any = z.object({});
+const work = operation({ input: Any, output: Any, run: () => ({}) });
+const worker = defineAgent('worker', { pick: work, pack: work, tell: work, ship: work });
+/** Steps in turn and side by side, and a wait between them. */
+const workflowWith = (recover: 'step' | 'order') =>
+  defineApp({
+    workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), recover, maxFailures: 2, completeWithinSeconds: 600 }, () => sequence(worker.pick({}), parallel(worker.pack({}), worker.tell({})), delay({ seconds: 20 }), worker.ship({})))],
+    agents: [worker],
+  });
+
+/** From where to where an order may go. It stays where it is by any number of writes. */
+const legal: { readonly [from in ProcessState]: readonly ProcessState[] } = { Pending: ['Processing', 'Error'], Processing: ['Pending', 'Processed', 'Error'], Error: ['Processing', 'Processed'], Processed: [] };
+
+const doings = ['deliver wake-ups', 'deliver replies', 'succeed', 'refuse', 'fail for now', 'answer again', 'answer an old request', 'lose a request', 'a second passes', 'ten seconds pass', 'supervise', 'resubmit', 'resubmit with time', 'wake'] as const;
+
+/** A store that notes every state that is stored, in its order. */
+function watching(store: Store, stored: Map<string, StateHead[]>): Store {
+  const note = (head: StateHead) => void stored.set(head.orderId, [...(stored.get(head.orderId) ?? []), head]);
+  return storeWith(store, {
+    create: (order, state, along) => store.create(order, state, along).then((created) => (created.outcome === 'written' && note(state), created)),
+    update: (state, ...rest) => store.update(state, ...rest).then((write) => (write.outcome === 'written' && note(state), write)),
+    patch: (head, when) => store.patch(head, when).then((write) => (write.outcome === 'written' && note(head), write)),
+  });
+}
+
+interface Player {
+  readonly desk: Desk;
+  readonly orderId: string;
+  /** Requests that were taken off the queue, oldest first. */
+  readonly seen: Request[];
+}
+
+async function play({ desk, orderId, seen }: Player, doing: (typeof doings)[number], turn: number): Promise<void> {
+  const { clock, system } = desk;
+  const answer = async (requests: readonly (Request | undefined)[], result = ok()) => {
+    for (const request of requests) if (request) await desk.answer(request, result);
+  };
+  const fresh = async () => {
+    const requests = await desk.requests();
+    seen.push(...requests);
+    return requests;
+  };
+  const instruct = (more: object) => system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'why not', ...more }, { id: `i-${turn}` });
+  switch (doing) {
+    case 'deliver wake-ups':
+      return void (await desk.deliver('wake-ups'));
+    case 'deliver replies':
+      return void (await desk.deliver('worker-replies'));
+    case 'succeed':
+      return answer(await fresh());
+    case 'refuse':
+      return answer(await fresh(), failed('Broken'));
+    case 'fail for now':
+      return answer(await fresh(), failed('Busy', 'not now', { permanent: false }));
+    case 'answer again':
+      return answer([seen.at(-1)], turn % 2 ? ok() : failed('Broken'));
+    case 'answer an old request':
+      return answer([seen[turn % Math.max(1, seen.length)]]);
+    case 'lose a request':
+      return void (await desk.requests());
+    case 'a second passes':
+      return clock.advance(1_000);
+    case 'ten seconds pass':
+      return clock.advance(10_000);
+    case 'supervise':
+      return void (await desk.supervisor.pass());
+    case 'resubmit':
+      return void (await instruct({}));
+    case 'resubmit with time':
+      return void (await instruct({ completeWithinSeconds: 600 }));
+    case 'wake':
+      return desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(clock.now()).toISOString() });
+  }
+}
+
+describe('the state of an order', () => {
+  const histories = { history: fc.array(fc.oneof(fc.constantFrom(...doings), fc.constantFrom('succeed' as const, 'ten seconds pass' as const, 'deliver wake-ups' as const)), { minLength: 10, maxLength: 60 }), sendsAlong: fc.boolean(), claimed: fc.boolean(), recover: fc.constantFrom('step' as const, 'order' as const) };
+
+  test('F-04 whatever happens, only the four states are stored, only legal changes happen, and Processed is the end', { timeout: 120_000 }, async (context) => {
+    const ends = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.record(histories), async ({ history, sendsAlong, claimed, recover }) => {
+        const stored = new Map<string, StateHead[]>();
+        const desk = openDesk(context, workflowWith(recover), { sendsAlong, variables: { CLAIM_ON_SUBMIT: claimed ? 'on' : 'off' }, around: ({ store }) => ({ store: watching(store, stored) }) });
+        const player = { desk, orderId: await submitted(desk, tea), seen: [] };
+        for (const [turn, doing] of history.entries()) await play(player, doing, turn);
+
+        const course = stored.get(player.orderId) ?? [];
+        for (const [index, { processState, rev, epoch }] of course.entries()) {
+          assert.ok(Object.hasOwn(legal, processState), `${processState} is no state`);
+          const before = course[index - 1];
+          if (!before) continue;
+          assert.ok(before.processState === processState || legal[before.processState].includes(processState), `${before.processState} to ${processState}`);
+          assert.equal(rev, before.rev + 1, 'rev rises by one at every write');
+          assert.ok(epoch >= before.epoch, 'epoch never falls');
+          if (before.processState === 'Processed') assert.equal(processState, 'Processed');
+        }
+        for (const { processState } of course) ends.add(processState);
+      }),
+      { numRuns: 300, seed: 4 },
+    );
+    assert.deepEqual([...ends].sort(), ['Error', 'Pending', 'Processed', 'Processing'], 'the histories reach all four');
+  });
+});
