@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import * as z from 'zod';
 import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import { systemClock } from '../lib/clock.ts';
@@ -12,7 +13,10 @@ import type { Store } from '../lib/store.ts';
 import { orderIdOf } from '../lib/submission.ts';
 import { createTelemetry } from '../lib/telemetry.ts';
 
-/** Three-step orders end to end in one process, synced to disk, with agents that answer at once. */
+/**
+ * Three-step orders end to end in one process, synced to disk, with agents that answer at once. `commitsPerSecond` is
+ * the baseline of the same run: one small synced transaction after the other on the same disk, and nothing else.
+ */
 const Item = z.object({ id: z.string() });
 const done = operation({ input: Item, output: Item, run: ({ id }) => ({ id }) });
 const first = defineAgent('first', { work: done });
@@ -68,8 +72,24 @@ async function measure(count: number, inFlight: number) {
   await database.close();
   rmSync(folder, { recursive: true });
   const at = (share: number) => Number((latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0).toFixed(2));
-  console.log(JSON.stringify({ bench: 'orders', orders: count, inFlight, ordersPerSecond: Math.round(count / seconds), p50Ms: at(0.5), p99Ms: at(0.99), cpuMsPerOrder: Number(((used.user + used.system) / 1000 / count).toFixed(3)), peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) }));
+  const ordersPerSecond = Math.round(count / seconds);
+  const figures = { bench: 'orders', orders: count, inFlight, ordersPerSecond, commitsPerSecond, ratio: Number((ordersPerSecond / commitsPerSecond).toFixed(2)), p50Ms: at(0.5), p99Ms: at(0.99), cpuMsPerOrder: Number(((used.user + used.system) / 1000 / count).toFixed(3)), peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
 }
 
+function syncedCommitsPerSecond(count: number): number {
+  const folder = mkdtempSync(join(tmpdir(), 'redress-baseline-'));
+  const database = new DatabaseSync(join(folder, 'baseline.sqlite'));
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE lines (line TEXT)');
+  const insert = database.prepare('INSERT INTO lines VALUES (?)');
+  const started = performance.now();
+  for (let line = 0; line < count; line++) insert.run('x'.repeat(200));
+  const perSecond = count / ((performance.now() - started) / 1000);
+  database.close();
+  rmSync(folder, { recursive: true });
+  return Math.round(perSecond);
+}
+
+const commitsPerSecond = syncedCommitsPerSecond(2000);
 const runs = (process.env['BENCH_RUNS'] ?? '500x1 2000x50 2000x200').split(' ').map((run) => run.split('x').map(Number));
 for (const [count = 0, inFlight = 1] of runs) await measure(count, inFlight);

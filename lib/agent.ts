@@ -4,7 +4,7 @@ import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { limits } from './core/definition.ts';
 import { type Json, type JsonObject, isObject } from './core/json.ts';
-import { type Reply, type Request, queues, timeText } from './messages.ts';
+import { type Reply, type Request, faultName, queues, timeText } from './messages.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface AgentOptions {
@@ -69,7 +69,7 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
         if (stopping?.aborted) throw error;
         const { orderId, requestId } = request;
         telemetry.log('debug', 'attempt failed', { orderId, requestId, agent: name, operation: request.operation, tried, error });
-        if (error instanceof PermanentFailure) return failed({ type: error.type, message: error.message, permanent: true, ...(error.outcomeUnknown ? { outcomeUnknown: true } : {}), ...(error.data ? { data: error.data } : {}) });
+        if (error instanceof PermanentFailure) return failed({ ...named(error), permanent: true, ...(error.outcomeUnknown ? { outcomeUnknown: true } : {}), ...(error.data ? { data: error.data } : {}) });
         const message = error instanceof Error ? error.message : String(error);
         if (tried >= attemptsMax) return failed({ type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError', message, permanent: false });
 
@@ -79,6 +79,10 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
     }
   }
 }
+
+/** Under another name than a fault may have, its answer would be none. */
+const named = ({ type, message }: PermanentFailure): { readonly type: string; readonly message: string } =>
+  faultName.test(type) ? { type, message } : { type: 'UnexpectedError', message: `${type}: ${message}` };
 
 const nobodyWaits: Result = { status: 'failed', fault: { type: 'DeadlineExceeded', message: 'nobody waits any longer', permanent: false } };
 

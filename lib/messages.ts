@@ -24,6 +24,9 @@ const time = z.iso.datetime();
 const json = z.custom<Json>((value) => value !== undefined);
 const id = z.string().min(1).max(2048);
 
+/** The short name of a fault, as agents give it: `CardDeclined`. */
+export const faultName = /^[A-Z][A-Za-z0-9]{0,63}$/;
+
 const asking = { v: z.literal(1), requestId: id, orderId: id, path: id, attempt: z.int().min(1), epoch: z.int().min(1) };
 
 export const Request = z.object({
@@ -46,7 +49,7 @@ export const Reply = z.object({
     z.object({ status: z.literal('succeeded'), output: json }),
     z.object({
       status: z.literal('failed'),
-      fault: z.object({ type: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/), message: z.string(), permanent: z.boolean(), outcomeUnknown: z.boolean().optional(), data: json.optional() }),
+      fault: z.object({ type: z.string().regex(faultName), message: z.string(), permanent: z.boolean(), outcomeUnknown: z.boolean().optional(), data: json.optional() }),
     }),
     z.object({ status: z.literal('rejected'), code: z.literal(500), message: z.string() }),
   ]),

@@ -136,8 +136,11 @@ class OrderDraft {
 
   /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
   takeNotes(): void {
-    for (const note of this.record.notes) this.note(note);
-    if (this.record.notes.length > 0) this.set({ notes: [] });
+    const { notes } = this.record;
+    if (notes.length === 0) return;
+    // They go along with the next write; an answer that comes too late makes none.
+    this.instance = journal(this.instance, notes, this.now);
+    this.record = { ...this.record, notes: [] };
   }
 
   /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
@@ -162,6 +165,7 @@ class OrderDraft {
         break;
       case 'wake-up':
         this.wakeUps.push(incoming.id);
+        this.changed ||= this.loaded.record.notes.length > 0;
         if (isUnclaimed(this.record)) this.claim();
         return;
     }

@@ -33,5 +33,3 @@ export type Event = EventBase &
     /** An operator resubmits the failed step. `completeWithinSeconds` gives the order a new time. */
     | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number }
   );
-
-export type EventType = Event['type'];

@@ -13,6 +13,9 @@ export interface EventSource {
   readonly queue: string;
 }
 
+/** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
+const answered = 'answered';
+
 const waitMs = 20_000;
 const restAfterFailureMs = 200;
 
@@ -35,8 +38,19 @@ export function startEventSource(source: QueueSource, handler: QueueHandler, { c
     }
   };
 
+  /** A function may be at work for longer than a message stays invisible; nobody else is to begin it meanwhile. */
+  const keepInvisible = async (messages: readonly Received[], ended: AbortSignal): Promise<void> => {
+    for (;;) {
+      await clock.sleep(source.visibilityMs / 2, ended);
+      if (ended.aborted) return;
+      await channel.release(source.queue, messages.map(({ receipt }) => receipt), source.visibilityMs);
+    }
+  };
+
   /** Receipts of what was processed. The rest becomes visible again by itself when its time is over. */
   const handled = async (messages: readonly Received[]): Promise<readonly string[]> => {
+    const atWork = new AbortController();
+    keepInvisible(messages, atWork.signal).catch(() => undefined);
     try {
       const response = await handler(eventOf(source.queue, messages));
       const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
@@ -44,6 +58,8 @@ export function startEventSource(source: QueueSource, handler: QueueHandler, { c
     } catch (error) {
       telemetry.log('error', 'function failed', { queue: source.queue, error });
       return [];
+    } finally {
+      atWork.abort(answered);
     }
   };
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { delay, sequence } from 'redress';
 import type { DueFor } from '../../lib/record.ts';
-import { alter, appOf, journalOf, pick, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+import { alertsOf, alter, appOf, journalOf, pick, silence, start, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 const expired = { looked: 1, counted: 1, woken: 0, intoError: 0, lost: 0 };
@@ -134,4 +135,42 @@ test('LOCK: a lease that has run out keeps no deadline from counting', async (t)
   await alter(system, orderId, { heldBy: 'host-that-died', heldUntil: system.clock.now() + stepMs });
   await system.clock.advance(stepMs);
   assert.deepEqual(await supervisorOf(system).pass(), expired);
+});
+
+test('F-11, F-48: a Pending order whose wake-up was lost is claimed within a period, and nothing counts', async (t) => {
+  const system = await start(t, oneStep, { variables: { CLAIM_ON_SUBMIT: 'off' } });
+  const { channel } = system;
+  const { create } = system.store;
+  system.store.create = (order, state, along) => create(order, state, { ...along, messages: [] });
+  const orderId = await submitted(system);
+  system.store.create = create;
+  assert.deepEqual(await channel.depth('wake-ups'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+  assert.equal((await system.state(orderId)).processState, 'Pending');
+  await system.clock.advance(3000);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', failureCount: 0 });
+});
+
+test('F27, S17, L3: while nobody takes announcements an alert stays in the outbox, is tried again, and nothing counts', async (t) => {
+  const system = await start(t, appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }), { sendsAlong: false });
+  const { publish } = system.publisher;
+  system.publisher.publish = async (announcements) => ({ failed: announcements.map(({ id }) => id) });
+  const orderId = await submitted(system);
+  await system.clock.advance(60_000);
+  assert.deepEqual(alertsOf(system, orderId), []);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 1, worklist: 'due' });
+
+  system.publisher.publish = publish;
+  await system.clock.advance(20_000);
+  assert.deepEqual(alertsOf(system, orderId), ['Order In Error', 'Workflow Terminated']);
+  assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 1, outbox: [], worklist: 'error' });
+});
+
+test('F-89, F-48: a timer that is due is no failure, however late anybody looks', async (t) => {
+  const system = await startStill(t, appOf((step) => sequence(delay({ seconds: 60 }), step('one'))));
+  const orderId = await submitted(system);
+  await takeWakeUps(system);
+  await system.clock.advance(3_600_000);
+  await supervisorOf(system).pass();
+  for (const woken of await takeWakeUps(system)) await wake(system, woken);
+  assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 0, nextDueFor: { kind: 'step', path: 'order/one' } });
 });

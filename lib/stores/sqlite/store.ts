@@ -18,7 +18,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
   const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
   const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
-  const selectState = database.prepare('SELECT s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+  const selectState = database.prepare('SELECT o.submittedAt, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
   const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
   const selectDue = database.prepare('SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?');
   const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
@@ -30,14 +30,19 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const selectFinished = database.prepare("SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?");
   const deletes = ['DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)', 'DELETE FROM orders WHERE orderId = ?', 'DELETE FROM pages WHERE orderId = ?'].map((sql) => database.prepare(sql));
 
-  const nothing = (): void => {};
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
-  const send = (along: Along) => (sendWithin && along.messages.length + along.announcements.length > 0 ? (sendWithin(along) ?? nothing) : nothing);
+  const send = (along: Along): void => {
+    if (along.messages.length + along.announcements.length > 0) sendWithin?.(along);
+  };
 
-  /** Orders never change: those that were read lately need not be read and parsed at every step. */
+  /**
+   * Orders never change: those that were read lately need not be read and parsed at every step. One of another time is
+   * another order, submitted under the same key after the first was forgotten.
+   */
   const recent = new Map<string, OrderRecord>();
-  const recentOrder = (orderId: string): OrderRecord => {
-    const order = recent.get(orderId) ?? orderOf(orderId, selectOrder.get(orderId));
+  const recentOrder = (orderId: string, submittedAt: number): OrderRecord => {
+    const known = recent.get(orderId);
+    const order = known?.submittedAt === submittedAt ? known : orderOf(orderId, selectOrder.get(orderId));
     recent.delete(orderId);
     recent.set(orderId, order);
     for (const oldest of recent.keys()) {
@@ -48,32 +53,29 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   };
 
   const bothOf = (orderId: string) => {
-    const row = selectState.get(orderId) as { head: string; blob: string } | undefined;
-    return row && { order: recentOrder(orderId), state: { ...headOf(orderId, row.head), blob: row.blob } };
+    const row = selectState.get(orderId) as { submittedAt: number; head: string; blob: string } | undefined;
+    return row && { order: recentOrder(orderId, row.submittedAt), state: { ...headOf(orderId, row.head), blob: row.blob } };
   };
 
-  /** Runs in a transaction; what is to happen after the commit comes back beside the answer. */
-  const conditional = async (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> => {
-    const { answer, committed } = await database.write<{ answer: Write; committed: () => void }>(() => {
-      if (Number(changes()) === 1) return { answer: { outcome: 'written' }, committed: send(along) };
-      return { answer: { outcome: 'refused', current: bothOf(orderId)?.state ?? null }, committed: nothing };
+  const conditional = (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> =>
+    database.write<Write>(() => {
+      if (Number(changes()) === 0) return { outcome: 'refused', current: bothOf(orderId)?.state ?? null };
+      send(along);
+      return { outcome: 'written' };
     });
-    committed();
-    return answer;
-  };
 
   return {
     sendsAlong: sendWithin !== undefined,
 
     async create(order, state, along) {
       const { orderId } = order;
-      const { answer, committed } = await database.write(() => {
+      const answer = await database.write(() => {
         const { changes, lastInsertRowid } = insertOrder.run(orderId, order.client, order.reference ?? null, order.submittedAt, JSON.stringify(order));
-        if (Number(changes) === 0) return { answer: { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) }, committed: nothing };
+        if (Number(changes) === 0) return { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) };
         insertState.run(...columnsOf(state), state.blob, lastInsertRowid);
-        return { answer: { outcome: 'written' as const }, committed: send(along) };
+        send(along);
+        return { outcome: 'written' as const };
       });
-      committed();
       if (answer.outcome === 'written') recent.set(orderId, order);
       return answer;
     },
@@ -141,8 +143,8 @@ const columnsOf = (state: StateHead | StateRecord): Columns => {
 };
 
 function headOf(orderId: string, text: string): StateHead {
-  const head = parsed<StateHead>(orderId, text);
-  if (head.schemaVersion !== 1) throw new UnreadableRecordError(orderId, `it has the schema version ${head.schemaVersion}, and this program reads 1`);
+  const head = parsed<StateHead | null>(orderId, text);
+  if (head?.schemaVersion !== 1) throw new UnreadableRecordError(orderId, `it has the schema version ${head?.schemaVersion}, and this program reads 1`);
   return head;
 }
 
@@ -166,9 +168,12 @@ function conditionsOf(filter: OrderFilter, after: { submittedAt: number; orderId
   if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
   if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
   if (filter.state !== undefined) parts.push(['s.processState = ?', filter.state]);
-  if (filter.outcome !== undefined) parts.push(["json_extract(s.head, '$.outcome') = ?", filter.outcome]);
-  if (filter.workflow !== undefined) parts.push(["json_extract(s.head, '$.workflow.name') = ?", filter.workflow]);
-  if (filter.fault !== undefined) parts.push(["json_extract(s.head, '$.fault.type') = ?", filter.fault]);
   if (after) parts.push(['(o.submittedAt, o.orderId) < (?, ?)', after.submittedAt, after.orderId]);
-  return { where: parts.length === 0 ? '' : `WHERE ${parts.map(([text]) => text).join(' AND ')}`, values: parts.flatMap(([, ...values]) => values) };
+
+  const inHead = { schemaVersion: 1, outcome: filter.outcome, 'workflow.name': filter.workflow, 'fault.type': filter.fault };
+  const wanted = Object.entries(inHead).flatMap(([path, value]) => (value === undefined ? [] : [{ path, value }]));
+  // One unreadable record must not keep the others from being listed; nor may it be looked into.
+  const readable = wanted.map(({ path }) => `json_extract(s.head, '$.${path}') = ?`).join(' AND ');
+  parts.push([`json_valid(o.record) AND CASE WHEN json_valid(s.head) THEN ${readable} ELSE 0 END`, ...wanted.map(({ value }) => value)]);
+  return { where: `WHERE ${parts.map(([text]) => text).join(' AND ')}`, values: parts.flatMap(([, ...values]) => values) };
 }

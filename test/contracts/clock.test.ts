@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { type Clock, manualClock, systemClock } from '../../lib/clock.ts';
+
+/** What every clock promises, as far as it needs no time to pass. */
+function clockContract(name: string, clock: Clock): void {
+  test(`${name}: it is now, in whole milliseconds since 1970, and no earlier than it was`, () => {
+    const [first, second] = [clock.now(), clock.now()];
+    assert.ok(Number.isSafeInteger(first) && first > Date.UTC(2020, 0, 1));
+    assert.ok(second >= first);
+  });
+
+  test(`${name}: whoever sleeps is woken at once when his signal aborts, and does not fall asleep when it has`, async () => {
+    const controller = new AbortController();
+    const sleeping = clock.sleep(2 ** 40, controller.signal);
+    controller.abort('enough');
+    await sleeping;
+    await clock.sleep(2 ** 40, controller.signal);
+  });
+
+  test(`${name}: whoever sleeps for longer than a timer can hold does not wake at once`, async () => {
+    const controller = new AbortController();
+    let awake = false;
+    const sleeping = clock.sleep(2 ** 40, controller.signal).then(() => (awake = true));
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(awake, false);
+    controller.abort();
+    await sleeping;
+  });
+}
+
+clockContract('the system clock', systemClock);
+clockContract('a manual clock', manualClock());
+
+test('the system clock: whoever sleeps for no time wakes by himself', () => systemClock.sleep(0));
+
+test('a manual clock stands still until it is told to go on', async () => {
+  const clock = manualClock(5_000);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(clock.now(), 5_000);
+  await clock.advance(250);
+  assert.equal(clock.now(), 5_250);
+});
+
+test('a manual clock wakes sleepers in the order of their times, each at his own', async () => {
+  const clock = manualClock(0);
+  const woken: string[] = [];
+  const sleep = async (name: string, ms: number) => {
+    await clock.sleep(ms);
+    woken.push(`${name} at ${clock.now()}`);
+  };
+  void sleep('late', 300);
+  void sleep('early', 100);
+  void sleep('first of two', 200);
+  void sleep('second of two', 200);
+  void sleep('never', 301);
+  await clock.advance(300);
+  assert.deepEqual(woken, ['early at 100', 'first of two at 200', 'second of two at 200', 'late at 300']);
+});
+
+test('a manual clock also wakes those who fall asleep while it goes on', async () => {
+  const clock = manualClock(0);
+  const woken: number[] = [];
+  const loop = async () => {
+    for (;;) {
+      await clock.sleep(100);
+      woken.push(clock.now());
+    }
+  };
+  void loop();
+  await clock.advance(350);
+  assert.deepEqual([woken, clock.now()], [[100, 200, 300], 350]);
+});
+
+test('a manual clock forgets sleepers whose signal aborted', async () => {
+  const clock = manualClock(0);
+  const controller = new AbortController();
+  const sleeping = clock.sleep(100, controller.signal);
+  controller.abort();
+  await sleeping;
+  await clock.advance(100);
+  assert.equal(clock.now(), 100);
+});

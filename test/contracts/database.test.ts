@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import test, { type TestContext } from 'node:test';
+import { manualClock } from '../../lib/clock.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
+import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
+import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
+import { schemaVersion } from '../../lib/stores/sqlite/schema.ts';
+import { type TemporaryFolder, dataFile, temporaryFolder } from '../support/folders.ts';
+import { orderRecord, stateRecord } from '../support/records.ts';
+import { listOf } from '../support/workflows.ts';
+
+/** A folder that is gone when the test is over. */
+function folderFor(t: TestContext): TemporaryFolder {
+  const folder = temporaryFolder();
+  t.after(() => folder.remove());
+  return folder;
+}
+
+const putClient = (database: Database, id: string) => database.write(() => void database.prepare('INSERT INTO clients (id, record) VALUES (?, ?)').run(id, '{}'));
+const clientsIn = (database: Database): string[] => database.prepare('SELECT id FROM clients ORDER BY id').all().map((row) => (row as { id: string }).id);
+
+test('writes of one turn are one commit, and their answers keep their order', async () => {
+  const database = openDatabase(':memory:');
+  let commits = 0;
+  database.onCommit(() => (commits += 1));
+  const answers = await Promise.all(listOf(100, (index) => database.write(() => index)));
+  assert.deepEqual([commits, answers], [1, listOf(100, (index) => index)]);
+});
+
+test('more writes of one turn than fit into one commit are all made', async () => {
+  const database = openDatabase(':memory:');
+  await Promise.all(listOf(2500, (index) => putClient(database, `c${index}`)));
+  assert.equal(clientsIn(database).length, 2500);
+});
+
+test('S25: a write that fails takes none of its neighbours with it, whatever it did before it failed', async () => {
+  const database = openDatabase(':memory:');
+  const neighbours = [putClient(database, 'a'), putClient(database, 'b')];
+  const failing = database.write(() => {
+    database.prepare('INSERT INTO clients (id, record) VALUES (?, ?)').run('half', '{}');
+    throw new TypeError('a bug');
+  });
+  const violating = putClient(database, 'a');
+  const later = putClient(database, 'c');
+  await assert.rejects(failing, new TypeError('a bug'));
+  await assert.rejects(violating);
+  await Promise.all([...neighbours, later]);
+  assert.deepEqual(clientsIn(database), ['a', 'b', 'c']);
+});
+
+test('whoever listens learns of every commit and of every undoing', async () => {
+  const database = openDatabase(':memory:');
+  const heard: string[] = [];
+  database.onCommit(() => heard.push('commit'));
+  database.onRollback(() => heard.push('rollback'));
+  await putClient(database, 'a');
+  await assert.rejects(database.write(() => assert.fail()));
+  assert.deepEqual(heard, ['commit', 'rollback']);
+});
+
+test('a commit that meets a process at work waits for it, and is then made', async (t) => {
+  const folder = folderFor(t);
+  const database = openDatabase(dataFile(folder));
+  const elsewhere = new DatabaseSync(dataFile(folder));
+  elsewhere.exec("BEGIN IMMEDIATE; INSERT INTO clients (id, record) VALUES ('there', '{}')");
+  const writes = [putClient(database, 'a'), putClient(database, 'b')];
+  let done = false;
+  void Promise.all(writes).then(() => (done = true));
+  // The first try runs into the lock; the second one comes from the event loop.
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(done, false);
+
+  const more = putClient(database, 'c');
+  elsewhere.exec('COMMIT');
+  await Promise.all([...writes, more]);
+  assert.deepEqual(clientsIn(database), ['a', 'b', 'c', 'there']);
+  elsewhere.close();
+  await database.close();
+});
+
+test('S2: two processes that write to one order in one file lose no write of each other', async (t) => {
+  const folder = folderFor(t);
+  const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
+  await store.create(orderRecord('o1'), stateRecord('o1'), { messages: [], announcements: [] });
+  const writer = new URL('../support/writer.ts', import.meta.url);
+  const processes = listOf(2, () => spawn(process.execPath, ['-C', 'redress-source', writer.pathname, folder.path, 'o1', '100'], { stdio: ['ignore', 'ignore', 'inherit'] }));
+  const codes = await Promise.all(processes.map((each) => once(each, 'exit')));
+  assert.deepEqual(codes.map(([code]) => code), [0, 0]);
+  assert.deepEqual([(await store.head('o1'))?.rev, (await store.head('o1'))?.failureCount], [201, 200]);
+  await database.close();
+});
+
+test('what is written survives a restart', async (t) => {
+  const folder = folderFor(t);
+  const first = openDatabase(dataFile(folder));
+  await putClient(first, 'a');
+  await first.close();
+  const second = openDatabase(dataFile(folder));
+  assert.deepEqual(clientsIn(second), ['a']);
+  await second.close();
+});
+
+test('closing waits for what has been begun, and refuses what comes later', async (t) => {
+  const folder = folderFor(t);
+  const database = openDatabase(dataFile(folder));
+  const begun = putClient(database, 'a');
+  await database.close();
+  await begun;
+  await assert.rejects(putClient(database, 'b'), StoreUnavailableError);
+  await database.close();
+});
+
+test('F49: nothing is written into a data file that was deleted, and whoever listens is told once', async (t) => {
+  const folder = folderFor(t);
+  const database = openDatabase(dataFile(folder));
+  const told: StoreUnavailableError[] = [];
+  database.onGone((error) => told.push(error));
+  await putClient(database, 'a');
+  rmSync(dataFile(folder));
+  for (const id of ['b', 'c']) {
+    await assert.rejects(putClient(database, id), (error: unknown) => error instanceof StoreUnavailableError && error.fatal && /is gone/.test(error.message));
+  }
+  assert.equal(told.length, 1);
+  await database.close();
+});
+
+test('F49: another file in the place of the deleted one is not taken for it', async (t) => {
+  const folder = folderFor(t);
+  const database = openDatabase(dataFile(folder));
+  rmSync(dataFile(folder));
+  const other = openDatabase(dataFile(folder));
+  await assert.rejects(putClient(database, 'a'), (error: unknown) => error instanceof StoreUnavailableError && error.fatal);
+  assert.deepEqual(clientsIn(other), []);
+  await database.close();
+  await other.close();
+});
+
+/** A folder that cannot be used, the essential words of what is said, and that somebody can do something about it. */
+const unusable: readonly (readonly [what: string, prepare: (file: string) => void, message: RegExp])[] = [
+  ['was written by a newer version', (file) => new DatabaseSync(file).exec(`CREATE TABLE t (a); PRAGMA user_version = ${schemaVersion + 1}`), new RegExp(`written by a newer version of redress \\(${schemaVersion + 1}, this one reads ${schemaVersion}\\)`)],
+  ["is another program's database", (file) => new DatabaseSync(file).exec('CREATE TABLE theirs (a)'), /belongs to another program/],
+  ['is no database', (file) => writeFileSync(file, 'Dear diary, this is no database at all. '.repeat(200)), /is not a data file of redress/],
+  ['is a folder', (file) => mkdirSync(file), /cannot be used/],
+];
+
+const contentOf = (file: string): Buffer | undefined => (statSync(file).isFile() ? readFileSync(file) : undefined);
+
+for (const [what, prepare, message] of unusable) {
+  test(`a data file that ${what} is refused with what to do, and left as it is`, (t) => {
+    const folder = folderFor(t);
+    const file = dataFile(folder);
+    prepare(file);
+    const before = contentOf(file);
+    assert.throws(() => openDatabase(file), (error: unknown) => {
+      assert.ok(error instanceof SetupError);
+      assert.match(error.message, message);
+      assert.match(error.remedy, /REDRESS_DATA/);
+      return true;
+    });
+    assert.deepEqual(contentOf(file), before);
+  });
+}
+
+test('a data folder that cannot be made is refused with what to do', (t) => {
+  const folder = folderFor(t);
+  const file = join(folder.path, 'a file');
+  writeFileSync(file, '');
+  assert.throws(() => openDatabase(join(file, 'data', 'redress.sqlite')), (error: unknown) => error instanceof SetupError && /cannot be used/.test(error.message) && /REDRESS_DATA/.test(error.remedy));
+});
+
+test('a data folder is made where there is none, and its file is for its owner alone', async (t) => {
+  const folder = folderFor(t);
+  const { database } = openEmbedded(join(folder.path, 'some', 'where'), { clock: manualClock() });
+  const { mode } = statSync(join(folder.path, 'some', 'where', 'redress.sqlite'));
+  assert.equal(mode & 0o777, 0o600);
+  await database.close();
+});

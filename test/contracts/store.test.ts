@@ -1,0 +1,40 @@
+import { manualClock } from '../../lib/clock.ts';
+import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
+import { temporaryFolder } from '../support/folders.ts';
+import { type OpenStore, storeContract } from './store.contract.ts';
+
+const damaging = ({ database }: Embedded): OpenStore['damage'] => (orderId, part, text) =>
+  database.write(() => {
+    const change = { order: 'UPDATE orders SET record = ? WHERE orderId = ?', head: 'UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)' }[part];
+    database.prepare(change).run(text, orderId);
+  });
+
+function openInMemory(sendsAlong: boolean): OpenStore {
+  const embedded = openEmbedded(':memory:', { clock: manualClock(), sendsAlong });
+  const { store, channel, publisher, database } = embedded;
+  return { store, other: sqliteStore(database), channel, announced: () => publisher.published(0, 100).map(({ id }) => id), damage: damaging(embedded), close: () => database.close() };
+}
+
+/** Two connections stand for two processes. */
+function openInFile(): OpenStore {
+  const folder = temporaryFolder();
+  const clock = manualClock();
+  const [here, there] = [openEmbedded(folder.path, { clock }), openEmbedded(folder.path, { clock })];
+  return {
+    store: here.store,
+    other: there.store,
+    channel: here.channel,
+    announced: () => there.publisher.published(0, 100).map(({ id }) => id),
+    damage: damaging(there),
+    async close() {
+      await here.database.close();
+      await there.database.close();
+      folder.remove();
+    },
+  };
+}
+
+storeContract('SQLite in memory', () => openInMemory(true));
+storeContract('SQLite in memory that sends nothing along', () => openInMemory(false));
+storeContract('SQLite in a file that two processes share', openInFile);

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { type Json, PermanentFailure, TransientFailure } from 'redress';
+import { create as agentFunction } from '../../functions/agent.ts';
+import { manualClock } from '../../lib/clock.ts';
+import { startEventSource } from '../../lib/host/event-source.ts';
+import type { Request } from '../../lib/messages.ts';
+import { type Desk, type LineOptions, failed, heartbeatFor, journalOf, lineOf, nothing, openDesk, reaches, started, stepsNamed, submitted } from './support.ts';
+
+type Run = Parameters<typeof lineOf>[0][string];
+
+/** One order, whose one step is served by this operation; how often and when it ran, in seconds from the start. */
+async function served(context: TestContext, run: (clock: Desk['clock'], tried: number) => Run, options: LineOptions['operation'] & { waitsMs?: number } = {}) {
+  const { waitsMs = 0, ...operation } = options;
+  const clock = manualClock();
+  const start = clock.now();
+  const ran: number[] = [];
+  const desk = openDesk(context, lineOf({ pick: (input, call) => (ran.push((clock.now() - start) / 1000), run(clock, ran.length)(input, call)) }, { operation }), { clock });
+  const orderId = await submitted(desk);
+  await clock.advance(waitsMs);
+  const back = await desk.deliver('worker-requests');
+  const replies = desk.messages('worker-replies').filter(({ type }) => type === 'reply');
+  return { desk, orderId, ran, back, replies, seconds: () => (clock.now() - start) / 1000 };
+}
+const busy = (retryAfterMs?: number): never => {
+  throw new TransientFailure('busy', retryAfterMs === undefined ? {} : { retryAfterMs });
+};
+
+describe('an agent deals with what may pass', () => {
+  test('F-37 a service that fails twice and then answers gives one reply, in time', async (context) => {
+    const { ran, replies, seconds } = await served(context, (_, tried) => () => (tried < 3 ? busy() : { id: 'r-1' }));
+    assert.equal(ran.length, 3);
+    assert.deepEqual(replies.map(({ result }) => result), [{ status: 'succeeded', output: { id: 'r-1' } }]);
+    assert.ok(seconds() < 10);
+  });
+
+  test('F-37 anything that an operation throws is taken for a failure that may pass', async (context) => {
+    const { ran, replies } = await served(context, (_, tried) => () => {
+      if (tried === 1) throw new TypeError('undefined is no function');
+      if (tried === 2) return Promise.reject(new Error('socket hang up'));
+      if (tried === 3) return Promise.reject('a text');
+      return { id: 'r-1' };
+    });
+    assert.equal(ran.length, 4);
+    assert.equal((replies[0]?.['result'] as { status: string }).status, 'succeeded');
+  });
+
+  test('F-37 it waits as long as the service asks for, and not less', async (context) => {
+    const { ran } = await served(context, (_, tried) => () => (tried === 1 ? busy(3_000) : {}));
+    assert.deepEqual(ran, [0, 3]);
+  });
+
+  test('F-37 its tries grow apart, and stop when the time is over: no call is made after that, and no answer given', async (context) => {
+    const { desk, ran, replies, back } = await served(context, () => () => busy(), { attemptsMax: 1_000 });
+    assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
+    assert.ok(Math.max(...ran) < 10);
+    assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
+  });
+
+  test('F-37 a service that wants to be left alone for longer than there is time is not called again', async (context) => {
+    const { ran, replies } = await served(context, () => () => busy(60_000));
+    assert.deepEqual([ran, replies], [[0], []]);
+  });
+
+  test('F-37 when its tries are used up before then it says so, and the step is asked again when its time is over', async (context) => {
+    const { desk, orderId, ran, replies } = await served(context, () => () => busy(), { attemptsMax: 2 });
+    assert.equal(ran.length, 2);
+    assert.deepEqual(replies.map(({ result }) => result), [{ status: 'failed', fault: { type: 'ServiceUnavailable', message: 'busy', permanent: false } }]);
+
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.equal((await desk.request()).attempt, 2);
+  });
+});
+
+describe('an agent keeps its deadline', () => {
+  test('F-39 a service that is too slow gets no answer sent: the reply queue stays empty, and the expiry is counted', async (context) => {
+    let signal: AbortSignal | undefined;
+    const { desk, replies, back, seconds } = await served(context, (clock) => async (_, call) => {
+      signal = call.signal;
+      await clock.sleep(15_000);
+      return {};
+    });
+    assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
+    assert.equal(signal?.aborted, true);
+    assert.ok(seconds() >= 10 && seconds() < 11, 'it stops when the time is over, not when the service answers');
+    assert.match(desk.log.join(''), /expired: stopped without an answer/);
+    await desk.clock.advance(10_000);
+    assert.deepEqual(desk.messages('worker-replies'), [], 'also when the service answers at last');
+  });
+
+  test('F-39 what an operation would do next is not done once its signal is aborted', async (context) => {
+    const calls: string[] = [];
+    await served(context, (clock) => async (_, { signal }) => {
+      calls.push('reserve');
+      await clock.sleep(15_000, signal);
+      signal.throwIfAborted();
+      calls.push('confirm');
+      return {};
+    });
+    assert.deepEqual(calls, ['reserve']);
+  });
+
+  test('F-39 F-18 one that never ends does not keep others of its batch waiting for ever', async (context) => {
+    const { desk, back } = await served(context, (_, tried) => () => (tried === 1 ? new Promise<Json>(() => {}) : {}));
+    assert.equal(back, 0);
+    await submitted(desk);
+    await desk.deliver('worker-requests');
+    assert.equal(desk.messages('worker-replies').length, 1);
+  });
+
+  test('F-39 a request that comes when its time is over is not begun', async (context) => {
+    const { desk, ran, replies, back } = await served(context, () => nothing, { waitsMs: 10_000 });
+    assert.deepEqual([ran, replies, back, desk.telemetry.counts()['expired']], [[], [], 0, 1]);
+  });
+
+  test('F-39 where two clocks disagree, the smaller time counts', async (context) => {
+    const { desk } = await served(context, () => nothing, { waitsMs: 10_000 });
+    const ahead = { completeBy: new Date(desk.clock.now() + 3_600_000).toISOString(), remainingMs: 0 };
+    const behind = { completeBy: new Date(desk.clock.now()).toISOString(), remainingMs: 3_600_000 };
+    for (const times of [ahead, behind]) {
+      const orderId = await submitted(desk);
+      await desk.send('worker-requests', { ...(await desk.request()), ...times });
+      await desk.deliver('worker-requests');
+      assert.deepEqual(desk.messages('worker-replies'), [], orderId);
+    }
+  });
+});
+
+describe('an agent answers at once', () => {
+  const result = async (context: TestContext, run: Run) => {
+    const { ran, replies } = await served(context, () => run);
+    assert.deepEqual([ran.length, replies.length], [1, 1], 'tried once, answered once');
+    return replies[0]?.['result'];
+  };
+
+  test('F-43 a permanent failure', async (context) => {
+    const refuse = () => {
+      throw new PermanentFailure('AddressUnknown', 'no such street', { data: { street: 'Elm' } });
+    };
+    assert.deepEqual(await result(context, refuse), { status: 'failed', fault: { type: 'AddressUnknown', message: 'no such street', permanent: true, data: { street: 'Elm' } } });
+  });
+
+  test('F-43 a permanent failure under a name that no fault may have', async (context) => {
+    const refuse = () => {
+      throw new PermanentFailure('address-unknown', 'no such street');
+    };
+    assert.deepEqual(await result(context, refuse), { status: 'failed', fault: { type: 'UnexpectedError', message: 'address-unknown: no such street', permanent: true } });
+  });
+
+  test('F-43 an operation that it does not have, and an input that the operation does not take', async (context) => {
+    const { desk, ran } = await served(context, () => nothing, { waitsMs: 10_000 });
+    for (const wrong of [{ operation: 'burn' }, { operation: 'constructor' }, { input: { orderId: 7 } }, { input: null }]) {
+      await submitted(desk);
+      const request = { ...(await desk.request()), ...wrong } as Request;
+      await desk.send('worker-requests', request);
+      await desk.deliver('worker-requests');
+      const [reply] = await desk.take('worker-replies');
+      const { fault } = reply?.['result'] as { fault: { type: string; permanent: boolean } };
+      assert.deepEqual([reply?.['requestId'], fault.type, fault.permanent], [request.requestId, 'RequestRefused', true]);
+    }
+    assert.deepEqual(ran, []);
+  });
+
+  test('F-45 a message that is no request goes back to its queue, and the others are answered', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    await submitted(desk);
+    await desk.send('worker-requests', '{"v":1,"type":"request"}');
+    await desk.send('worker-requests', 'no json');
+    assert.equal(await desk.deliver('worker-requests'), 2);
+    assert.equal(desk.messages('worker-replies').length, 1);
+  });
+});
+
+describe('many agents on one channel', () => {
+  test('F-45 ten of them share a thousand requests: each is answered once', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }), { variables: { STEP_COMPLETE_WITHIN_SECONDS: '600' } });
+    await Promise.all(Array.from({ length: 1_000 }, (_, index) => desk.system.submit({ client: 'acme', idempotencyKey: `k${index}`, order: { item: 'tea' } })));
+    const shares: number[] = [];
+    const source = { queue: 'worker-requests', batchSize: 10, concurrency: 1, visibilityMs: 60_000, maxReceiveCount: 5 };
+    const context10 = { system: desk.system, environment: { REDRESS_AGENT: 'worker' }, stopping: new AbortController().signal, accepting: () => true };
+    const agents = Array.from({ length: 10 }, (_, index) => {
+      const serve = agentFunction(context10);
+      return startEventSource(source, (event) => ((shares[index] = (shares[index] ?? 0) + event.Records.length), serve(event)), { ...desk.system, onFatal: (error) => assert.fail(String(error)) });
+    });
+    while ((await desk.channel.depth('worker-requests')).visible + (await desk.channel.depth('worker-requests')).inFlight > 0) await desk.clock.advance(10);
+    await Promise.all(agents.map((agent) => agent.stop()));
+
+    const answered = desk.messages('worker-replies').map(({ requestId }) => requestId);
+    assert.deepEqual([answered.length, new Set(answered).size], [1_000, 1_000]);
+    assert.ok(shares.length === 10 && shares.every((share) => share > 0), `each has its share: ${shares.join(' ')}`);
+  });
+});
+
+describe('long work', () => {
+  /** The whole system with one step that takes so many seconds, of which it may ask for so many. */
+  async function longWork(context: TestContext, takesSeconds: number, longestSeconds: number) {
+    const clock = manualClock();
+    const ran: number[] = [];
+    const run: Run = async () => {
+      ran.push(clock.now());
+      await clock.sleep(takesSeconds * 1000);
+      return {};
+    };
+    const system = await started(context, lineOf({ pick: run }, { operation: { longestSeconds, completeWithinSeconds: 10 } }), { clock });
+    return { system, ran, orderId: await submitted(system) };
+  }
+
+  test('F-37 an operation that asks for more time in time gets it: asked once, run once, nothing counted', async (context) => {
+    const { system, ran, orderId } = await longWork(context, 45, 60);
+    await reaches(system, orderId, 'Processed');
+    assert.equal(ran.length, 1);
+    assert.equal((await system.state(orderId)).failureCount, 0);
+    const journal = await journalOf(system, orderId);
+    const asked = journal.find(({ type }) => type === 'StepAsked');
+    const extended = journal.filter(({ type }) => type === 'StepExtended');
+    assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
+  });
+
+  test('F-37 work of many minutes is begun once, however long its message stays in flight', async (context) => {
+    const { system, ran, orderId } = await longWork(context, 400, 600);
+    await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
+    assert.equal(ran.length, 1);
+    assert.deepEqual(system.messages('set-aside'), []);
+  });
+
+  test('F-37 a slow operation is not begun a second time while it still has time of its own', async (context) => {
+    const clock = manualClock();
+    let ran = 0;
+    const slow: Run = async () => ((ran += 1), await clock.sleep(200_000), {});
+    const system = await started(context, lineOf({ pick: slow }, { operation: { completeWithinSeconds: 300 } }), { clock });
+    await reaches(system, await submitted(system), 'Processed', { withinMs: 300_000, stepMs: 1_000 });
+    assert.equal(ran, 1);
+  });
+
+  test('F-39 beyond its longest time it is stopped in silence, and asked again', async (context) => {
+    const { system, ran, orderId } = await longWork(context, 45, 20);
+    await system.clock.advance(24_000);
+    assert.equal((await system.state(orderId)).failureCount, 1);
+    assert.equal(ran.length, 2);
+    assert.ok((ran[1] ?? 0) - (ran[0] ?? 0) >= 20_000);
+  });
+
+  test('F-39 the longest time counts from the asking, not from when the agent began', async (context) => {
+    const { replies, seconds } = await served(context, (clock) => async () => (await clock.sleep(15_000), {}), { completeWithinSeconds: 10, longestSeconds: 20, waitsMs: 8_000 });
+    assert.deepEqual(replies, []);
+    assert.ok(seconds() < 21);
+  });
+
+  const extend = async (context: TestContext, longestSeconds: number | undefined, beats: (desk: Desk, request: Request) => Promise<unknown>) => {
+    const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), longestSeconds === undefined ? {} : { operation: { longestSeconds } }));
+    const orderId = await submitted(desk);
+    const start = desk.clock.now();
+    await beats(desk, await desk.request());
+    return { desk, orderId, completeBy: (((await desk.state(orderId)).completeBy ?? 0) - start) / 1000 };
+  };
+  const beat = async (desk: Desk, request: Request, inSeconds: number, queue = 'worker-replies') => {
+    await desk.send(queue, heartbeatFor(request, desk.clock.now() + inSeconds * 1000, desk.clock.now()));
+    await desk.deliver(queue);
+  };
+
+  test('F-33 a heartbeat moves the deadline to the later of old and asked, and never beyond the longest time', async (context) => {
+    assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 25))).completeBy, 25);
+    assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 5))).completeBy, 10, 'never earlier');
+    assert.equal((await extend(context, 60, (desk, request) => beat(desk, request, 3_600))).completeBy, 60);
+    assert.equal((await extend(context, undefined, (desk, request) => beat(desk, request, 25))).completeBy, 10, 'who may not take longer may not ask for it');
+  });
+
+  test('F-42 a heartbeat of an older asking, of another agent, or of a step that is done moves nothing', async (context) => {
+    const old = await extend(context, 60, (desk, request) => beat(desk, { ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, 25));
+    assert.equal(old.completeBy, 10);
+    const foreign = await extend(context, 60, (desk, request) => beat(desk, request, 25, 'other-replies'));
+    assert.equal(foreign.completeBy, 10);
+    const { desk, orderId } = await extend(context, 60, async (desk, request) => {
+      await desk.answer(request, failed('Broken'));
+      await beat(desk, request, 25);
+    });
+    assert.equal((await desk.state(orderId)).completeBy, null, 'a held order waits for nobody');
+  });
+
+  test('F-33 the same heartbeat again, or an earlier one after a later one, changes nothing', async (context) => {
+    const { desk, orderId } = await extend(context, 60, async (desk, request) => {
+      await beat(desk, request, 25);
+      await beat(desk, request, 25);
+      await beat(desk, request, 20);
+    });
+    assert.equal((await desk.state(orderId)).rev, 2);
+  });
+});

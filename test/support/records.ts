@@ -1,0 +1,52 @@
+import type { OrderRecord, StateRecord } from '../../lib/record.ts';
+
+export const noon = Date.UTC(2026, 0, 1, 12);
+
+/** An order as it is submitted; a test says only what matters to it. */
+export const orderRecord = (orderId: string, more: Partial<OrderRecord> = {}): OrderRecord => ({
+  orderId,
+  client: 'shop',
+  workflow: { name: 'fulfil-order', version: 1 },
+  body: { item: orderId },
+  hash: 'hash',
+  submittedAt: noon,
+  answer: '{}',
+  ...more,
+});
+
+/** Its state, claimed and at work. */
+export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): StateRecord => ({
+  schemaVersion: 1,
+  orderId,
+  rev: 1,
+  epoch: 1,
+  lockedBy: 'host',
+  completeBy: noon + 30_000,
+  processState: 'Processing',
+  outcome: null,
+  failureCount: 0,
+  errorGen: 0,
+  suspended: false,
+  fault: null,
+  heldBy: null,
+  heldUntil: null,
+  nextDueAt: noon + 30_000,
+  nextDueFor: { kind: 'step', path: 'order/charge', agent: 'payment' },
+  worklist: 'due',
+  worklistAt: noon + 30_000,
+  recover: 'step',
+  maxFailures: 3,
+  onExhausted: 'error',
+  stepMs: 30_000,
+  client: 'shop',
+  responseChannel: null,
+  statusSeq: 0,
+  workflow: { name: 'fulfil-order', version: 1 },
+  lastBy: [],
+  writeIds: [],
+  outbox: [],
+  notes: [],
+  updatedAt: noon,
+  blob: '{"the":"instance"}',
+  ...more,
+});
