@@ -1,15 +1,17 @@
+import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs, reminderMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
 import { timeText } from './messages.ts';
-import { alongOf } from './outbox.ts';
+import { sendEntries } from './outbox.ts';
 import type { Publisher } from './publisher.ts';
-import type { DetailType, OutboxEntry, StateHead } from './record.ts';
+import type { DetailType, OutboxEntry, ProcessState, StateHead } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 
 interface Ports {
   readonly store: Store;
+  readonly channel: Channel;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -23,7 +25,12 @@ export async function quarantine(orderId: string, type: 'RecordUnreadable' | 'In
   const { store, clock, telemetry } = ports;
   telemetry.log('error', 'order quarantined', { orderId, type, reason });
   const head = await readableHead(orderId, store);
-  if (!head) return announceOnly(orderId, type, reason, ports);
+  if (!head) return announceOnly(orderId, type, reason, 'unknown', ports);
+  if (head.processState === 'Processed') {
+    // What is finished stays finished; only what it still had to tell goes out.
+    await announceOnly(orderId, type, reason, head.processState, ports);
+    return flush(head, ports);
+  }
   if (head.processState === 'Error' && head.fault?.type === type) return flush(head, ports);
 
   const now = clock.now();
@@ -38,33 +45,33 @@ export async function quarantine(orderId: string, type: 'RecordUnreadable' | 'In
     fault: { type, class: 'basic-failure', message: reason, permanent: true },
     notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason }],
     outbox: [...head.outbox, entry('Service Exception', `${orderId}#${errorGen}/service`), entry('Order In Error', `${orderId}#${errorGen}`)],
-    worklist: 'due',
-    worklistAt: now + outboxMs,
-    nextDueAt: now + outboxMs,
-    nextDueFor: { kind: 'outbox' },
     updatedAt: now,
   };
-  const write = await store.patch(quarantined, head);
+  const write = await store.patch({ ...quarantined, ...placeOf(quarantined, now) }, head);
   // Whoever won has changed the order; if it is still unreadable, the next message says so again.
   if (write.outcome === 'written') await flush(quarantined, ports);
 }
 
-async function flush(head: StateHead, { store, publisher, clock }: Ports): Promise<void> {
+/** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */
+async function flush(head: StateHead, ports: Ports): Promise<void> {
   if (head.outbox.length === 0) return;
-  const { announcements } = alongOf(head.outbox);
-  const { failed } = await publisher.publish(announcements);
-  if (failed.length > 0) return;
-
-  const remindAt = clock.now() + reminderMs;
-  const outbox = head.outbox.filter(({ kind }) => kind === 'status');
-  if (outbox.length > 0) return;
-  await store.patch({ ...head, rev: head.rev + 1, outbox, worklist: 'error', worklistAt: remindAt, nextDueAt: remindAt, nextDueFor: { kind: 'reminder' } }, head);
+  const acknowledged = await sendEntries(head.outbox, ports);
+  const outbox = head.outbox.filter(({ id }) => !acknowledged.has(id));
+  await ports.store.patch({ ...head, rev: head.rev + 1, outbox, ...placeOf({ ...head, outbox }, ports.clock.now()) }, head);
 }
 
-/** Not even the attributes can be read: no write is safe, but a person is told, once. */
-async function announceOnly(orderId: string, type: string, reason: string, { publisher, clock }: Ports): Promise<void> {
+type Place = Pick<StateHead, 'worklist' | 'worklistAt' | 'nextDueAt' | 'nextDueFor'>;
+
+function placeOf({ outbox, processState }: StateHead, now: number): Place {
+  if (outbox.length > 0) return { worklist: 'due', worklistAt: now + outboxMs, nextDueAt: now + outboxMs, nextDueFor: { kind: 'outbox' } };
+  if (processState === 'Processed') return { worklist: null, worklistAt: null, nextDueAt: null, nextDueFor: null };
+  return { worklist: 'error', worklistAt: now + reminderMs, nextDueAt: now + reminderMs, nextDueFor: { kind: 'reminder' } };
+}
+
+/** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */
+async function announceOnly(orderId: string, type: string, reason: string, state: ProcessState | 'unknown', { publisher, clock }: Ports): Promise<void> {
   const id = `${orderId}/unreadable`;
-  await publisher.publish([{ id, detailType: 'Service Exception', detail: { id, orderId, at: timeText(clock.now()), class: 'basic-failure', type, before: 'unknown', after: 'unknown', failureCount: 0, message: reason } }]);
+  await publisher.publish([{ id, detailType: 'Service Exception', detail: { id, orderId, at: timeText(clock.now()), class: 'basic-failure', type, before: state, after: state, failureCount: 0, message: reason } }]);
 }
 
 async function readableHead(orderId: string, store: Store): Promise<StateHead | undefined> {

@@ -134,6 +134,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean => !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
+  /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
+  function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined {
+    try {
+      return plan(loaded, incoming, now, settings);
+    } catch (error) {
+      if (error instanceof InvariantError) throw error;
+      throw new UnreadableRecordError(loaded.order.orderId, `its instance makes no sense (${(error as Error).message})`);
+    }
+  }
+
   async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<'written' | 'lost'> {
     const loaded = await load(orderId);
     if (!loaded) {
@@ -145,7 +155,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return 'written';
     }
-    const planned = plan(loaded, incoming, now, settings);
+    const planned = planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned);
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), wakeUps: [] });
@@ -165,6 +175,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     telemetry.count('postedAnew', messages.length);
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
+
+  const instructNow: Scheduler['instruct'] = async (orderId, instruction, { id, ifMatch, dryRun = false }) => {
+    for (let race = 1; race <= racesMax; race++) {
+      const loaded = await load(orderId);
+      if (!loaded) return { outcome: 'not-found' };
+      const now = clock.now();
+      if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, loaded.record.heldUntil ?? now);
+      if (ifMatch !== undefined && ifMatch !== loaded.record.rev) return { outcome: 'stale', rev: loaded.record.rev };
+      const reasons = infeasibleReasons(loaded, instruction, now);
+      if (reasons.length > 0) return { outcome: 'infeasible', reasons };
+
+      const planned = planOf(loaded, [{ id, type: 'instruction', instruction }], now);
+      if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
+      if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+      if ((await save(loaded, planned)) === 'written') return { outcome: 'done', rev: loaded.record.rev + 1 };
+    }
+    return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
+  };
 
   return {
     async accept(orderId, incoming, again) {
@@ -208,27 +236,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return created;
     },
 
-    instruct: (orderId, instruction, { id, ifMatch, dryRun = false }) =>
-      withLockPolicy(
-        async () => {
-          for (let race = 1; race <= racesMax; race++) {
-            const loaded = await load(orderId);
-            if (!loaded) return { outcome: 'not-found' };
-            const now = clock.now();
-            if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, loaded.record.heldUntil ?? now);
-            if (ifMatch !== undefined && ifMatch !== loaded.record.rev) return { outcome: 'stale', rev: loaded.record.rev };
-            const reasons = infeasibleReasons(loaded, instruction, now);
-            if (reasons.length > 0) return { outcome: 'infeasible', reasons };
-
-            const planned = plan(loaded, [{ id, type: 'instruction', instruction }], now, settings);
-            if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
-            if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-            if ((await save(loaded, planned)) === 'written') return { outcome: 'done', rev: loaded.record.rev + 1 };
-          }
-          return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
-        },
-        { policy: options.lockPolicy ?? 'NoRetry', clock, onAttempt: () => telemetry.count('lockAttempt') },
-      ),
+    instruct: (orderId, instruction, how) =>
+      withLockPolicy(() => instructNow(orderId, instruction, how).catch(refusal), { policy: options.lockPolicy ?? 'NoRetry', clock, onAttempt: () => telemetry.count('lockAttempt') }),
   };
 }
 
@@ -236,6 +245,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 const fullTailOf = ({ instance }: Loaded): Page | undefined => (JSON.stringify(instance.tail).length > tailBytesMax ? (instance.tail as unknown as Page) : undefined);
 
 const without = (page: Page, instance: Instance): Instance => ({ ...instance, tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)) });
+
+/** What would break what must hold is refused before it is done. */
+const refusal = (error: unknown): Instructed => {
+  if (error instanceof InvariantError) return { outcome: 'infeasible', reasons: [error.message] };
+  throw error;
+};
 
 const nothing: Along = { messages: [], announcements: [] };
 

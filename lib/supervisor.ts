@@ -137,7 +137,7 @@ export function createSupervisor({ store, channel, clock, telemetry, clockTolera
         const seen = new Set<string>();
         // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
         for (let found = pageSize; found === pageSize; ) {
-          const ids = (await store.due('due', shard, until, seen.size + pageSize)).filter((id) => !seen.has(id));
+          const ids = (await store.due('due', shard, until, seen.size + pageSize)).filter((id) => !seen.has(id)).slice(0, pageSize);
           await lookAtAll(ids, counts);
           for (const id of ids) seen.add(id);
           found = ids.length;

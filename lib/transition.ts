@@ -5,7 +5,7 @@ import type { Event, StepReply } from './core/event.ts';
 import { type Fault, engineFaults, shortType } from './core/fault.ts';
 import { idempotencyKeyOf, requestIdOf, stepOfRequest } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
-import type { Json, JsonObject } from './core/json.ts';
+import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
 import { type Program, fill, nodeAt } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
 import { completeByOf, longWait, nextDeadline, worklistEntry } from './deadlines.ts';
@@ -205,7 +205,7 @@ class OrderDraft {
 
     const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
     const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
-    const completeBy = this.record.processState === 'Pending' ? this.record.completeBy : completeByOf(this.loaded.program, instance.state);
+    const completeBy = completeByOf(this.loaded.program, instance.state);
     const record = { ...this.record, completeBy, lastBy: [...this.taken, ...this.wakeUps], outbox: [...this.record.outbox, ...this.outbox], updatedAt: this.now };
     const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
     return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
@@ -299,7 +299,7 @@ class OrderDraft {
     const node = nodeAt(this.loaded.program, path);
     const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
     const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
-    const fault: Fault = { ...reply.fault, type: declared ?? known ?? reply.fault.type, class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class, source: path };
+    const fault: Fault = { ...brief(reply.fault), type: declared ?? known ?? reply.fault.type, class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class, source: path };
     return { status: 'failed', fault: withoutTexts(fault as unknown as Json, secretsOf(this.loaded)) as unknown as Fault };
   }
 
@@ -325,6 +325,17 @@ class OrderDraft {
     this.changed = true;
   }
 }
+
+/** A fault lies in the state, in the journal and in announcements: no error page of a service is to fill them. */
+function brief(fault: Fault): Fault {
+  const { data, ...rest } = fault;
+  const bytes = data === undefined ? 0 : utf8Bytes(data);
+  const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
+  const message = rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
+  return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };
+}
+
+const faultLimits = { messageCharactersMax: 2048, dataBytesMax: 16 * 1024 };
 
 /** What may be claimed: Pending, and nobody's (SAS). */
 const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean => processState === 'Pending' && lockedBy === null && !suspended;

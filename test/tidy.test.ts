@@ -70,6 +70,14 @@ describe('the house is tidy', () => {
     assert.deepEqual([...new Set(named)].filter((id) => !known.has(id)), []);
   });
 
+  test('code in the README is code of the example', () => {
+    const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+    const example = under('examples/').map((file) => squeezed(read(file)));
+    const blocks = [...read('README.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
+    assert.ok(blocks.length > 0);
+    assert.deepEqual(blocks.filter((block) => !example.some((code) => code.includes(block))), []);
+  });
+
   test('versions are exact, and the lockfile names no registry of anybody’s own', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json')) as { [key: string]: { [name: string]: string } };
     const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$/.test(version));

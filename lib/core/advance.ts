@@ -70,8 +70,8 @@ function askedPath(draft: Draft, requestId: string): string | undefined {
   const path = stepOfRequest(draft.subject.orderId, requestId);
   const activity = path === undefined ? undefined : draft.state.activities[path];
   if (path === undefined || !activity || activity.reply) return undefined;
-  const own = activity.own as StepState;
-  const outstanding = own.phase === 'asked' && own.epoch === draft.event.epoch;
+  const own = activity.own as StepState | undefined;
+  const outstanding = own?.phase === 'asked' && own.epoch === draft.event.epoch;
   return outstanding && requestIdOf(draft.subject.orderId, path, own) === requestId ? path : undefined;
 }
 

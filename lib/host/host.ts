@@ -60,7 +60,10 @@ const housekeepingMs = 60_000;
 export async function startHost({ app, config, ports, load, services = [], http, hostId = newHostId(), without = [] }: HostOptions): Promise<Host> {
   const { clock, telemetry, channel, store } = ports;
   const events = new EventEmitter();
-  const emit: Emit = (event, detail) => void events.emit(event, detail);
+  // A listener's trouble is its own: neither the order nor the other listeners suffer from it.
+  const emit: Emit = (event, detail) => {
+    for (const listener of events.listeners(event)) (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
+  };
   const system = createSystem(app, config, ports, { hostId, emit });
   const givingUp = new AbortController();
   const stopping = new AbortController();

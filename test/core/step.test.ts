@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import { limits } from '../../lib/core/definition.ts';
+import { requestIdOf } from '../../lib/core/identity.ts';
 import { play } from '../support/play.ts';
 import { type Run, fault, ok, rejected, startRun, stepMs } from '../support/run.ts';
-import { outline, sequence, step, workflow } from '../support/workflows.ts';
+import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const path = 'order/charge';
 const started = (run: Run): Run => {
@@ -102,6 +103,18 @@ test('F-42: an answer to no asking of this order changes nothing, whatever its r
   }
 });
 
+test('F-42: an answer in the name of what is no step, or could not even begin, changes nothing', () => {
+  const run = startRun(workflow(parallel('order', delay('wrong', { $cel: 'order.nope' }), delay('pause', 60), step('charge', { input: { $cel: 'order.nope' } }))));
+  run.happen({ type: 'started', stepMs });
+  const { state } = run;
+  for (const path of ['order', 'order/wrong', 'order/pause', 'order/charge']) {
+    const requestId = requestIdOf('o1', path, { generation: 1, epoch: 1, attempt: 1 });
+    run.happen({ type: 'replied', requestId, sentAt: run.now, reply: ok() });
+    run.happen({ type: 'heartbeat', requestId, completeBy: run.now + 60_000 });
+    assert.deepEqual(run.state, state, path);
+  }
+});
+
 test('F-33: a step has the time that it says, else the time of the system, and never more than the whole order', () => {
   play(outline(`
     workflow completeWithin 100s
@@ -126,6 +139,29 @@ test('F-33: a step has the time that it says, else the time of the system, and n
     # The first that is to be asked after the time of the order holds it; the others wait with it.
     expire
     == held order/plain Engine/DeadlineExceeded
+  `);
+});
+
+test('F-33: a heartbeat cannot take more time than the whole order has', () => {
+  play(outline(`
+    workflow completeWithin 60s
+      press by press within 20s longest 600s
+  `), `
+    start
+    -> press order key order/1 attempt 1 by +20s
+
+    after 15s
+
+    heartbeat order 600s
+
+    after 44s
+
+    expire
+
+    after 1s
+
+    expire
+    == held order Engine/DeadlineExceeded
   `);
 });
 
@@ -180,6 +216,13 @@ test('an output is kept in the state only where a later expression reads it', ()
   const run = started(startRun(reads('orderId')));
   run.reply(path, ok({ id: 'c1' }));
   assert.deepEqual(run.state.outputs, {});
+});
+
+test('F-51: an order that is put into Error from outside is held for the fault that was given', () => {
+  const given = { type: 'InvariantViolated', class: 'basic-failure', permanent: true, message: 'It would be nonsense.' } as const;
+  const run = charging();
+  run.happen({ type: 'exhausted', fault: given });
+  assert.deepEqual(run.state.held, { path, fault: { ...given, source: path }, at: run.now });
 });
 
 test('F-32: the journal says of each step when it was asked, what failed for now, and how it ended', () => {

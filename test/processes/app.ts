@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PermanentFailure, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import { defineAgent, defineApp, defineWorkflow, operation, PermanentFailure, parallel, sequence } from 'redress';
 import * as z from 'zod';
 
 const Work = z.object({ ms: z.number(), refuse: z.boolean() });
@@ -22,7 +22,8 @@ const work = operation({
 const first = defineAgent('first', { work });
 const second = defineAgent('second', { work });
 const options = { version: 1, order: Work } as const;
-const stepsFor = (order: { readonly ms: never; readonly refuse: never }) => [first.work(order).named('one'), second.work({ ms: 0, refuse: false }).named('two')] as const;
+const stepsFor = (order: { readonly ms: never; readonly refuse: never }) =>
+  [first.work(order).named('one'), second.work({ ms: 0, refuse: false }).named('two')] as const;
 
 /** What the hosts of these tests run: two agents, asked one after the other (`line`), or side by side (`pair`). */
 export default defineApp({

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sequence } from 'redress';
 import { StoreUnavailableError } from '../../lib/errors.ts';
 import { appOf, journalOf, start, submitted } from '../supervision/support.ts';
-import { sequence } from 'redress';
 import { site } from './support.ts';
 
 test('F49, S9, S22: a full disk refuses orders and stops nothing for good: with room again everything goes on', async (t) => {
   const { data } = site(t);
-  const system = await start(t, appOf((step) => sequence(step('one'), step('two'), step('three'))), { dataFolder: data });
+  const system = await start(
+    t,
+    appOf((step) => sequence(step('one'), step('two'), step('three'))),
+    { dataFolder: data },
+  );
   const limit = (pages: number) => system.database.prepare(`PRAGMA max_page_count = ${pages}`).get();
   const accepted: string[] = [];
   let refused = 0;
@@ -36,7 +40,11 @@ test('F49, S9, S22: a full disk refuses orders and stops nothing for good: with 
 
 for (const sendsAlong of [true, false]) {
   test(`F-159, F49: a page of the journal that finds no room is not lost: its write waits with it (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
-    const system = await start(t, appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))), { sendsAlong });
+    const system = await start(
+      t,
+      appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))),
+      { sendsAlong },
+    );
     const execute = (sql: string) => system.database.write(() => void system.database.prepare(sql).run());
     await execute("CREATE TRIGGER full BEFORE INSERT ON pages BEGIN SELECT RAISE(ABORT, 'no room'); END");
     const orderId = await submitted(system);
@@ -46,6 +54,9 @@ for (const sendsAlong of [true, false]) {
     await system.clock.advance(60_000);
     assert.equal((await system.state(orderId)).processState, 'Processed');
     const seqs = (await journalOf(system, orderId)).map(({ seq }) => seq);
-    assert.deepEqual(seqs, seqs.map((_, index) => index + 1));
+    assert.deepEqual(
+      seqs,
+      seqs.map((_, index) => index + 1),
+    );
   });
 }

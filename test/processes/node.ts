@@ -15,7 +15,15 @@ const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
 const clock = systemClock;
 const telemetry = createTelemetry({ level: 'off' });
 const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
-const ports = { store, channel, publisher, clock, telemetry, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+const ports = {
+  store,
+  channel,
+  publisher,
+  clock,
+  telemetry,
+  issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
+  cursorKey: new Uint8Array(32),
+};
 const host = await startHost({ app, config, ports, load: loadFunction, without: ['api', ...(process.env['WITHOUT'] ?? '').split(',')] });
 const leases = new Map<string, Lease>();
 

@@ -17,7 +17,12 @@ test('F4, F-22: a node that was stopped for longer than its lease does not take 
   pause(stale);
 
   const next = await startNode(t, variables);
-  await until('the lease has run out', () => next.call('hold', orderId, 10_000).then(() => true, () => false));
+  await until('the lease has run out', () =>
+    next.call('hold', orderId, 10_000).then(
+      () => true,
+      () => false,
+    ),
+  );
   const { heldBy } = (await embedded.store.head(orderId)) ?? assert.fail('the order is gone');
   goOn(stale);
   await assert.rejects(stale.call('resubmit', orderId), { name: 'InstanceLockedError' });

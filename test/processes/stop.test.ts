@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { connect } from 'node:net';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { test } from 'node:test';
 import { decodeInstance } from '../../lib/instance.ts';
 import { app, post, reaches, root, site, startLocal, tokenFor, until, within, work } from './support.ts';
 
@@ -31,7 +31,10 @@ test('F-23: SIGTERM in the middle of a step lets the step finish: its result is 
   system.child.kill('SIGTERM');
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
 
-  assert.deepEqual(effects(), ['begin', 'done'].map((what) => `${what} ${orderId}/order/one/1 ${system.pid}`));
+  assert.deepEqual(
+    effects(),
+    ['begin', 'done'].map((what) => `${what} ${orderId}/order/one/1 ${system.pid}`),
+  );
   const { state } = (await open().store.load(orderId)) ?? assert.fail('the order is gone');
   assert.partialDeepStrictEqual(state, { heldBy: null, heldUntil: null, processState: 'Processing', failureCount: 0 });
   assert.deepEqual(Object.keys(decodeInstance(state).state.activities), ['order', 'order/two']);
@@ -61,6 +64,13 @@ test('F-23: an agent that does not end in time is given up: the system still sto
   await until('the step has begun', () => effects().length > 0);
   system.child.kill('SIGTERM');
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
-  assert.equal(effects().some((line) => line.startsWith('done')), false);
-  assert.partialDeepStrictEqual(await open().store.head(orderId), { processState: 'Processing', heldBy: null, nextDueFor: { kind: 'step', path: 'order/one' } });
+  assert.equal(
+    effects().some((line) => line.startsWith('done')),
+    false,
+  );
+  assert.partialDeepStrictEqual(await open().store.head(orderId), {
+    processState: 'Processing',
+    heldBy: null,
+    nextDueFor: { kind: 'step', path: 'order/one' },
+  });
 });

@@ -33,8 +33,14 @@ export interface Process {
 
 /** A TypeScript file in a process of its own, which does not outlive the test. */
 export function run(t: TestContext | undefined, file: string, variables: { readonly [name: string]: string } = {}): Process {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'NODE_COMPILE_CACHE'].includes(name)));
-  const child = spawn(process.execPath, ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', file], { cwd: tmpdir(), env: { ...inherited, LOG_LEVEL: 'off', ...variables }, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'NODE_COMPILE_CACHE'].includes(name)),
+  );
+  const child = spawn(process.execPath, ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', file], {
+    cwd: tmpdir(),
+    env: { ...inherited, LOG_LEVEL: 'off', ...variables },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
   const texts = { out: '', err: '' };
   child.stdout?.on('data', (chunk) => (texts.out += chunk));
   child.stderr?.on('data', (chunk) => (texts.err += chunk));
@@ -73,7 +79,11 @@ export async function within<T>(promise: Promise<T>, what: string, ms = patience
 }
 
 /** Looks again and again until there is something to be seen. */
-export async function until<T>(what: string, look: () => T | undefined | false | Promise<T | undefined | false>, ms = patienceMs): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  ms = patienceMs,
+): Promise<T> {
   for (const end = Date.now() + ms; ; await sleep(20)) {
     const found = await look();
     if (found) return found;
@@ -118,14 +128,20 @@ function linesOf(file: string): readonly string[] {
 }
 
 /** `npm start` without npm; resolves when it takes orders. */
-export async function startLocal(t: TestContext, variables: { readonly [name: string]: string }): Promise<Process & { readonly url: string }> {
+export async function startLocal(
+  t: TestContext,
+  variables: { readonly [name: string]: string },
+): Promise<Process & { readonly url: string }> {
   const started = run(t, local, variables);
   const [, url = ''] = await within(started.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready');
   return { ...started, url };
 }
 
 /** A program that is to end by itself: its exit code, and the lines of its complaint. */
-export async function complaintOf(t: TestContext, variables: { readonly [name: string]: string }): Promise<{ readonly code: number | null; readonly lines: readonly string[] }> {
+export async function complaintOf(
+  t: TestContext,
+  variables: { readonly [name: string]: string },
+): Promise<{ readonly code: number | null; readonly lines: readonly string[] }> {
   const started = run(t, local, variables);
   const { code } = await within(started.ended, 'bin/local.ts goes on as if nothing were wrong');
   return { code, lines: started.err().trim().split('\n') };
@@ -168,7 +184,8 @@ export function createRandom(seed: number): () => number {
   };
 }
 
-export const tokenFor = (data: string, role: 'client' | 'operator'): Promise<string> => openLocalIssuer(data).sign({ role, ...(role === 'client' ? { client: 'acme' } : {}) });
+export const tokenFor = (data: string, role: 'client' | 'operator'): Promise<string> =>
+  openLocalIssuer(data).sign({ role, ...(role === 'client' ? { client: 'acme' } : {}) });
 
 /** Submits over HTTP and gives the order's id. */
 export async function post(url: string, data: string, body: object, key: string): Promise<string> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { dataFile } from '../../lib/embedded.ts';
@@ -25,7 +25,10 @@ test('F-64, S22: a host whose data folder is gone accepts nothing more', async (
   const authorization = `Bearer ${await tokenFor(data, 'client')}`;
   renameSync(data, `${data}-moved`);
   const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'too-late' };
-  const answer = await fetch(`${system.url}/orders`, { method: 'POST', headers, body: JSON.stringify(sample) }).then(({ status }) => status, () => 'no answer');
+  const answer = await fetch(`${system.url}/orders`, { method: 'POST', headers, body: JSON.stringify(sample) }).then(
+    ({ status }) => status,
+    () => 'no answer',
+  );
   assert.ok(answer === 503 || answer === 'no answer', String(answer));
   assert.equal((await within(system.ended, 'it goes on without its data')).code, 3);
 
@@ -36,7 +39,11 @@ test('F-64, S22: a host whose data folder is gone accepts nothing more', async (
 });
 
 /** Each complaint is one line: what is wrong, with what, and what to do about it. */
-async function refuses(t: Parameters<typeof complaintOf>[0], variables: Parameters<typeof complaintOf>[1], expected: RegExp): Promise<void> {
+async function refuses(
+  t: Parameters<typeof complaintOf>[0],
+  variables: Parameters<typeof complaintOf>[1],
+  expected: RegExp,
+): Promise<void> {
   const { code, lines } = await complaintOf(t, variables);
   assert.equal(code, 2);
   assert.equal(lines.length, 1, lines.join('\n'));
@@ -46,7 +53,11 @@ async function refuses(t: Parameters<typeof complaintOf>[0], variables: Paramete
 test('F-64: a data folder that cannot be made, because the path is a file, is refused with exit code 2 and the remedy', async (t) => {
   const { data, variables } = site(t);
   writeFileSync(data, 'a file');
-  await refuses(t, variables, /^redress: The data folder .*data cannot be used: .* Make it writable, or choose another one with REDRESS_DATA\.$/);
+  await refuses(
+    t,
+    variables,
+    /^redress: The data folder .*data cannot be used: .* Make it writable, or choose another one with REDRESS_DATA\.$/,
+  );
   assert.equal(readFileSync(data, 'utf8'), 'a file');
 });
 
@@ -54,7 +65,11 @@ test('F-64: a data file of something else is refused and left as it is', async (
   const { data, variables } = site(t);
   mkdirSync(data);
   writeFileSync(dataFile(data), 'this is no database at all, but a text that is long enough to look like one. '.repeat(20));
-  await refuses(t, variables, /^redress: The file .*redress\.sqlite is not a data file of redress\. Choose another folder with REDRESS_DATA\.$/);
+  await refuses(
+    t,
+    variables,
+    /^redress: The file .*redress\.sqlite is not a data file of redress\. Choose another folder with REDRESS_DATA\.$/,
+  );
 });
 
 test('F-64: a database of another program is refused and left as it is', async (t) => {
@@ -63,9 +78,19 @@ test('F-64: a database of another program is refused and left as it is', async (
   const foreign = new DatabaseSync(dataFile(data));
   foreign.exec('CREATE TABLE songs (title TEXT)');
   foreign.close();
-  await refuses(t, variables, /^redress: The file .*redress\.sqlite belongs to another program\. Choose another folder with REDRESS_DATA\.$/);
+  await refuses(
+    t,
+    variables,
+    /^redress: The file .*redress\.sqlite belongs to another program\. Choose another folder with REDRESS_DATA\.$/,
+  );
   const after = new DatabaseSync(dataFile(data));
-  assert.deepEqual(after.prepare('SELECT name FROM sqlite_schema').all().map((row) => row['name']), ['songs']);
+  assert.deepEqual(
+    after
+      .prepare('SELECT name FROM sqlite_schema')
+      .all()
+      .map((row) => row['name']),
+    ['songs'],
+  );
   after.close();
 });
 
@@ -75,7 +100,11 @@ test('F35, F-64: a data folder that a newer version wrote is refused, and works 
   const newer = new DatabaseSync(dataFile(data));
   newer.exec('CREATE TABLE orders (id INTEGER); PRAGMA user_version = 99');
   newer.close();
-  await refuses(t, variables, /^redress: The data folder .* was written by a newer version of redress \(99, this one reads \d+\)\. Update redress, or choose another folder with REDRESS_DATA\.$/);
+  await refuses(
+    t,
+    variables,
+    /^redress: The data folder .* was written by a newer version of redress \(99, this one reads \d+\)\. Update redress, or choose another folder with REDRESS_DATA\.$/,
+  );
 });
 
 test('F-64: a damaged key file is refused by its name', async (t) => {
@@ -91,16 +120,30 @@ test('a port that is in use is refused with exit code 2, and says how to choose 
   await once(taken, 'listening');
   t.after(() => taken.close());
   const { port } = taken.address() as AddressInfo;
-  await refuses(t, { ...variables, PORT: String(port) }, new RegExp(`^redress: The port ${port} on 127\\.0\\.0\\.1 is in use\\. Choose another one: PORT=${port + 1}, or PORT=0 for any that is free\\.$`));
+  await refuses(
+    t,
+    { ...variables, PORT: String(port) },
+    new RegExp(
+      `^redress: The port ${port} on 127\\.0\\.0\\.1 is in use\\. Choose another one: PORT=${port + 1}, or PORT=0 for any that is free\\.$`,
+    ),
+  );
 });
 
 test('F-16: wrong variables are refused with exit code 2, all of them at once', async (t) => {
   const { variables } = site(t);
-  await refuses(t, { ...variables, INSTANCE_LOCKED_ACTION: 'SometimesRetry', SUPERVISOR_PERIOD_SECONDS: '0' }, /^redress: The configuration is wrong: .*SUPERVISOR_PERIOD_SECONDS=0.*INSTANCE_LOCKED_ACTION=SometimesRetry.* Correct or unset these variables\.$/);
+  await refuses(
+    t,
+    { ...variables, INSTANCE_LOCKED_ACTION: 'SometimesRetry', SUPERVISOR_PERIOD_SECONDS: '0' },
+    /^redress: The configuration is wrong: .*SUPERVISOR_PERIOD_SECONDS=0.*INSTANCE_LOCKED_ACTION=SometimesRetry.* Correct or unset these variables\.$/,
+  );
 });
 
 test('an app that is none is refused by its name', async (t) => {
   const { variables } = site(t);
-  await refuses(t, { ...variables, REDRESS_APP: `${root}lib/clock.ts` }, /^redress: .*lib\/clock\.ts is no app\. Name a module whose default export comes from defineApp/);
+  await refuses(
+    t,
+    { ...variables, REDRESS_APP: `${root}lib/clock.ts` },
+    /^redress: .*lib\/clock\.ts is no app\. Name a module whose default export comes from defineApp/,
+  );
   await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts is no app\./);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Request, queues } from '../../lib/messages.ts';
-import { wholeJournal } from '../../lib/steps.ts';
-import { decodeInstance } from '../../lib/instance.ts';
 import type { Embedded } from '../../lib/embedded.ts';
-import { type Node, reaches, run, site, startNode, until, within, work, root } from './support.ts';
+import { decodeInstance } from '../../lib/instance.ts';
+import { queues, type Request } from '../../lib/messages.ts';
+import { wholeJournal } from '../../lib/steps.ts';
+import { type Node, reaches, root, run, site, startNode, until, within, work } from './support.ts';
 
 const isLocked = { name: 'InstanceLockedError' };
 
@@ -22,7 +22,9 @@ test('F-24: while the old host drains the new one serves; its instruction meets 
   const orderId = await inError(old, embedded);
   await old.call('hold', orderId, 900);
   await old.call('submit', 'at-work', work({ ms: 3000 }), 'line');
-  await until('the old host is in mid-step', () => effects().some((line) => line.endsWith(`order/one/1 ${old.pid}`) && line.startsWith('begin') && !line.includes(orderId)));
+  await until('the old host is in mid-step', () =>
+    effects().some((line) => line.endsWith(`order/one/1 ${old.pid}`) && line.startsWith('begin') && !line.includes(orderId)),
+  );
   old.child.kill('SIGTERM');
 
   const next = await startNode(t, variables);
@@ -63,11 +65,19 @@ test('F-22, F-25: a node that is killed keeps its lease until that runs out, not
   await owner.call('hold', orderId, 2000);
   await owner.kill('SIGKILL');
 
-  const next = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2', WITHOUT: 'agent-first' });
+  const next = await startNode(t, {
+    ...variables,
+    STEP_COMPLETE_WITHIN_SECONDS: '1',
+    SUPERVISOR_PERIOD_SECONDS: '0.2',
+    WITHOUT: 'agent-first',
+  });
   const { heldBy, heldUntil } = (await embedded.store.head(orderId)) ?? assert.fail('the order is gone');
   for (let tries = 0; ; tries++) {
     const at = Date.now();
-    const error = await next.call('hold', orderId, 1000).then(() => undefined, (refusal: Error) => refusal);
+    const error = await next.call('hold', orderId, 1000).then(
+      () => undefined,
+      (refusal: Error) => refusal,
+    );
     if (!error) {
       assert.ok(tries > 0 && Date.now() >= (heldUntil ?? Infinity), 'it was not given before the time was over');
       break;
@@ -93,10 +103,23 @@ async function answerFirst(node: Node, embedded: Embedded): Promise<void> {
 }
 
 const requests = ({ database }: Embedded, agent: string): readonly Request[] =>
-  database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id').all(queues.requests(agent)).map((row) => JSON.parse((row as { body: string }).body) as Request);
+  database
+    .prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id')
+    .all(queues.requests(agent))
+    .map((row) => JSON.parse((row as { body: string }).body) as Request);
 
 function replyTo({ requestId, orderId, path, attempt, epoch }: Request): string {
-  return JSON.stringify({ v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: new Date().toISOString(), result: { status: 'succeeded', output: {} } });
+  return JSON.stringify({
+    v: 1,
+    type: 'reply',
+    requestId,
+    orderId,
+    path,
+    attempt,
+    epoch,
+    sentAt: new Date().toISOString(),
+    result: { status: 'succeeded', output: {} },
+  });
 }
 
 test('F-26, F-27: a second message for an instance that another node holds waits for the release, and sees what the first one left', async (t) => {
@@ -118,7 +141,9 @@ test('F-26, F-27: a second message for an instance that another node holds waits
 
   const end = await reaches(embedded, orderId, 'Processed');
   assert.equal(end.failureCount, 0);
-  const closed = wholeJournal(await embedded.store.pages(orderId), decodeInstance(end).tail).flatMap((entry) => (entry.type === 'ActivityClosed' ? [entry.path] : []));
+  const closed = wholeJournal(await embedded.store.pages(orderId), decodeInstance(end).tail).flatMap((entry) =>
+    entry.type === 'ActivityClosed' ? [entry.path] : [],
+  );
   assert.deepEqual(closed, ['order/one', 'order/two', 'order']);
 });
 
@@ -134,7 +159,9 @@ test('two hosts on one data folder share 300 orders that are submitted to both, 
 
   const ends = await Promise.all(orderIds.map((orderId) => reaches(embedded, orderId, 'Processed')));
   assert.deepEqual(new Set(ends.map(({ outcome, failureCount }) => `${outcome} ${failureCount}`)), new Set(['completed 0']));
-  const done = effects().filter((line) => line.startsWith('done')).map((line) => line.split(' '));
+  const done = effects()
+    .filter((line) => line.startsWith('done'))
+    .map((line) => line.split(' '));
   assert.deepEqual(done.map(([, key]) => key).toSorted(), orderIds.flatMap((id) => [`${id}/order/one/1`, `${id}/order/two/1`]).toSorted());
   assert.equal(new Set(done.map(([, , pid]) => pid)).size, 2);
   await Promise.all(nodes.map((node) => node.kill('SIGTERM')));

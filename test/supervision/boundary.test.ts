@@ -7,10 +7,20 @@ import { appOf, startStill, stepMs, submittedMany, supervisorOf } from './suppor
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
-const matches = (text: string, pattern: RegExp): readonly string[] => [...new Set([...text.matchAll(pattern)].map(([, found = '']) => found))].toSorted();
+const matches = (text: string, pattern: RegExp): readonly string[] =>
+  [...new Set([...text.matchAll(pattern)].map(([, found = '']) => found))].toSorted();
 
 test('F-54: the supervisor imports nothing that knows a workflow, an agent or an instance', () => {
-  assert.deepEqual(matches(read('lib/supervisor.ts'), /from '(.+?)'/g), ['./channel.ts', './clock.ts', './deadlines.ts', './errors.ts', './messages.ts', './record.ts', './store.ts', './telemetry.ts']);
+  assert.deepEqual(matches(read('lib/supervisor.ts'), /from '(.+?)'/g), [
+    './channel.ts',
+    './clock.ts',
+    './deadlines.ts',
+    './errors.ts',
+    './messages.ts',
+    './record.ts',
+    './store.ts',
+    './telemetry.ts',
+  ]);
 });
 
 test('F-54: of the store the supervisor uses heads, patches and lists of ids, of the channel only send, and only to the wake-ups', () => {
@@ -21,14 +31,19 @@ test('F-54: of the store the supervisor uses heads, patches and lists of ids, of
 });
 
 test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and never touches an instance', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one'), { maxFailures: 1 }));
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { maxFailures: 1 }),
+  );
   const orderIds = await submittedMany(system, 20);
   const blobs = await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob));
   const sent = new Set<string>();
-  const channel = { send: async (messages: readonly { queue: string }[]) => messages.forEach(({ queue }) => sent.add(queue)) };
+  const send = async (messages: readonly { readonly queue: string }[]) => {
+    for (const { queue } of messages) sent.add(queue);
+  };
   for (let expiry = 0; expiry < 3; expiry++) {
     await system.clock.advance(2 * stepMs);
-    await supervisorOf(system, { channel }).pass();
+    await supervisorOf(system, { channel: { send } }).pass();
   }
   assert.deepEqual([...sent], [queues.wakeUps]);
   assert.deepEqual(await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob)), blobs);
@@ -36,6 +51,8 @@ test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and ne
 
 test('F-55: nothing in the roles starts, restarts or ends a process', () => {
   const files = globSync('lib/**/*.ts', { cwd: root }).filter((file) => !/^lib\/(cli|api|host)\//.test(file));
-  const found = [...files, ...globSync('functions/*.ts', { cwd: root })].filter((file) => /child_process|node:cluster|worker_threads|process\.(kill|exit|abort)/.test(read(file)));
+  const found = [...files, ...globSync('functions/*.ts', { cwd: root })].filter((file) =>
+    /child_process|node:cluster|worker_threads|process\.(kill|exit|abort)/.test(read(file)),
+  );
   assert.deepEqual(found, []);
 });

@@ -2,7 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { delay, sequence } from 'redress';
 import type { DueFor } from '../../lib/record.ts';
-import { alertsOf, alter, appOf, journalOf, pick, silence, start, startStill, stepMs, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+import {
+  alertsOf,
+  alter,
+  appOf,
+  journalOf,
+  pick,
+  silence,
+  start,
+  startStill,
+  stepMs,
+  submitted,
+  supervisorOf,
+  takeWakeUps,
+  wake,
+} from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
 const expired = { looked: 1, counted: 1, woken: 0, intoError: 0, lost: 0 };
@@ -11,7 +25,13 @@ const wokenOnly = { ...uncounted, woken: 1 };
 
 test('F-48, S16: of records in every state only those are touched that are Processing and past their time', async (t) => {
   const system = await startStill(t, oneStep);
-  const [late, finished, inError, suspended, pending] = [await submitted(system), await submitted(system), await submitted(system), await submitted(system), await submitted(system)];
+  const [late, finished, inError, suspended, pending] = [
+    await submitted(system),
+    await submitted(system),
+    await submitted(system),
+    await submitted(system),
+    await submitted(system),
+  ];
   await alter(system, finished, { processState: 'Processed', outcome: 'completed', nextDueAt: null, nextDueFor: null });
   await alter(system, inError, { processState: 'Error', nextDueFor: { kind: 'reminder' } });
   await alter(system, suspended, { suspended: true });
@@ -22,8 +42,9 @@ test('F-48, S16: of records in every state only those are touched that are Proce
   const revs = await pick(system, all, 'rev');
 
   await system.clock.advance(stepMs - 1);
-  await supervisorOf(system).pass();
-  await supervisorOf(system).sweep();
+  assert.deepEqual(await supervisorOf(system).pass(), { looked: 5, counted: 1, woken: 1, intoError: 0, lost: 0 });
+  assert.deepEqual(await supervisorOf(system).sweep(), { looked: 6, counted: 0, woken: 1, intoError: 0, lost: 0 });
+  assert.deepEqual(new Set(await takeWakeUps(system)), new Set([late, pending]));
   const touched = (await pick(system, all, 'rev')).map((rev, index) => rev !== revs[index]);
   assert.deepEqual(touched, [true, false, false, false, false, false]);
   assert.deepEqual(await pick(system, all, 'failureCount'), [1, 0, 0, 0, 0, 0]);
@@ -51,6 +72,15 @@ test('F-48, F12: with CLOCK_TOLERANCE_MS a deadline counts only when it is later
   assert.deepEqual(await supervisor.pass(), expired);
 });
 
+test('F-48: the host hands CLOCK_TOLERANCE_MS to its supervisor', async (t) => {
+  const system = await start(t, oneStep, { variables: { CLOCK_TOLERANCE_MS: '3000' }, without: ['agent-worker'] });
+  const orderId = await submitted(system);
+  await system.clock.advance(stepMs + 2500);
+  assert.equal((await system.state(orderId)).failureCount, 0);
+  await system.clock.advance(2500);
+  assert.equal((await system.state(orderId)).failureCount, 1);
+});
+
 test('F-49: each expiry counts once, however often the supervisor looks before the step is asked again', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
@@ -76,7 +106,10 @@ test('F-49, F22: two supervisors at once count an expiry once, and the slower on
     assert.equal((await system.state(orderId)).failureCount, count);
     await wake(system, orderId);
   }
-  assert.deepEqual([one, two].reduce((sum, { telemetry }) => sum + (telemetry.counts()['recoveryLost'] ?? 0), 0), 3);
+  assert.deepEqual(
+    [one, two].reduce((sum, { telemetry }) => sum + (telemetry.counts()['recoveryLost'] ?? 0), 0),
+    3,
+  );
 });
 
 test('F-49, F24: a scheduler that is hours late does not turn one expiry into many', async (t) => {
@@ -99,14 +132,20 @@ test('F-49: what the supervisor counted stands in the journal once, as soon as t
   await wake(system, orderId);
   await wake(system, orderId);
   const entries = (await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineExpired');
-  assert.deepEqual(entries.map(({ seq: _, at: __, ...entry }) => entry), [{ type: 'DeadlineExpired', path: 'order', failureCount: 1 }]);
+  assert.deepEqual(
+    entries.map(({ seq: _, at: __, ...entry }) => entry),
+    [{ type: 'DeadlineExpired', path: 'order', failureCount: 1 }],
+  );
 });
 
 for (const kind of ['unclaimed', 'timer', 'outbox', 'ask'] as const satisfies readonly DueFor['kind'][]) {
   test(`F-48: what is due for "${kind}" wakes the scheduler and never counts`, async (t) => {
     const system = await startStill(t, oneStep);
     const orderId = await submitted(system);
-    await alter(system, orderId, { nextDueFor: { kind }, ...(kind === 'unclaimed' ? { processState: 'Pending' as const, lockedBy: null } : {}) });
+    await alter(system, orderId, {
+      nextDueFor: { kind },
+      ...(kind === 'unclaimed' ? { processState: 'Pending' as const, lockedBy: null } : {}),
+    });
     await system.clock.advance(stepMs);
     const before = await system.state(orderId);
     assert.deepEqual(await supervisorOf(system).pass(), wokenOnly);
@@ -123,8 +162,14 @@ test('LOCK: while somebody holds the instance its deadline is moved to the end o
   assert.deepEqual(await supervisorOf(system).pass(), uncounted);
 
   const { failureCount, nextDueAt, nextDueFor, worklistAt, notes, heldUntil: until } = await system.state(orderId);
-  assert.deepEqual({ failureCount, nextDueAt, worklistAt, kind: nextDueFor?.kind }, { failureCount: 0, nextDueAt: until, worklistAt: until, kind: 'step' });
-  assert.deepEqual(notes.map(({ type }) => type), ['DeadlineMoved']);
+  assert.deepEqual(
+    { failureCount, nextDueAt, worklistAt, kind: nextDueFor?.kind },
+    { failureCount: 0, nextDueAt: until, worklistAt: until, kind: 'step' },
+  );
+  assert.deepEqual(
+    notes.map(({ type }) => type),
+    ['DeadlineMoved'],
+  );
   assert.deepEqual(await takeWakeUps(system), []);
   await lease?.release();
 });
@@ -151,7 +196,11 @@ test('F-11, F-48: a Pending order whose wake-up was lost is claimed within a per
 });
 
 test('F27, S17, L3: while nobody takes announcements an alert stays in the outbox, is tried again, and nothing counts', async (t) => {
-  const system = await start(t, appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }), { sendsAlong: false });
+  const system = await start(
+    t,
+    appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }),
+    { sendsAlong: false },
+  );
   const { publish } = system.publisher;
   system.publisher.publish = async (announcements) => ({ failed: announcements.map(({ id }) => id) });
   const orderId = await submitted(system);
@@ -166,7 +215,10 @@ test('F27, S17, L3: while nobody takes announcements an alert stays in the outbo
 });
 
 test('F-89, F-48: a timer that is due is no failure, however late anybody looks', async (t) => {
-  const system = await startStill(t, appOf((step) => sequence(delay({ seconds: 60 }), step('one'))));
+  const system = await startStill(
+    t,
+    appOf((step) => sequence(delay({ seconds: 60 }), step('one'))),
+  );
   const orderId = await submitted(system);
   await takeWakeUps(system);
   await system.clock.advance(3_600_000);

@@ -7,12 +7,14 @@ import { delay, sequence } from 'redress';
 import { manualClock } from 'redress/testing';
 import { appOf, silence, start, stepMs, submitted } from './support.ts';
 
+const oneStep = appOf((step) => step('one'));
+
 /** The supervisor alone, as the host runs it. */
 const others = ['submissions', 'agent-worker', 'scheduler', 'dead-letter'];
 
 for (const seconds of [60, 300]) {
   test(`F-47: with SUPERVISOR_PERIOD_SECONDS=${seconds} the supervisor looks once in that time`, async (t) => {
-    const system = await start(t, appOf((step) => step('one')), { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) }, without: others });
+    const system = await start(t, oneStep, { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) }, without: others });
     const orderId = await submitted(system);
     await system.clock.advance(seconds * 1000 - 1);
     assert.equal((await system.state(orderId)).failureCount, 0);
@@ -22,7 +24,7 @@ for (const seconds of [60, 300]) {
 }
 
 test('F-47: a run that fails keeps the next one from nothing', async (t) => {
-  const system = await start(t, appOf((step) => step('one')), { without: others });
+  const system = await start(t, oneStep, { without: others });
   const orderId = await submitted(system);
   const { due } = system.store;
   system.store.due = () => Promise.reject(new Error('throttled'));
@@ -37,11 +39,10 @@ test('F-28, F-47: a host looks for what is late as soon as it starts, and not on
   const clock = manualClock();
   const dataFolder = mkdtempSync(join(tmpdir(), 'redress-'));
   t.after(() => rmSync(dataFolder, { recursive: true }));
-  const app = appOf((step) => step('one'));
-  const first = await start(t, app, { clock, dataFolder, without: [...others, 'supervisor'] });
+  const first = await start(t, oneStep, { clock, dataFolder, without: [...others, 'supervisor'] });
   const orderId = await submitted(first);
   await clock.advance(stepMs);
-  await start(t, app, { clock, dataFolder, variables: { SUPERVISOR_PERIOD_SECONDS: '300' }, without: others });
+  await start(t, oneStep, { clock, dataFolder, variables: { SUPERVISOR_PERIOD_SECONDS: '300' }, without: others });
   await clock.advance(0);
   assert.equal((await first.state(orderId)).failureCount, 1);
 });
@@ -53,7 +54,11 @@ for (const seconds of [1, 5, 30]) {
       askedAt.push(system.clock.now());
       return call.attempt === 1 ? silence(call) : {};
     };
-    const system = await start(t, appOf((step) => step('one'), { serve }), { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) } });
+    const system = await start(
+      t,
+      appOf((step) => step('one'), { serve }),
+      { variables: { SUPERVISOR_PERIOD_SECONDS: String(seconds) } },
+    );
     await system.clock.advance(777);
     await submitted(system);
     await system.clock.advance(stepMs + 32_000);
@@ -64,7 +69,11 @@ for (const seconds of [1, 5, 30]) {
 
 test('F-30: during a wait of an hour nobody holds the instance, and another host than the one that began it goes on', async (t) => {
   const served: string[] = [];
-  const app = appOf((step) => sequence(step('try'), delay({ seconds: 3600 }), step('again')), { serve: (step) => (served.push(step), {}) });
+  const serve = (step: string) => {
+    served.push(step);
+    return {};
+  };
+  const app = appOf((step) => sequence(step('try'), delay({ seconds: 3600 }), step('again')), { serve });
   const clock = manualClock();
   const dataFolder = mkdtempSync(join(tmpdir(), 'redress-'));
   t.after(() => rmSync(dataFolder, { recursive: true }));
@@ -72,7 +81,12 @@ test('F-30: during a wait of an hour nobody holds the instance, and another host
   const one = await start(t, app, { clock, dataFolder, hostId: 'host-one' });
   const orderId = await submitted(one);
   await clock.advance(1000);
-  assert.partialDeepStrictEqual(await one.state(orderId), { heldBy: null, heldUntil: null, processState: 'Processing', nextDueFor: { kind: 'timer' } });
+  assert.partialDeepStrictEqual(await one.state(orderId), {
+    heldBy: null,
+    heldUntil: null,
+    processState: 'Processing',
+    nextDueFor: { kind: 'timer' },
+  });
   await one.stop();
 
   await clock.advance(3_500_000);

@@ -1,7 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parallel, sequence } from 'redress';
-import { accept, alter, appOf, asked, journalOf, replyTo, requests, silence, start, startStill, stepMs, stepOf, submitted, supervisorOf, takeWakeUps, wake } from './support.ts';
+import {
+  accept,
+  alter,
+  appOf,
+  asked,
+  journalOf,
+  replyTo,
+  requests,
+  silence,
+  start,
+  startStill,
+  stepMs,
+  stepOf,
+  submitted,
+  supervisorOf,
+  takeWakeUps,
+  wake,
+} from './support.ts';
 
 const wholeOrder = appOf((step) => sequence(step('one'), step('two')), { recover: 'order' });
 
@@ -13,7 +30,14 @@ test('F-50: an expired order is reset in one write: Pending, locked by nobody, a
   await supervisorOf(system).pass();
 
   const { processState, lockedBy, epoch, rev, completeBy, failureCount } = await system.state(orderId);
-  const expected = { processState: 'Pending', lockedBy: null, epoch: before.epoch + 1, rev: before.rev + 1, completeBy: system.clock.now() + stepMs, failureCount: 1 };
+  const expected = {
+    processState: 'Pending',
+    lockedBy: null,
+    epoch: before.epoch + 1,
+    rev: before.rev + 1,
+    completeBy: system.clock.now() + stepMs,
+    failureCount: 1,
+  };
   assert.deepEqual({ processState, lockedBy, epoch, rev, completeBy, failureCount }, expected);
   assert.deepEqual(await takeWakeUps(system), [orderId]);
 });
@@ -26,7 +50,11 @@ test('F-50: another scheduler claims the order as before, and its open step runs
     keys.push(call.idempotencyKey);
     return step === 'two' && call.attempt === 1 ? silence(call) : {};
   };
-  const system = await start(t, appOf((step) => sequence(step('one'), step('two')), { recover: 'order', serve }), { hostId: 'other-host' });
+  const system = await start(
+    t,
+    appOf((step) => sequence(step('one'), step('two')), { recover: 'order', serve }),
+    { hostId: 'other-host' },
+  );
   const orderId = await submitted(system);
   await alter(system, orderId, { lockedBy: 'host-that-died' });
   await system.clock.advance(stepMs + 5000);
@@ -35,7 +63,10 @@ test('F-50: another scheduler claims the order as before, and its open step runs
   assert.equal(new Set(keys).size, 2);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', lockedBy: null, failureCount: 1, epoch: 3 });
   const claims = (await journalOf(system, orderId)).filter(({ type }) => type === 'OrderClaimed' || type === 'OrderReset');
-  assert.deepEqual(claims.map(({ type }) => type), ['OrderClaimed', 'OrderReset', 'OrderClaimed']);
+  assert.deepEqual(
+    claims.map(({ type }) => type),
+    ['OrderClaimed', 'OrderReset', 'OrderClaimed'],
+  );
 });
 
 test('F-42, F-50: an answer to what was asked before the reset changes nothing', async (t) => {
@@ -60,14 +91,52 @@ test('F-49, F-50: an old answer that comes between reset and claim does not make
   const { completeBy } = await system.state(orderId);
   await accept(system, orderId, reply);
   await supervisor.pass();
-  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Pending', failureCount: 1, epoch: 2, completeBy, nextDueFor: { kind: 'unclaimed' } });
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Pending',
+    failureCount: 1,
+    epoch: 2,
+    completeBy,
+    nextDueFor: { kind: 'unclaimed' },
+  });
+});
+
+test('F-49, F-50, S26: what is still to be told when the order is reset does not make the expiry count again', async (t) => {
+  const system = await startStill(t, wholeOrder, { sendsAlong: false });
+  const { send } = system.channel;
+  await system.store.putClient({ id: 'test', responseChannels: ['gone'], senders: [] });
+  system.channel.send = (messages) => (messages.some(({ queue }) => queue === 'gone') ? Promise.reject(new Error('gone')) : send(messages));
+  const inTime = <T>(work: Promise<T>) => system.clock.advance(1000).then(() => work);
+  const answer = await inTime(system.submit({}, { responseChannel: 'gone' }));
+  const orderId = answer.outcome === 'accepted' ? answer.order.orderId : '';
+  const reply = replyTo(requests(system)[0], system.clock.now());
+
+  const supervisor = supervisorOf(system);
+  await system.clock.advance(stepMs);
+  await supervisor.pass();
+  await inTime(accept(system, orderId, reply));
+  await supervisor.pass();
+  const { processState, failureCount, epoch, outbox } = await system.state(orderId);
+  assert.deepEqual(
+    { processState, failureCount, epoch, told: outbox.length },
+    { processState: 'Pending', failureCount: 1, epoch: 2, told: 1 },
+  );
 });
 
 test('F-50: nothing counts before the latest of the outstanding steps is past its time', async (t) => {
-  const system = await startStill(t, appOf((step) => parallel(step('one'), sequence(step('two'), step('three'))), { recover: 'order' }));
+  const system = await startStill(
+    t,
+    appOf((step) => parallel(step('one'), sequence(step('two'), step('three'))), { recover: 'order' }),
+  );
   const orderId = await submitted(system);
   await system.clock.advance(4000);
-  await accept(system, orderId, replyTo(requests(system).find(({ path }) => path.endsWith('two')), system.clock.now()));
+  await accept(
+    system,
+    orderId,
+    replyTo(
+      requests(system).find(({ path }) => path.endsWith('two')),
+      system.clock.now(),
+    ),
+  );
   const supervisor = supervisorOf(system);
   await system.clock.advance(stepMs - 1);
   assert.equal((await supervisor.pass()).counted, 0);
@@ -86,11 +155,18 @@ test('F-51: in the order form, too, a threshold of 3 resets three times and puts
     assert.partialDeepStrictEqual(await system.state(orderId), { failureCount, processState: failureCount > 3 ? 'Error' : 'Pending' });
     await wake(system, orderId);
   }
-  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', errorGen: 1, fault: { type: 'DeadlineExceeded', source: 'order/one' } });
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Error',
+    errorGen: 1,
+    fault: { type: 'DeadlineExceeded', source: 'order/one' },
+  });
 });
 
 test('F-51: the definition wins over MAX_FAILURES in the order form as well', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order', maxFailures: 0 }));
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { recover: 'order', maxFailures: 0 }),
+  );
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
   assert.equal((await supervisorOf(system).pass()).intoError, 1);
@@ -98,12 +174,19 @@ test('F-51: the definition wins over MAX_FAILURES in the order form as well', as
 });
 
 test('F-53: with onExhausted "wait" an order above the threshold keeps its claim, and its step is asked again an hour later', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one'), { recover: 'order', maxFailures: 0, onExhausted: 'wait' }));
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { recover: 'order', maxFailures: 0, onExhausted: 'wait' }),
+  );
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);
   await system.clock.advance(stepMs);
   await supervisor.pass();
-  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 1, nextDueAt: system.clock.now() + 3_600_000 });
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Processing',
+    failureCount: 1,
+    nextDueAt: system.clock.now() + 3_600_000,
+  });
   await system.clock.advance(3_600_000);
   await supervisor.pass();
   for (const woken of await takeWakeUps(system)) await wake(system, woken);

@@ -1,7 +1,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parallel, sequence } from 'redress';
-import { accept, alertsOf, appOf, asked, replyTo, requests, silence, start, startStill, stepMs, stepOf, submitted, supervisorOf, wake } from './support.ts';
+import {
+  accept,
+  alertsOf,
+  appOf,
+  asked,
+  replyTo,
+  requests,
+  silence,
+  start,
+  startStill,
+  stepMs,
+  stepOf,
+  submitted,
+  supervisorOf,
+  wake,
+} from './support.ts';
+
+const oneStep = appOf((step) => step('one'));
 
 const hourMs = 3_600_000;
 
@@ -13,7 +30,10 @@ test('F-52: only the step that is late is asked again, under the same key; earli
     if (step === 'late') keys.add(call.idempotencyKey);
     return step === 'late' && call.attempt === 1 ? silence(call) : {};
   };
-  const system = await start(t, appOf((step) => sequence(step('early'), parallel(step('late'), step('beside')), step('after')), { serve }));
+  const system = await start(
+    t,
+    appOf((step) => sequence(step('early'), parallel(step('late'), step('beside')), step('after')), { serve }),
+  );
   const orderId = await submitted(system);
   await system.clock.advance(stepMs + 5000);
 
@@ -24,11 +44,16 @@ test('F-52: only the step that is late is asked again, under the same key; earli
 });
 
 test('F-52: the supervisor gives the late step new time in the write that counts, and the scheduler asks anew from then', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one')));
+  const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
-  assert.partialDeepStrictEqual(await system.state(orderId), { nextDueAt: system.clock.now() + stepMs, nextDueFor: { kind: 'ask', path: 'order' }, epoch: 1, processState: 'Processing' });
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    nextDueAt: system.clock.now() + stepMs,
+    nextDueFor: { kind: 'ask', path: 'order' },
+    epoch: 1,
+    processState: 'Processing',
+  });
 
   await wake(system, orderId);
   const [first, second] = requests(system);
@@ -39,7 +64,10 @@ test('F-52: the supervisor gives the late step new time in the write that counts
 });
 
 test('F-52: two steps that are late together are asked again together, and count as one expiry', async (t) => {
-  const system = await startStill(t, appOf((step) => parallel(step('one'), step('two'))));
+  const system = await startStill(
+    t,
+    appOf((step) => parallel(step('one'), step('two'))),
+  );
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
@@ -49,7 +77,7 @@ test('F-52: two steps that are late together are asked again together, and count
 });
 
 test('F-51, S15: with a threshold of 3 the first three expiries ask again, and the fourth puts the order in Error in the same write', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one')), { variables: { MAX_FAILURES: '3' } });
+  const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '3' } });
   const orderId = await submitted(system);
   for (const failureCount of [1, 2, 3, 4]) {
     await system.clock.advance(stepMs);
@@ -58,12 +86,24 @@ test('F-51, S15: with a threshold of 3 the first three expiries ask again, and t
     await wake(system, orderId);
     assert.equal(asked(system).length, Math.min(failureCount, 3) + 1);
   }
-  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', errorGen: 1, fault: { type: 'DeadlineExceeded', source: 'order' } });
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Error',
+    errorGen: 1,
+    fault: { type: 'DeadlineExceeded', source: 'order' },
+  });
 });
 
-for (const [maxFailures, expiries] of [[0, 1], [1, 2], [5, 6]] as const) {
+for (const [maxFailures, expiries] of [
+  [0, 1],
+  [1, 2],
+  [5, 6],
+] as const) {
   test(`F-51: maxFailures ${maxFailures} of the definition wins over MAX_FAILURES: Error at expiry ${expiries}`, async (t) => {
-    const system = await startStill(t, appOf((step) => step('one'), { maxFailures }), { variables: { MAX_FAILURES: '3' } });
+    const system = await startStill(
+      t,
+      appOf((step) => step('one'), { maxFailures }),
+      { variables: { MAX_FAILURES: '3' } },
+    );
     const orderId = await submitted(system);
     for (let expiry = 1; expiry <= expiries; expiry++) {
       assert.equal((await system.state(orderId)).processState, 'Processing');
@@ -76,23 +116,39 @@ for (const [maxFailures, expiries] of [[0, 1], [1, 2], [5, 6]] as const) {
 }
 
 test('F-51, F-59, S17: an order whose threshold is exceeded is announced once, and the alert lay in the write that did it', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one'), { maxFailures: 0 }));
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { maxFailures: 0 }),
+  );
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
   const { outbox } = await system.state(orderId);
-  assert.deepEqual(outbox.map(({ id }) => id), [`${orderId}#1`]);
-  assert.partialDeepStrictEqual(outbox[0], { kind: 'announcement', detailType: 'Order In Error', detail: { orderId, source: 'order', failureCount: 1, before: 'Processing', after: 'Error' } });
+  assert.deepEqual(
+    outbox.map(({ id }) => id),
+    [`${orderId}#1`],
+  );
+  assert.partialDeepStrictEqual(outbox[0], {
+    kind: 'announcement',
+    detailType: 'Order In Error',
+    detail: { orderId, source: 'order', failureCount: 1, before: 'Processing', after: 'Error' },
+  });
 
   await wake(system, orderId);
   await wake(system, orderId);
   assert.deepEqual((await system.state(orderId)).outbox, []);
-  assert.deepEqual(alertsOf(system, orderId).filter((alert) => alert === 'Order In Error'), ['Order In Error']);
+  assert.deepEqual(
+    alertsOf(system, orderId).filter((alert) => alert === 'Order In Error'),
+    ['Order In Error'],
+  );
 });
 
 test('F-51, F-62, F-74: an order that ends by the threshold is a terminated workflow: its host is told, and it is announced', async (t) => {
   const told: string[] = [];
-  const system = await start(t, appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }));
+  const system = await start(
+    t,
+    appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }),
+  );
   system.host.on('workflowTerminated', ({ orderId }) => void told.push(orderId));
   const orderId = await submitted(system);
   await system.clock.advance(stepMs + 5000);
@@ -101,7 +157,10 @@ test('F-51, F-62, F-74: an order that ends by the threshold is a terminated work
 });
 
 test('F-53: with onExhausted "wait" a step above the threshold is left alone for an hour, then asked again', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'wait' }));
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'wait' }),
+  );
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);
   for (const attempts of [2, 2]) {
@@ -123,10 +182,16 @@ test('F-53: with onExhausted "wait" a step above the threshold is left alone for
 });
 
 test('F-53: a sibling that answers during the long wait neither shortens it nor makes the expiry count again', async (t) => {
-  const system = await startStill(t, appOf((step) => parallel(step('late'), sequence(step('slow'), step('last'))), { maxFailures: 0, onExhausted: 'wait' }));
+  const system = await startStill(
+    t,
+    appOf((step) => parallel(step('late'), sequence(step('slow'), step('last'))), { maxFailures: 0, onExhausted: 'wait' }),
+  );
   const orderId = await submitted(system);
   const supervisor = supervisorOf(system);
-  const reply = replyTo(requests(system).find(({ path }) => path.endsWith('slow')), system.clock.now());
+  const reply = replyTo(
+    requests(system).find(({ path }) => path.endsWith('slow')),
+    system.clock.now(),
+  );
   await system.clock.advance(stepMs);
   await supervisor.pass();
   await accept(system, orderId, reply);
@@ -137,8 +202,14 @@ test('F-53: a sibling that answers during the long wait neither shortens it nor 
 });
 
 test('F-42, F-52: an answer that was sent in time is taken until the step is asked again, also when the expiry has been counted', async (t) => {
-  for (const [first, then] of [['answer', 'wake'], ['wake', 'answer']] as const) {
-    const system = await startStill(t, appOf((step) => sequence(step('one'), step('two'))));
+  for (const [first, then] of [
+    ['answer', 'wake'],
+    ['wake', 'answer'],
+  ] as const) {
+    const system = await startStill(
+      t,
+      appOf((step) => sequence(step('one'), step('two'))),
+    );
     const orderId = await submitted(system);
     const reply = replyTo(requests(system)[0], system.clock.now());
     await system.clock.advance(stepMs);

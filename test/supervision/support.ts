@@ -1,25 +1,39 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Activity, type App, type Call, type StepActivity, type WorkflowDefinition, defineAgent, defineApp, defineWorkflow, operation } from 'redress';
-import { type TestSystem, type TestSystemOptions, startSystem } from 'redress/testing';
+import {
+  type Activity,
+  type App,
+  type Call,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  operation,
+  type StepActivity,
+  type WorkflowDefinition,
+} from 'redress';
+import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
-import { type JournalEntry, decodeInstance } from '../../lib/instance.ts';
-import { Request, queues } from '../../lib/messages.ts';
+import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import { queues, Request } from '../../lib/messages.ts';
 import type { StateHead, StateRecord } from '../../lib/record.ts';
 import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
-import { type Supervisor, type SupervisorOptions, createSupervisor } from '../../lib/supervisor.ts';
-import { type Telemetry, createTelemetry } from '../../lib/telemetry.ts';
+import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../lib/supervisor.ts';
+import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 import type { Incoming } from '../../lib/transition.ts';
 
 type Build = (step: (name: string) => StepActivity<never, object>) => Activity<never>;
 type Nothing = Record<string, never>;
 type Serve = (step: string, call: Call) => Nothing | Promise<Nothing>;
-type Options = Partial<Pick<WorkflowDefinition, 'recover' | 'maxFailures' | 'onExhausted' | 'completeWithinSeconds'>> & { readonly serve?: Serve };
+type Options = Partial<Pick<WorkflowDefinition, 'recover' | 'maxFailures' | 'onExhausted' | 'completeWithinSeconds'>> & {
+  readonly serve?: Serve;
+};
 
 /** One workflow whose steps are all served by one agent, `worker`; `serve` is what the agent does. */
 export function appOf(build: Build, { serve = () => ({}), ...options }: Options = {}): App {
   const Nothing = z.object({});
-  const worker = defineAgent('worker', { work: operation({ input: Nothing, output: Nothing, run: (_, call) => serve(nameOf(call.path), call) }) });
+  const worker = defineAgent('worker', {
+    work: operation({ input: Nothing, output: Nothing, run: (_, call) => serve(nameOf(call.path), call) }),
+  });
   const workflow = defineWorkflow('work', { version: 1, order: Nothing, ...options }, () => build((name) => worker.work({}).named(name)));
   return defineApp({ workflows: [workflow], agents: [worker] });
 }
@@ -27,7 +41,8 @@ export function appOf(build: Build, { serve = () => ({}), ...options }: Options 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** What an agent does that never answers: it stops when its time is over. */
-export const silence = ({ signal }: Pick<Call, 'signal'>): Promise<never> => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+export const silence = ({ signal }: Pick<Call, 'signal'>): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
 /** Steps may take ten seconds, unless a test says otherwise. */
 export const stepMs = 10_000;
@@ -48,7 +63,8 @@ export async function submitted(system: TestSystem, options: Parameters<TestSyst
   return answer.outcome === 'accepted' ? answer.order.orderId : '';
 }
 
-export const submittedMany = (system: TestSystem, count: number): Promise<readonly string[]> => Promise.all(Array.from({ length: count }, () => submitted(system)));
+export const submittedMany = (system: TestSystem, count: number): Promise<readonly string[]> =>
+  Promise.all(Array.from({ length: count }, () => submitted(system)));
 
 /** Puts a record into the state that a test wants to see looked at. */
 export async function alter(system: TestSystem, orderId: string, change: Partial<StateHead>): Promise<void> {
@@ -65,24 +81,37 @@ export function supervisorOf(system: TestSystem, options: Partial<SupervisorOpti
 }
 
 /** What the scheduler does for an order that it is woken for. */
-export const wake = (system: TestSystem, orderId: string): Promise<void> => accept(system, orderId, { id: `wake-up@${system.clock.now()}`, type: 'wake-up' });
+export const wake = (system: TestSystem, orderId: string): Promise<void> =>
+  accept(system, orderId, { id: `wake-up@${system.clock.now()}`, type: 'wake-up' });
 
 /** An answer that all is well, sent then. */
-export const replyTo = (request: Request | undefined, sentAt: number): Incoming => ({ id: request?.requestId ?? '', type: 'reply', requestId: request?.requestId ?? '', agent: 'worker', sentAt, reply: { status: 'succeeded', output: {} } });
+export const replyTo = (request: Request | undefined, sentAt: number): Incoming => ({
+  id: request?.requestId ?? '',
+  type: 'reply',
+  requestId: request?.requestId ?? '',
+  agent: 'worker',
+  sentAt,
+  reply: { status: 'succeeded', output: {} },
+});
 
-export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming): Promise<void> => host.system.scheduler.accept(orderId, [incoming], []);
+export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming): Promise<void> =>
+  host.system.scheduler.accept(orderId, [incoming], []);
 
 /** Ids of the orders for which somebody has woken the scheduler, oldest first, and the wake-ups off the queue. */
 export async function takeWakeUps({ channel }: TestSystem): Promise<readonly string[]> {
   const received = await channel.receive(queues.wakeUps, { max: 10_000, visibilityMs: 1000, waitMs: 0 });
-  await channel.acknowledge(queues.wakeUps, received.map(({ receipt }) => receipt));
+  await channel.acknowledge(
+    queues.wakeUps,
+    received.map(({ receipt }) => receipt),
+  );
   return received.map(({ body }) => (JSON.parse(body) as { orderId: string }).orderId);
 }
 
 /** What the agent has been asked so far, where it does not run: `one#2` is the second asking of the step one. */
 export const asked = (system: TestSystem): readonly string[] => requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
 
-export const requests = (system: TestSystem): readonly Request[] => system.messages(queues.requests('worker')).map((body) => Request.parse(body));
+export const requests = (system: TestSystem): readonly Request[] =>
+  system.messages(queues.requests('worker')).map((body) => Request.parse(body));
 
 export async function journalOf(system: TestSystem, orderId: string): Promise<readonly JournalEntry[]> {
   return wholeJournal(await system.store.pages(orderId), decodeInstance(await system.state(orderId)).tail);
@@ -98,8 +127,14 @@ export async function stepOf(system: TestSystem, orderId: string, name: string):
 }
 
 export const alertsOf = ({ publisher }: TestSystem, orderId: string): readonly string[] =>
-  publisher.published(0, 1000).filter(({ detail }) => detail['orderId'] === orderId).map(({ detailType }) => detailType);
+  publisher
+    .published(0, 1000)
+    .filter(({ detail }) => detail['orderId'] === orderId)
+    .map(({ detailType }) => detailType);
 
 /** Attributes of many records at once, to be compared. */
-export const pick = async <K extends keyof StateRecord>(system: TestSystem, orderIds: readonly string[], key: K): Promise<readonly StateRecord[K][]> =>
-  (await Promise.all(orderIds.map((orderId) => system.state(orderId)))).map((state) => state[key]);
+export const pick = async <K extends keyof StateRecord>(
+  system: TestSystem,
+  orderIds: readonly string[],
+  key: K,
+): Promise<readonly StateRecord[K][]> => (await Promise.all(orderIds.map((orderId) => system.state(orderId)))).map((state) => state[key]);

@@ -5,6 +5,8 @@ import type { TestSystem } from 'redress/testing';
 import { type StateHead, shardOf } from '../../lib/record.ts';
 import { alter, appOf, pick, silence, start, startStill, stepMs, submitted, submittedMany, supervisorOf, takeWakeUps } from './support.ts';
 
+const oneStep = appOf((step) => step('one'));
+
 const threeSteps = (step: Parameters<Parameters<typeof appOf>[0]>[0]) => sequence(step('one'), step('two'), step('three'));
 
 /** What is written from now on, as the store takes it. */
@@ -18,15 +20,20 @@ function writesOf({ store }: TestSystem): readonly StateHead[] {
 }
 
 /** Each place in the worklist that differs from the one before it. */
-const entriesIn = (writes: readonly StateHead[]): readonly (number | null)[] => writes.map(({ worklistAt }) => worklistAt).filter((at, index, all) => index === 0 || at !== all[index - 1]);
+const entriesIn = (writes: readonly StateHead[]): readonly (number | null)[] =>
+  writes.map(({ worklistAt }) => worklistAt).filter((at, index, all) => index === 0 || at !== all[index - 1]);
 
 for (const sendsAlong of [true, false]) {
   test(`an order that runs well enters the worklist once and leaves it once (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
-    const system = await start(t, appOf(threeSteps), { sendsAlong });
+    const serve = async () => {
+      await system.clock.sleep(1000);
+      return {};
+    };
+    const system = await start(t, appOf(threeSteps, { serve }), { sendsAlong });
     const writes = writesOf(system);
     const orderId = await submitted(system);
     const submittedAt = system.clock.now();
-    await system.clock.advance(3000);
+    await system.clock.advance(5000);
     assert.equal((await system.state(orderId)).processState, 'Processed');
     assert.equal(writes.length, 4);
     assert.deepEqual(entriesIn(writes), [submittedAt + stepMs, null]);
@@ -77,7 +84,11 @@ test('F25: a sweep finds every order that the index never proposed', async (t) =
 });
 
 test('F25, L1: an order that fell out of the index is found within the hour, by the system itself', async (t) => {
-  const system = await start(t, appOf((step) => step('one'), { serve: (_, call) => silence(call) }), { without: ['submissions', 'agent-worker', 'scheduler', 'dead-letter'] });
+  const system = await start(
+    t,
+    appOf((step) => step('one'), { serve: (_, call) => silence(call) }),
+    { without: ['submissions', 'agent-worker', 'scheduler', 'dead-letter'] },
+  );
   const orderId = await submitted(system);
   system.database.prepare('UPDATE states SET worklist = NULL').run();
   await system.clock.advance(3_590_000);
@@ -86,9 +97,12 @@ test('F25, L1: an order that fell out of the index is found within the hour, by 
   assert.equal((await system.state(orderId)).failureCount, 1);
 });
 
-for (const [what, head] of [['damaged', '{"rev":'], ['written by a newer version', '{"schemaVersion":2}']] as const) {
+for (const [what, head] of [
+  ['damaged', '{"rev":'],
+  ['written by a newer version', '{"schemaVersion":2}'],
+] as const) {
   test(`F-63, F48: a record that is ${what} keeps nobody else waiting: the scheduler is told of it, the others are recovered`, async (t) => {
-    const system = await startStill(t, appOf((step) => step('one')));
+    const system = await startStill(t, oneStep);
     const [bad, ...good] = await submittedMany(system, 50);
     system.database.prepare('UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run(head, bad ?? '');
     await system.clock.advance(stepMs);
@@ -99,17 +113,31 @@ for (const [what, head] of [['damaged', '{"rev":'], ['written by a newer version
   });
 }
 
+test('L1: orders that are only woken keep their place in front, and hide nobody behind them', async (t) => {
+  const system = await startStill(t, oneStep);
+  const waiting = await submittedMany(system, 80);
+  for (const orderId of waiting)
+    await alter(system, orderId, { processState: 'Pending', nextDueFor: { kind: 'unclaimed' }, worklistAt: 0 });
+  const late = await submittedMany(system, 80);
+  await system.clock.advance(stepMs);
+  assert.deepEqual(await supervisorOf(system, { pageSize: 2 }).pass(), { looked: 160, counted: 80, woken: 80, intoError: 0, lost: 0 });
+  assert.deepEqual(new Set(await pick(system, late, 'failureCount')), new Set([1]));
+});
+
 test('F9: an order on which the store fails for now is passed over, and found by the next pass', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one')));
+  const system = await startStill(t, oneStep);
   const orderIds = await submittedMany(system, 20);
   await system.clock.advance(stepMs);
-  const throttled = { ...system.store, head: (id: string) => (id === orderIds[7] ? Promise.reject(new Error('throttled')) : system.store.head(id)) };
+  const throttled = {
+    ...system.store,
+    head: (id: string) => (id === orderIds[7] ? Promise.reject(new Error('throttled')) : system.store.head(id)),
+  };
   assert.equal((await supervisorOf(system, { store: throttled }).pass()).counted, 19);
   assert.equal((await supervisorOf(system).pass()).counted, 1);
 });
 
 test('F-64: a store that is gone for good ends the pass instead of being passed over in silence', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one')));
+  const system = await startStill(t, oneStep);
   await submitted(system);
   await system.clock.advance(stepMs);
   const gone = Object.assign(new Error('gone'), { fatal: true });
@@ -117,15 +145,22 @@ test('F-64: a store that is gone for good ends the pass instead of being passed 
 });
 
 test('F24: after hours without a supervisor everything that is late is recovered in one pass, however small the pages, the oldest of each shard first', async (t) => {
-  const system = await startStill(t, appOf((step) => step('one')));
+  const system = await startStill(t, oneStep);
   const orderIds: string[] = [];
   for (let minute = 0; minute < 120; minute++) {
     orderIds.push(await submitted(system));
     await system.clock.advance(60_000);
   }
   const order: string[] = [];
-  const store = { ...system.store, patch: (...write: Parameters<typeof system.store.patch>) => system.store.patch(...write).finally(() => order.push(write[0].orderId)) };
+  const store = {
+    ...system.store,
+    patch: (...write: Parameters<typeof system.store.patch>) => system.store.patch(...write).finally(() => order.push(write[0].orderId)),
+  };
   assert.equal((await supervisorOf(system, { store, pageSize: 7 }).pass()).counted, 120);
   assert.deepEqual(new Set(await pick(system, orderIds, 'failureCount')), new Set([1]));
-  for (const shard of Map.groupBy(order, shardOf).values()) assert.deepEqual(shard, orderIds.filter((id) => shard.includes(id)));
+  for (const shard of Map.groupBy(order, shardOf).values())
+    assert.deepEqual(
+      shard,
+      orderIds.filter((id) => shard.includes(id)),
+    );
 });

@@ -165,6 +165,8 @@ function connect(path: string): DatabaseSync {
   try {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     const connection = new DatabaseSync(path, { timeout: 50 });
+    // Before anything is changed: not even the journal's mode of somebody else's file.
+    retryBusy(() => void ownVersion(connection, path));
     // The change to WAL meets a process that opens the same new folder at this moment, and waits for nobody by itself.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
     connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;');
@@ -177,15 +179,19 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** The version stands in the file's header; 0 with tables in it is somebody else's file. */
+/** The version stands in the file's header, 0 in a new one; 0 with tables in it is somebody else's file. */
+function ownVersion(connection: DatabaseSync, path: string): number {
+  // One statement: another process may be making the tables of a new file at this moment.
+  const { version, inUse } = connection.prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version').get() as { version: number; inUse: number };
+  if (version > schemaVersion) throw new SetupError(`The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`, 'Update redress, or choose another folder with REDRESS_DATA.');
+  if (version === 0 && inUse) throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
+  return version;
+}
+
 function prepareSchema(connection: DatabaseSync, path: string): void {
-  const versionOf = () => (connection.prepare('PRAGMA user_version').get() as { user_version: number }).user_version;
   retryBusy(() => connection.exec('BEGIN IMMEDIATE'));
   try {
-    const version = versionOf();
-    if (version > schemaVersion) throw new SetupError(`The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`, 'Update redress, or choose another folder with REDRESS_DATA.');
-    if (version === 0) {
-      if (connection.prepare('SELECT 1 FROM sqlite_schema').get()) throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
+    if (ownVersion(connection, path) === 0) {
       connection.exec(schema);
       connection.exec(`PRAGMA user_version = ${schemaVersion}`);
     }

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { type ManualClock, manualClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
+import { InstanceLockedError, SetupError } from '../../lib/errors.ts';
+import { type Lease, type LockPolicy, acquireLease, defaultLockRetry, isHeldByOther, lockPolicies, lockPolicyAdvice } from '../../lib/lease.ts';
+import type { Store } from '../../lib/store.ts';
+import { orderRecord, stateRecord } from '../support/records.ts';
+
+const leaseMs = 60_000;
+const alone = { messages: [], announcements: [] };
+const retry = { ...defaultLockRetry, attemptsMax: 5, intervalMs: 1000, intervalMaxMs: 4000 };
+
+interface Host {
+  readonly store: Store;
+  readonly clock: ManualClock;
+  /** Takes the lease of o1, writing down when each attempt was made. */
+  take(holder: string, options?: { policy?: LockPolicy; retry?: typeof retry; attempts?: number[] }): Promise<Lease>;
+}
+
+async function openHost(): Promise<Host> {
+  const clock = manualClock();
+  const { store } = openEmbedded(':memory:', { clock });
+  await store.create(orderRecord('o1'), stateRecord('o1'), alone);
+  const start = clock.now();
+  return {
+    store,
+    clock,
+    take: async (holder, { attempts = [], ...options } = {}) =>
+      (await acquireLease(store, 'o1', { holder, leaseMs, clock, onAttempt: () => attempts.push(clock.now() - start), retry, ...options })) ?? assert.fail(),
+  };
+}
+
+/** Lets all the waits of a policy pass: none is longer than its sequence. */
+const passWaits = (clock: ManualClock): Promise<void> => clock.advance(30_000);
+
+test('F-15: a lock on an order that another host holds is refused, with its end but without its owner', async () => {
+  const { clock, take } = await openHost();
+  await take('host-a');
+  await assert.rejects(take('host-b'), (error: unknown) => {
+    assert.ok(error instanceof InstanceLockedError);
+    assert.deepEqual([error.orderId, error.heldUntil], ['o1', clock.now() + leaseMs]);
+    assert.match(error.message, /o1 is held .* until 2026-01-01T00:01:00\.000Z/);
+    assert.doesNotMatch(`${error.message} ${error.stack} ${JSON.stringify(error)}`, /host-a/);
+    return true;
+  });
+});
+
+test('F-16: there are exactly three policies, the default is NoRetry, and anything else is refused at the start', () => {
+  assert.deepEqual(lockPolicies, ['NoRetry', 'BasicRetry', 'AggressiveRetry']);
+  assert.equal(readConfig({}).lockPolicy, 'NoRetry');
+  for (const policy of lockPolicies) assert.equal(readConfig({ INSTANCE_LOCKED_ACTION: policy }).lockPolicy, policy);
+  for (const wrong of ['noretry', 'Retry', 'BasicRetry ']) assert.throws(() => readConfig({ INSTANCE_LOCKED_ACTION: wrong }), SetupError);
+});
+
+test('F-16, F-17: a caller that chooses no policy is refused at the first attempt', async () => {
+  const { take } = await openHost();
+  await take('host-a');
+  const attempts: number[] = [];
+  await assert.rejects(take('host-b', { attempts }), InstanceLockedError);
+  assert.deepEqual(attempts, [0]);
+});
+
+/** When a caller tries again who meets a lease to the end, in milliseconds from the start. */
+const sequences: readonly (readonly [title: string, policy: LockPolicy, options: typeof retry, attempts: readonly number[]])[] = [
+  ['F-17: NoRetry tries once and waits for nothing', 'NoRetry', retry, [0]],
+  ['F-18: BasicRetry tries at equal intervals', 'BasicRetry', retry, [0, 1000, 2000, 3000, 4000]],
+  ['F-18: BasicRetry may be told to let its intervals grow by the first', 'BasicRetry', { ...retry, growing: true }, [0, 1000, 3000, 6000, 10_000]],
+  ['F-18: a growing interval of BasicRetry has its longest, too', 'BasicRetry', { ...retry, growing: true, intervalMaxMs: 2000 }, [0, 1000, 3000, 5000, 7000]],
+  ['F-19: AggressiveRetry doubles its intervals up to the longest', 'AggressiveRetry', { ...retry, attemptsMax: 6 }, [0, 1000, 3000, 7000, 11_000, 15_000]],
+  ['F-18: a sequence of one attempt is no retry', 'BasicRetry', { ...retry, attemptsMax: 1 }, [0]],
+];
+
+for (const [title, policy, options, expected] of sequences) {
+  test(`${title}, and in the end the caller is told`, async () => {
+    const { clock, take } = await openHost();
+    await take('host-a');
+    const attempts: number[] = [];
+    const taking = assert.rejects(take('host-b', { policy, retry: options, attempts }), InstanceLockedError);
+    await passWaits(clock);
+    await taking;
+    assert.deepEqual(attempts, expected);
+  });
+}
+
+for (const policy of ['BasicRetry', 'AggressiveRetry'] as const) {
+  for (const attempt of [2, 5]) {
+    test(`F-20: with ${policy} a caller whose lock is released at attempt ${attempt} sees only success`, async () => {
+      const { clock, take } = await openHost();
+      const lease = await take('host-a');
+      const attempts: number[] = [];
+      const taking = take('host-b', { policy, attempts });
+      for (let turn = 0; turn < 100 && attempts.length < attempt - 1; turn++) await clock.advance(500);
+      await lease.release();
+      await passWaits(clock);
+      assert.equal((await taking).orderId, 'o1');
+      assert.equal(attempts.length, attempt);
+    });
+  }
+}
+
+test('F-20: what is no lock is no reason to wait', async () => {
+  const { store, clock } = await openHost();
+  const attempts: number[] = [];
+  const broken: Store = { ...store, head: () => Promise.reject(new Error('the store is gone')) };
+  await assert.rejects(acquireLease(broken, 'o1', { holder: 'a', leaseMs, clock, policy: 'BasicRetry', retry, onAttempt: (attempt) => attempts.push(attempt) }), /the store is gone/);
+  assert.deepEqual(attempts, [1]);
+});
+
+test('F-21: a policy that does not fit how long orders are held is answered with the one that does', () => {
+  const table: readonly (readonly [LockPolicy, number, string | undefined])[] = [
+    ['NoRetry', 1_000, undefined],
+    ['NoRetry', 3_600_000, undefined],
+    ['AggressiveRetry', 4_999, undefined],
+    ['AggressiveRetry', 5_000, 'BasicRetry'],
+    ['BasicRetry', 4_999, 'AggressiveRetry'],
+    ['BasicRetry', 60_000, undefined],
+    ['BasicRetry', 60_001, 'NoRetry'],
+    ['AggressiveRetry', 3_600_000, 'NoRetry'],
+  ];
+  for (const [policy, heldMs, fitting] of table) {
+    const advice = lockPolicyAdvice(policy, heldMs);
+    if (fitting === undefined) assert.equal(advice, undefined);
+    else assert.match(advice ?? '', new RegExp(`INSTANCE_LOCKED_ACTION=${fitting} fits`));
+  }
+});
+
+test('F-22: a lock that nobody renews runs out at its time and not before, and then another host may have it', async () => {
+  const { store, clock, take } = await openHost();
+  await take('host-a');
+  await clock.advance(leaseMs - 1);
+  await assert.rejects(take('host-b'), InstanceLockedError);
+  await clock.advance(1);
+  await take('host-b');
+  assert.equal((await store.head('o1'))?.heldBy, 'host-b');
+});
+
+test('F-22: its owner renews a lock for as long as he lives', async () => {
+  const { clock, take } = await openHost();
+  const lease = await take('host-a');
+  for (let renewals = 0; renewals < 10; renewals++) {
+    await clock.advance(leaseMs / 3);
+    assert.equal(await lease.renew(), true);
+    await assert.rejects(take('host-b'), InstanceLockedError);
+  }
+  await clock.advance(leaseMs);
+  await take('host-b');
+});
+
+test('F-22: a lock that has run out is not renewed, whether or not another host has it by now', async () => {
+  const { store, clock, take } = await openHost();
+  const lease = await take('host-a');
+  await clock.advance(leaseMs);
+  assert.equal(await lease.renew(), false);
+  await take('host-b');
+  assert.equal(await lease.renew(), false);
+  assert.equal((await store.head('o1'))?.heldBy, 'host-b');
+});
+
+test('F-22: whoever gives back a lock that he no longer has takes it from nobody', async () => {
+  const { store, clock, take } = await openHost();
+  const lease = await take('host-a');
+  await clock.advance(leaseMs);
+  await take('host-b');
+  await lease.release();
+  assert.equal((await store.head('o1'))?.heldBy, 'host-b');
+});
+
+test('F-27: a lock is free as soon as it is given back', async () => {
+  const { store, take } = await openHost();
+  const lease = await take('host-a');
+  await lease.release();
+  const head = await store.head('o1');
+  assert.deepEqual([head?.heldBy, head?.heldUntil], [null, null]);
+  assert.equal(await lease.renew(), false);
+  await take('host-b');
+});
+
+test('a host that has a lock may take it again', async () => {
+  const { clock, take } = await openHost();
+  await take('host-a');
+  await clock.advance(1000);
+  await take('host-a');
+  await clock.advance(leaseMs - 1);
+  await assert.rejects(take('host-b'), InstanceLockedError);
+});
+
+test('F-13: of fifty hosts that want one lock at once, one gets it', async () => {
+  const { take } = await openHost();
+  const taken = await Promise.allSettled(Array.from({ length: 50 }, (_, index) => take(`host-${index}`)));
+  assert.equal(taken.filter(({ status }) => status === 'fulfilled').length, 1);
+  for (const each of taken) if (each.status === 'rejected') assert.ok(each.reason instanceof InstanceLockedError, String(each.reason));
+});
+
+test('S2: taking, renewing and releasing a lock leave the order as it is, one revision each', async () => {
+  const { store, take } = await openHost();
+  const before = await store.load('o1');
+  const lease = await take('host-a');
+  await lease.renew();
+  await lease.release();
+  assert.ok(before);
+  assert.deepEqual(await store.load('o1'), { ...before, state: { ...before.state, rev: 4 } });
+});
+
+test('a lock on an order that there is not is no lock', async () => {
+  const { store, clock } = await openHost();
+  assert.equal(await acquireLease(store, 'nope', { holder: 'host-a', leaseMs, clock }), undefined);
+});
+
+test('an order is held for everybody but its holder, up to the end of the lease', () => {
+  const held = { heldBy: 'a', heldUntil: 100 };
+  assert.deepEqual([isHeldByOther(held, 'b', 99), isHeldByOther(held, 'b', 100), isHeldByOther(held, 'a', 99), isHeldByOther({ heldBy: null, heldUntil: null }, 'b', 0)], [true, false, false, false]);
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type JsonObject, PermanentFailure, cel, defineAgent, defineApp, defineWorkflow, operation } from 'redress';
+import * as z from 'zod';
+import type { RuntimeService, ServiceRuntime } from '../../lib/host/host.ts';
+import type { SystemEvents } from '../../lib/system.ts';
+import { type Desk, failed, journalOf, lineOf, nothing, openDesk, reaches, started, stepsNamed, submitted, tea, timePasses, typesOf } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+
+/** The supervisor finds the order late, and the scheduler hears of it. */
+async function late(desk: Desk): Promise<void> {
+  await desk.clock.advance(10_000);
+  await desk.supervisor.pass();
+  await desk.deliver('wake-ups');
+}
+
+describe('a person is told that an order is in Error', () => {
+  for (const { sendsAlong, how } of modes) {
+    test(`F-59 F-74 after a permanent failure: once, with the order, the cause, the step and the count (${how})`, async (context) => {
+      const desk = openDesk(context, line, { sendsAlong });
+      const orderId = await submitted(desk);
+      await late(desk);
+      const [, again] = await desk.requests();
+      await desk.answer(again as never, failed('Broken', 'the shelf is empty'));
+
+      const detail = { orderId, at: new Date(desk.clock.now()).toISOString(), class: 'unexpected', type: 'Broken', source: 'order/pick', before: 'Processing', after: 'Error', failureCount: 1, message: 'the shelf is empty' };
+      assert.deepEqual(desk.announced().map(({ detailType, detail }) => [detailType, detail]), [
+        ['Order In Error', { id: `${orderId}#1`, ...detail }],
+        ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
+      ]);
+    });
+
+    test(`F-59 F-51 when an order is late more often than it may be: once, and nothing handles it (${how})`, async (context) => {
+      const desk = openDesk(context, line, { sendsAlong, variables: { MAX_FAILURES: '2' } });
+      const orderId = await submitted(desk);
+      await late(desk);
+      await late(desk);
+      assert.deepEqual(desk.announced(), [], 'equal to the threshold still tries again');
+      await late(desk);
+      assert.equal((await desk.state(orderId)).processState, 'Error');
+      for (let pass = 0; pass < 3; pass++) await late(desk);
+
+      const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
+      const detail = { orderId, class: 'basic-failure', type: 'DeadlineExceeded', source: 'order/pick', before: 'Processing', after: 'Error', failureCount: 3 };
+      assert.deepEqual(told, [['Order In Error', { id: `${orderId}#1`, ...detail }], ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }]]);
+      assert.deepEqual((await desk.state(orderId)).outbox, []);
+    });
+
+    test(`F-59 each time anew, under another id (${how})`, async (context) => {
+      const desk = openDesk(context, line, { sendsAlong });
+      const orderId = await submitted(desk);
+      for (let time = 0; time < 3; time++) {
+        await desk.answer(await desk.request(), failed('Broken'));
+        await resubmit(desk, orderId);
+      }
+      assert.deepEqual(desk.announced().filter(({ detailType }) => detailType === 'Order In Error').map(({ id }) => id), [`${orderId}#1`, `${orderId}#2`, `${orderId}#3`]);
+    });
+
+    test(`F-59 an order that goes well is announced only where that is wanted (${how})`, async (context) => {
+      for (const wanted of ['off', 'on']) {
+        const desk = openDesk(context, lineOf(stepsNamed('pick')), { sendsAlong, variables: { ANNOUNCE_PROCESSED: wanted } });
+        const orderId = await submitted(desk);
+        await desk.answer(await desk.request());
+        assert.deepEqual(desk.announced().map(({ detailType, id }) => [detailType, id]), wanted === 'on' ? [['Order Processed', `${orderId}/processed`]] : []);
+      }
+    });
+  }
+
+  test('F-59 the Error and its alert are one write: a state without the alert is never stored', async (context) => {
+    const seen: unknown[] = [];
+    const around: Parameters<typeof openDesk>[2] = {
+      sendsAlong: false,
+      around: ({ store }) => ({ store: { ...store, update: (state, when, along) => (seen.push([state.processState, state.outbox.map(({ id }) => id.slice(state.orderId.length))]), store.update(state, when, along)) } }),
+    };
+    const desk = openDesk(context, line, around);
+    await submitted(desk);
+    await desk.answer(await desk.request(), failed('Broken'));
+    assert.deepEqual(seen, [['Error', ['#1', '#1/terminated']]]);
+  });
+});
+
+describe('the host is told of a workflow that nothing handles', () => {
+  const bad = lineOf({ pick: ({ item }) => { if (item === 'bad') throw new PermanentFailure('Broken', 'no'); return {}; }, pack: nothing });
+
+  test('F-62 it hears of it with the fault, does not crash, and other orders go on', async (context) => {
+    const system = await started(context, bad);
+    const heard: SystemEvents['workflowTerminated'][] = [];
+    system.host.on('workflowTerminated', (event) => void heard.push(event));
+    const [good, broken, other] = [await submitted(system), await submitted(system, { item: 'bad' }), await submitted(system)];
+    await reaches(system, broken, 'Error');
+    for (const orderId of [good, other]) await reaches(system, orderId, 'Processed');
+    assert.deepEqual(heard.map(({ orderId, record }) => [orderId, record.processState, record.fault?.type]), [[broken, 'Error', 'Broken']]);
+  });
+
+  for (const sendsAlong of [true, false]) {
+    test(`F-62 a listener that throws harms nobody: the order is in Error, announced once, and no message comes back (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+      const system = await started(context, bad, { sendsAlong });
+      let called = 0;
+      system.host.on('workflowTerminated', () => {
+        called += 1;
+        throw new Error('my own affair');
+      });
+      const broken = await submitted(system, { item: 'bad' });
+      await reaches(system, broken, 'Error');
+      await reaches(system, await submitted(system), 'Processed');
+      await system.clock.advance(60_000);
+      assert.equal(called, 1);
+      assert.deepEqual(typesOf(system.publisher.published(0, 100)), ['Order In Error', 'Workflow Terminated']);
+      assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
+    });
+  }
+
+  test('F-62 it hears of an order that is late too often, of one that fails again, and of one that cannot even begin', async (context) => {
+    const heard: string[] = [];
+    const emit: Parameters<typeof openDesk>[2] = { variables: { MAX_FAILURES: '0' }, emit: (event, { orderId }) => void heard.push(`${event} ${orderId}`) };
+    const desk = openDesk(context, line, emit);
+    const overdue = await submitted(desk);
+    await late(desk);
+    await resubmit(desk, overdue);
+    await late(desk);
+
+    const worker = defineAgent('worker', { pick: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }) });
+    const impossible = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ items: z.array(z.string()) }) }, ({ order }) => worker.pick({ item: cel<string>`${order.items}[3]` }))], agents: [worker] });
+    const other = openDesk(context, impossible, emit);
+    const stillborn = await submitted(other, { items: [] });
+    assert.equal((await other.state(stillborn)).fault?.type, 'ExpressionFailed');
+    assert.deepEqual(heard, [overdue, overdue, stillborn].map((orderId) => `workflowTerminated ${orderId}`));
+    assert.deepEqual(typesOf(other.announced()), ['Order In Error', 'Workflow Terminated']);
+  });
+});
+
+describe('a service of the user’s own', () => {
+  test('F-65 it has access to the runtime, and stops with the host', async (context) => {
+    const course: string[] = [];
+    let runtime: ServiceRuntime | undefined;
+    const service: RuntimeService = {
+      name: 'importer',
+      async start(given) {
+        runtime = given;
+        const submission = await given.submit({ client: 'importer', idempotencyKey: 'k', order: tea });
+        course.push(`started by ${given.hostId} at ${given.clock.now()}: ${submission.outcome}`);
+      },
+      stop: () => void course.push('stopped'),
+    };
+    const system = await started(context, line, { services: [service], hostId: 'host-one' });
+    assert.ok(runtime);
+    assert.deepEqual(course, [`started by host-one at ${system.clock.now()}: accepted`]);
+    await system.stop();
+    assert.deepEqual(course.slice(1), ['stopped']);
+  });
+
+  test('F-65 it says that it failed: the host’s event is raised, it is announced, and everything goes on', async (context) => {
+    let runtime: ServiceRuntime | undefined;
+    const system = await started(context, lineOf({ pick: nothing }), { services: [{ name: 'archive', start: (given) => void (runtime = given) }] });
+    const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
+    system.host.on('servicesExceptionNotHandled', (event) => void heard.push(event));
+    const orderId = await submitted(system);
+    const error = new Error('the archive is full');
+    runtime?.raiseServicesExceptionNotHandled(error, orderId);
+    runtime?.raiseServicesExceptionNotHandled('a text');
+
+    await reaches(system, orderId, 'Processed');
+    assert.deepEqual(heard, [{ service: 'archive', orderId, error }, { service: 'archive', error: 'a text' }]);
+    const announced = system.publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['orderId'] ?? null, detail['source'], detail['class'], detail['message']] as const);
+    assert.deepEqual(announced, [['Service Exception', orderId, 'archive', 'basic-failure', 'the archive is full'], ['Service Exception', null, 'archive', 'basic-failure', 'a text']]);
+    assert.ok(system.publisher.published(0, 100).every(({ id, detail }) => (detail as JsonObject)['id'] === id));
+  });
+
+  test('F-65 a listener that throws does not come back at the service', async (context) => {
+    let runtime: ServiceRuntime | undefined;
+    const system = await started(context, lineOf({ pick: nothing }), { services: [{ name: 'archive', start: (given) => void (runtime = given) }] });
+    system.host.on('servicesExceptionNotHandled', () => {
+      throw new Error('my own affair');
+    });
+    runtime?.raiseServicesExceptionNotHandled(new Error('full'));
+    await system.clock.advance(100);
+    assert.deepEqual(typesOf(system.publisher.published(0, 100)), ['Service Exception']);
+  });
+});
+
+describe('what is written down of an Error', () => {
+  test('F-59 the journal tells how it came to it', async (context) => {
+    const desk = openDesk(context, line, { variables: { MAX_FAILURES: '0' } });
+    const orderId = await submitted(desk);
+    await late(desk);
+    assert.deepEqual((await journalOf(desk, orderId)).slice(-2).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })), [{ type: 'ThresholdExceeded', path: 'order/pick' }, { type: 'OrderHeld', path: 'order/pick' }]);
+  });
+});

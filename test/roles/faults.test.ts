@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { type Call, type JsonObject, PermanentFailure, defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { decodeInstance } from '../../lib/instance.ts';
+import { type Desk, failed, ok, openDesk, submitted, timePasses, typesOf } from './support.ts';
+
+const Refused = fault('Refused');
+const CardDeclined = fault('CardDeclined', Refused);
+const Charge = z.object({ chargeId: z.string() });
+
+const till = (run: (call: Call<'Refused/CardDeclined'>) => unknown = () => ({ chargeId: 'c-1' })) => {
+  const payment = defineAgent('worker', { charge: operation({ input: z.object({}), output: Charge, faults: [CardDeclined], run: (_, call) => run(call) as { chargeId: string } }) });
+  const receipt = defineAgent('desk', { tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
+  return defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), toOperator: [Refused] }, () => sequence(payment.charge({}), receipt.tell({})))], agents: [payment, receipt] });
+};
+
+/** An order whose charge was asked for and answered by the operation itself. */
+async function charged(context: TestContext, run?: Parameters<typeof till>[0]) {
+  const desk = openDesk(context, till(run));
+  const orderId = await submitted(desk);
+  await desk.deliver('worker-requests');
+  await desk.deliver('worker-replies');
+  return { desk, orderId };
+}
+const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
+
+describe('a failure that asking again cannot mend', () => {
+  test('F-43 F-21 puts the order into Error at once, is announced once, and is never tried again', async (context) => {
+    let ran = 0;
+    const { desk, orderId } = await charged(context, () => {
+      ran += 1;
+      throw new PermanentFailure('TillBroken', 'the till is broken', { data: { till: 7 } });
+    });
+    const { processState, fault: summary } = await desk.state(orderId);
+    assert.equal(processState, 'Error');
+    assert.deepEqual(summary, { type: 'TillBroken', class: 'unexpected', message: 'the till is broken', permanent: true, source: 'order/charge', data: { till: 7 } });
+
+    for (let pass = 0; pass < 5; pass++) {
+      await desk.clock.advance(600_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+    }
+    assert.deepEqual([ran, desk.messages('worker-requests'), desk.messages('desk-requests')], [1, [], []]);
+    assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
+  });
+
+  test('F-43 the answer delivered twice puts the order into Error once', async (context) => {
+    const desk = openDesk(context, till());
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    await desk.answer(request, failed('TillBroken'));
+    await desk.answer(request, failed('TillBroken'));
+    assert.equal((await desk.state(orderId)).errorGen, 1);
+    assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Order In Error').length, 1);
+  });
+
+  test('F-43 a failure that may pass leaves the order at work', async (context) => {
+    const desk = openDesk(context, till());
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Busy', 'not now', { permanent: false }));
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    assert.deepEqual(desk.announced(), []);
+  });
+});
+
+describe('what class a fault is of', () => {
+  const kinds: readonly (readonly [string, Parameters<typeof till>[0], string, string])[] = [
+    ['one that the operation declares is expected', (call) => call.failed(CardDeclined, 'the card was declined'), 'CardDeclined', 'expected'],
+    ['one that it throws under a declared name is the same', () => Promise.reject(new PermanentFailure('CardDeclined', 'the card was declined')), 'CardDeclined', 'expected'],
+    ['one that nobody declared is unexpected', () => Promise.reject(new PermanentFailure('TillBroken', 'broken')), 'TillBroken', 'unexpected'],
+    ['an answer that is not what it should be is a failure of the called program', () => ({ chargeId: 7 }), 'InvalidReply', 'application-failure'],
+    ['no answer at all is one, too', () => undefined, 'InvalidReply', 'application-failure'],
+    ['a name that objects know is no engine fault', () => Promise.reject(new PermanentFailure('Constructor', 'hm')), 'Constructor', 'unexpected'],
+  ];
+  for (const [what, run, type, faultClass] of kinds) {
+    test(`F-123 F-43 ${what}`, async (context) => {
+      const { desk, orderId } = await charged(context, run);
+      const { fault: summary, processState } = await desk.state(orderId);
+      assert.deepEqual([processState, summary?.type, summary?.class, summary?.source], ['Error', type, faultClass, 'order/charge']);
+    });
+  }
+
+  test('F-123 a message that could not be processed is a basic failure', async (context) => {
+    const desk = openDesk(context, till());
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), { status: 'rejected', code: 500, message: 'Unable to process message.' });
+    const { fault: summary } = await desk.state(orderId);
+    assert.deepEqual([summary?.type, summary?.class, summary?.message], ['RequestRejected', 'basic-failure', 'Unable to process message.']);
+  });
+
+  test('F-123 a declared fault keeps its ancestors inside, and has its short name outside', async (context) => {
+    const { desk, orderId } = await charged(context, (call) => call.failed(CardDeclined, 'no'));
+    assert.equal(decodeInstance(await desk.state(orderId)).state.held?.fault.type, 'Refused/CardDeclined');
+    assert.equal((await desk.state(orderId)).fault?.type, 'CardDeclined');
+    assert.equal(desk.announced()[0]?.detail['type'], 'CardDeclined');
+  });
+
+  test('F-123 an agent does not choose the class of its faults, nor where they come from', async (context) => {
+    const desk = openDesk(context, till());
+    const orderId = await submitted(desk);
+    const lie = { status: 'failed', fault: { type: 'TillBroken', message: 'no', permanent: true, class: 'expected', source: 'order/tell' } };
+    await desk.answer(await desk.request(), lie as never);
+    const { fault: summary } = await desk.state(orderId);
+    assert.deepEqual([summary?.class, summary?.source], ['unexpected', 'order/charge']);
+  });
+});
+
+describe('the key of a step that is resubmitted', () => {
+  const invalid = failed('InvalidReply', 'no chargeId', { outcomeUnknown: true });
+  const ways: readonly (readonly [string, ReturnType<typeof failed>, string])[] = [
+    ['F-44 stays the same while nobody knows whether the effect exists', invalid, '1'],
+    ['F-44 is a new one after a definite refusal: it is another effect', failed('CardDeclined'), '2'],
+    ['F-44 is a new one where the message was not processed at all', { status: 'rejected', code: 500, message: 'no' }, '2'],
+  ];
+  for (const [what, answer, generation] of ways) {
+    test(what, async (context) => {
+      const desk = openDesk(context, till());
+      const orderId = await submitted(desk);
+      const first = await desk.request();
+      await desk.answer(first, answer);
+      assert.equal((await resubmit(desk, orderId)).outcome, 'done');
+      const second = await desk.request();
+      assert.deepEqual([first.idempotencyKey, second.idempotencyKey], [`${orderId}/order/charge/1`, `${orderId}/order/charge/${generation}`]);
+      assert.notEqual(second.requestId, first.requestId);
+
+      await desk.answer(first, ok({ chargeId: 'old' }));
+      assert.deepEqual(desk.messages('desk-requests'), [], 'an answer to the first asking no longer counts');
+      await desk.answer(second, ok({ chargeId: 'c-2' }));
+      assert.equal(desk.messages('desk-requests').length, 1);
+    });
+  }
+
+  test('F-44 stays the same where the step only ran out of time', async (context) => {
+    const desk = openDesk(context, till(), { variables: { MAX_FAILURES: '0' } });
+    const orderId = await submitted(desk);
+    const first = await desk.request();
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.deepEqual([(await desk.state(orderId)).processState, (await desk.state(orderId)).fault?.type], ['Error', 'DeadlineExceeded']);
+    await resubmit(desk, orderId);
+    const second = await desk.request();
+    assert.deepEqual([second.idempotencyKey, second.attempt], [first.idempotencyKey, 2]);
+  });
+
+  test('F-44 an operation whose answer is unusable is asked for it again under the same key', async (context) => {
+    const keys: string[] = [];
+    const { desk, orderId } = await charged(context, ({ idempotencyKey }) => (keys.push(idempotencyKey), keys.length === 1 ? {} : { chargeId: 'c-1' }));
+    assert.equal((await desk.state(orderId)).fault?.type, 'InvalidReply');
+    await resubmit(desk, orderId);
+    await desk.deliver('worker-requests');
+    await desk.deliver('worker-replies');
+    assert.equal(new Set(keys).size, 1);
+    assert.equal(keys.length, 2);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    assert.equal((desk.messages('desk-requests')[0] as JsonObject)['path'], 'order/tell');
+  });
+});

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import * as z from 'zod';
+import { InstanceLockedError } from '../../lib/errors.ts';
+import type { Instruction } from '../../lib/instruction.ts';
+import { acquireLease } from '../../lib/lease.ts';
+import type { Request } from '../../lib/messages.ts';
+import { type Desk, type DeskOptions, type LineOptions, countIn, failed, journalOf, lineOf, ok, openDesk, stepsIn, stepsNamed, storeWith, submitted, timePasses } from './support.ts';
+
+type Options = Parameters<Desk['system']['scheduler']['instruct']>[2];
+let ids = 0;
+const instruct = (desk: Desk, orderId: string, more: Partial<Instruction> = {}, options: Partial<Options> = {}) =>
+  timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'the shelf is full again', ...more }, { id: `i-${++ids}`, ...options }));
+
+/** An order of four steps, the second of which was refused. */
+async function inError(context: TestContext, { line = {}, desk: options = {} }: { line?: LineOptions; desk?: DeskOptions } = {}) {
+  const desk = openDesk(context, lineOf(stepsNamed('one', 'two', 'three', 'four'), line), options);
+  const orderId = await submitted(desk);
+  await desk.answer(await desk.request());
+  await desk.answer(await desk.request(), failed('Broken'));
+  assert.equal((await desk.state(orderId)).processState, 'Error');
+  return { desk, orderId };
+}
+const left = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
+const paths = (requests: readonly Request[]) => requests.map(({ path }) => path);
+
+describe('an operator resubmits an order', () => {
+  test('F-60 only the failed step and the ones after it run, and the order is Processed', async (context) => {
+    const { desk, orderId } = await inError(context);
+    assert.deepEqual(await instruct(desk, orderId), { outcome: 'done', rev: 4 });
+    const asked: string[] = [];
+    for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests()) {
+      asked.push(...paths(requests));
+      for (const request of requests) await desk.answer(request);
+    }
+    assert.deepEqual(asked, ['order/two', 'order/three', 'order/four']);
+    assert.deepEqual((await stepsIn(desk, orderId)).map(({ attempts, result }) => [attempts, result]), [[1, 'Succeeded'], [2, 'Succeeded'], [1, 'Succeeded'], [1, 'Succeeded']]);
+    const { processState, outcome, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome, fault], ['Processed', 'completed', null]);
+  });
+
+  test('F-60 the count of failures begins anew, and the fault is gone', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { MAX_FAILURES: '0' } });
+    const orderId = await submitted(desk);
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.deepEqual([(await desk.state(orderId)).processState, (await desk.state(orderId)).failureCount], ['Error', 1]);
+    await instruct(desk, orderId);
+    const { processState, failureCount, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, failureCount, fault], ['Processing', 0, null]);
+  });
+
+  test('F-60 the journal says who did it, and why', async (context) => {
+    const { desk, orderId } = await inError(context);
+    await instruct(desk, orderId);
+    const given = (await journalOf(desk, orderId)).find(({ type }) => type === 'InstructionGiven');
+    assert.deepEqual(given && { ...given, seq: 0 }, { seq: 0, at: desk.clock.now(), type: 'InstructionGiven', kind: 'resubmit', by: 'olga', reason: 'the shelf is full again' });
+  });
+
+  test('F-60 it may fail again, and be resubmitted again', async (context) => {
+    const { desk, orderId } = await inError(context);
+    for (let time = 2; time < 5; time++) {
+      await instruct(desk, orderId);
+      const request = await desk.request();
+      assert.deepEqual([request.attempt, request.idempotencyKey], [time, `${orderId}/order/two/${time}`]);
+      await desk.answer(request, failed('Broken'));
+      assert.deepEqual([(await desk.state(orderId)).processState, (await desk.state(orderId)).errorGen], ['Error', time]);
+    }
+  });
+});
+
+describe('an instruction is refused, and changes nothing', () => {
+  const unchanged = async (desk: Desk, orderId: string, work: () => Promise<unknown>) => {
+    const before = [await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length];
+    const answer = await work();
+    assert.ok(isDeepStrictEqual([await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length], before), 'nothing is changed');
+    return answer;
+  };
+
+  test('F-60 where the order has changed since it was looked at', async (context) => {
+    const { desk, orderId } = await inError(context);
+    assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { ifMatch: 2 })), { outcome: 'stale', rev: 3 });
+    assert.equal((await instruct(desk, orderId, {}, { ifMatch: 3 })).outcome, 'done');
+  });
+
+  test('F-60 where there is no such order', async (context) => {
+    const { desk } = await inError(context);
+    assert.deepEqual(await instruct(desk, 'ord_unknown'), { outcome: 'not-found' });
+  });
+
+  test('F-60 where nothing has failed: the order waits to begin, is at work, or is finished', async (context) => {
+    const pending = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const orderId = await submitted(pending);
+    const reasons: unknown[] = [];
+    const ask = async () => reasons.push(await unchanged(pending, orderId, () => instruct(pending, orderId)));
+    await ask();
+    await pending.deliver('wake-ups');
+    await ask();
+    await pending.answer(await pending.request());
+    await ask();
+    const infeasible = (reason: string) => ({ outcome: 'infeasible', reasons: [reason] });
+    assert.deepEqual(reasons, [
+      infeasible('The order is Pending: only an order in Error has a failed step to resubmit.'),
+      infeasible('The order is Processing: only an order in Error has a failed step to resubmit.'),
+      infeasible('The order is finished (completed). Submit a new one instead.'),
+    ]);
+  });
+
+  test('F-60 where the time of the whole order is over, unless it is given more', async (context) => {
+    const { desk, orderId } = await inError(context, { line: { completeWithinSeconds: 60 } });
+    await desk.clock.advance(60_000);
+    assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), { outcome: 'infeasible', reasons: ['The time of the whole order was over at 2026-01-01T00:01:00.000Z. Give it more with completeWithinSeconds.'] });
+    assert.equal((await instruct(desk, orderId, { completeWithinSeconds: 5 })).outcome, 'done');
+    const request = await desk.request();
+    assert.equal(Date.parse(request.completeBy) - desk.clock.now(), 5_000, 'no step may take longer than the order');
+  });
+
+  test('F-60 where it is only a dry run: it shows what would be asked', async (context) => {
+    const { desk, orderId } = await inError(context);
+    const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
+    const asks = [{ path: 'order/two', agent: 'worker', operation: 'two', attempt: 2, idempotencyKey: `${orderId}/order/two/2`, completeBy: new Date(desk.clock.now() + 10_000).toISOString() }];
+    assert.deepEqual(answer, { outcome: 'planned', plan: { processState: 'Processing', asks } });
+    await instruct(desk, orderId);
+    const { path, operation: name, attempt, idempotencyKey, completeBy } = await desk.request();
+    assert.deepEqual([{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy }], asks, 'and that is what is asked then');
+  });
+
+  test('F-60 where two operators act at once on what both have seen: one is carried out, the other is stale', async (context) => {
+    const { desk, orderId } = await inError(context);
+    const answers = await Promise.all([instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }), instruct(desk, orderId, { by: 'otto' }, { ifMatch: 3 })]);
+    assert.deepEqual(answers.map(({ outcome }) => outcome).sort(), ['done', 'stale']);
+    assert.equal((await desk.requests()).length, 1);
+    assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
+  });
+
+  test('F-15 where somebody has the order to himself', async (context) => {
+    const { desk, orderId } = await inError(context);
+    const lease = await acquireLease(desk.store, orderId, { holder: 'host-two', leaseMs: 30_000, clock: desk.clock });
+    await unchanged(desk, orderId, () => assert.rejects(instruct(desk, orderId), InstanceLockedError));
+    assert.equal((await instruct(desk, orderId, {}, { dryRun: true })).outcome, 'planned', 'looking is allowed');
+    await lease?.release();
+    assert.equal((await instruct(desk, orderId)).outcome, 'done');
+  });
+
+  test('F-157 where its outcome would break what must hold', async (context) => {
+    const { desk, orderId } = await tooBigToGoOn(context);
+    const answer = await unchanged(desk, orderId, () => instruct(desk, orderId));
+    assert.ok(answer && (answer as { outcome: string }).outcome === 'infeasible', JSON.stringify(answer));
+    assert.match(String((answer as { reasons: string[] }).reasons[0]), /would have \d+ bytes; at most 358400 are stored/);
+  });
+});
+
+describe('an order in Error', () => {
+  const worker = defineAgent('worker', { left, right: left, last: left });
+  const fork = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(parallel(worker.left({}), worker.right({})), worker.last({})))], agents: [worker] });
+
+  /** Two steps side by side, of which one was refused while the other is at work. */
+  async function half(context: TestContext) {
+    const desk = openDesk(context, fork);
+    const orderId = await submitted(desk);
+    const [left, right] = (await desk.requests()) as [Request, Request];
+    await desk.answer(left, failed('Broken'));
+    return { desk, orderId, left, right };
+  }
+
+  test('F-60 it records an answer that comes meanwhile, starts nothing, and takes it when it is resubmitted', async (context) => {
+    const { desk, orderId, right } = await half(context);
+    await desk.answer(right, ok({}));
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    assert.ok((await journalOf(desk, orderId)).some((entry) => entry.type === 'ReplyRecorded' && entry.path === 'order/parallel/right'));
+    assert.deepEqual(await desk.requests(), []);
+
+    await instruct(desk, orderId);
+    const again = await desk.request();
+    assert.equal(again.path, 'order/parallel/left', 'the other one is not asked again');
+    await desk.answer(again);
+    assert.equal((await desk.request()).path, 'order/last');
+  });
+
+  test('F-60 the answer that comes twice is recorded once', async (context) => {
+    const { desk, orderId, right } = await half(context);
+    await desk.answer(right);
+    const before = await desk.store.load(orderId);
+    await desk.answer(right);
+    await desk.answer(right, failed('Broken'));
+    assert.deepEqual(await desk.store.load(orderId), before);
+  });
+
+  test('F-60 what has expired meanwhile is asked again on resubmission, and what has not is waited for', async (context) => {
+    for (const [waitedMs, asked] of [[9_000, ['order/parallel/left']], [11_000, ['order/parallel/left', 'order/parallel/right']]] as const) {
+      const { desk, orderId } = await half(context);
+      await desk.clock.advance(waitedMs);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      assert.deepEqual([(await desk.state(orderId)).failureCount, (await desk.requests()).length], [0, 0], 'the supervisor leaves it alone');
+      await instruct(desk, orderId);
+      assert.deepEqual(paths(await desk.requests()), asked);
+    }
+  });
+
+  test('F-60 a second refusal that was recorded puts it into Error again as soon as the first is dealt with', async (context) => {
+    const { desk, orderId, right } = await half(context);
+    await desk.answer(right, failed('AlsoBroken'));
+    await instruct(desk, orderId);
+    const { processState, fault, errorGen } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.source, errorGen], ['Error', 'AlsoBroken', 'order/parallel/right', 2]);
+    await instruct(desk, orderId);
+    for (const request of await desk.requests()) await desk.answer(request);
+    await desk.answer(await desk.request());
+    assert.equal((await desk.state(orderId)).processState, 'Processed');
+  });
+
+  test('F-60 an instruction that loses a race is applied to what won', async (context) => {
+    let race: (() => Promise<unknown>) | undefined;
+    const around: DeskOptions['around'] = ({ store }) => ({ store: storeWith(store, { update: async (...all) => (await race?.(), store.update(...all)) }) });
+    const desk = openDesk(context, fork, { around });
+    const orderId = await submitted(desk);
+    const [left] = (await desk.requests()) as [Request, Request];
+    await desk.answer(left, failed('Broken'));
+    race = async () => {
+      race = undefined;
+      const head = await desk.store.head(orderId);
+      if (head) await desk.store.patch({ ...head, rev: head.rev + 1 }, head);
+    };
+    assert.equal((await instruct(desk, orderId)).outcome, 'done');
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    assert.equal((await desk.requests()).length, 1);
+  });
+});
+
+/** An order in Error whose recorded answer is too big to be taken: it would lie in the state and in the journal. */
+async function tooBigToGoOn(context: TestContext) {
+  const worker = defineAgent('worker', { left, right: operation({ input: z.object({}), output: z.object({ text: z.string() }), run: () => ({ text: '' }) }), last: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }) });
+  const app = defineApp({
+    workflows: [
+      defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => {
+        const big = worker.right({});
+        return sequence(parallel(worker.left({}), big), worker.last({ text: big.output.text }));
+      }),
+    ],
+    agents: [worker],
+  });
+  const desk = openDesk(context, app);
+  const orderId = await submitted(desk);
+  const [refused, answered] = (await desk.requests()) as [Request, Request];
+  await desk.answer(refused, failed('Broken'));
+  await desk.answer(answered, ok({ text: 'y'.repeat(180_000) }));
+  assert.equal((await desk.state(orderId)).fault?.type, 'Broken');
+  return { desk, orderId };
+}

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, delay, operation, sequence } from 'redress';
+import * as z from 'zod';
+import type { SystemEvents } from '../../lib/system.ts';
+import { type Desk, type DeskOptions, lineOf, nothing, ok, openDesk, reaches, started, stateIn, stepsNamed, submitted, tea, temporaryFolder, timePasses, typesOf } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+
+const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) => database.prepare('SELECT head, blob FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').get(orderId) as { head: string; blob: string };
+const write = ({ database }: Pick<Desk, 'database'>, orderId: string, column: 'head' | 'blob', text: string) => database.prepare(`UPDATE states SET ${column} = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)`).run(text, orderId);
+const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+let wakes = 0;
+async function wake(desk: Desk, ...orderIds: readonly string[]): Promise<number> {
+  for (const orderId of orderIds) await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now() + ++wakes).toISOString() });
+  return desk.deliver('wake-ups');
+}
+
+describe('an order whose record cannot be read', () => {
+  for (const { sendsAlong, how } of modes) {
+    test(`F-63 it is put before a person, once, and its instance stays as it is (${how})`, async (context) => {
+      const desk = openDesk(context, line, { sendsAlong });
+      const orderId = await submitted(desk);
+      write(desk, orderId, 'blob', '{"state":{"pha');
+      assert.equal(await wake(desk, orderId), 0, 'its message does not come back');
+
+      const { processState, fault } = await stateIn(desk.store, orderId);
+      assert.deepEqual([processState, fault?.type, fault?.class, fault?.message], ['Error', 'RecordUnreadable', 'basic-failure', 'its instance is damaged']);
+      assert.equal(rowOf(desk, orderId).blob, '{"state":{"pha');
+      const { head } = rowOf(desk, orderId);
+      for (let pass = 0; pass < 3; pass++) {
+        await wake(desk, orderId);
+        await desk.clock.advance(20_000);
+        assert.equal((await desk.supervisor.pass()).woken, 0, 'nobody looks at it without end');
+      }
+      assert.equal(rowOf(desk, orderId).head, head);
+      const told = desk.announced().map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
+      assert.deepEqual(told, [
+        ['Service Exception', `${orderId}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
+        ['Order In Error', `${orderId}#1`, 'RecordUnreadable', 'Processing', 'Error'],
+      ]);
+    });
+
+    test(`F-63 what its submitter had not yet been told is told (${how})`, async (context) => {
+      const away = { now: true };
+      const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === 'mine') ? Promise.reject(new Error('away')) : channel.send(messages)) } });
+      const desk = openDesk(context, line, { sendsAlong, around });
+      await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+      const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
+      write(desk, orderId, 'blob', 'x');
+      await wake(desk, orderId);
+      away.now = false;
+      await desk.clock.advance(10_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      assert.deepEqual(desk.messages('mine').map(({ status }) => status), ['received']);
+      assert.deepEqual((await stateIn(desk.store, orderId)).outbox, []);
+      await desk.clock.advance(60_000);
+      assert.equal((await desk.supervisor.pass()).woken, 0);
+    });
+  }
+
+  test('F-63 the others of its batch are worked on, and the host hears of it', async (context) => {
+    const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
+    const desk = openDesk(context, lineOf({ pick: nothing }), { variables: { CLAIM_ON_SUBMIT: 'off' }, emit: (event, detail) => event === 'servicesExceptionNotHandled' && heard.push(detail as never) });
+    const ids = [await submitted(desk), await submitted(desk), await submitted(desk)];
+    write(desk, ids[1] ?? '', 'blob', '');
+    assert.equal(await desk.deliver('wake-ups'), 0);
+    await desk.deliver('worker-requests');
+    await desk.deliver('worker-replies');
+    const states = await Promise.all(ids.map(async (orderId) => (await stateIn(desk.store, orderId)).processState));
+    assert.deepEqual(states, ['Processed', 'Error', 'Processed']);
+    assert.deepEqual(heard.map(({ service, orderId }) => [service, orderId]), [['store', ids[1]]]);
+  });
+
+  test('F-63 not even its attributes can be read: it is announced, nothing is written, and all others are processed', async (context) => {
+    const system = await started(context, lineOf({ pick: nothing }), { variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const [good, broken, other] = [await submitted(system), await submitted(system), await submitted(system)];
+    write(system, broken, 'head', '{"rev":1,');
+    for (const orderId of [good, other]) await reaches(system, orderId, 'Processed');
+    await system.clock.advance(30_000);
+    await reaches(system, await submitted(system), 'Processed');
+
+    assert.deepEqual(system.publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['orderId'], detail['message']]), [['Service Exception', broken, 'it is damaged']]);
+    assert.equal(rowOf(system, broken).head, '{"rev":1,');
+  });
+
+  test('F-63 the order itself cannot be read: the same', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const before = openDesk(context, line, { dataFolder, variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const orderId = await submitted(before);
+    before.database.prepare("UPDATE orders SET record = '{' WHERE orderId = ?").run(orderId);
+    const desk = openDesk(context, line, { dataFolder });
+    assert.equal(await desk.deliver('wake-ups'), 0);
+    assert.equal((await desk.store.head(orderId))?.fault?.type, 'RecordUnreadable');
+  });
+
+  test('F-63 a finished order stays finished, whatever has become of its record', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('pick')));
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    await desk.answer(request);
+    write(desk, orderId, 'blob', 'x');
+    await desk.answer(request);
+    await wake(desk, orderId);
+    const { processState, outcome, rev } = await stateIn(desk.store, orderId);
+    assert.deepEqual([processState, outcome, rev], ['Processed', 'completed', 2]);
+    assert.deepEqual(typesOf(desk.announced()), ['Service Exception']);
+  });
+
+  test('F-63 F-48 damage anywhere in an instance stops no queue: the order goes on, or is put before a person', async (context) => {
+    const outcomes = new Map<string, number>();
+    for (let at = 0; at < 600; at += 3) {
+      const desk = openDesk(context, line);
+      const orderId = await submitted(desk);
+      const request = await desk.request();
+      const { blob } = rowOf(desk, orderId);
+      if (at >= blob.length) break;
+      write(desk, orderId, 'blob', blob.slice(0, at) + String.fromCharCode(33 + ((blob.charCodeAt(at) + at) % 90)) + blob.slice(at + 1));
+      await desk.answer(request);
+      await desk.clock.advance(10_000);
+      await desk.supervisor.pass();
+      assert.equal(await wake(desk, orderId), 0, `a flip at ${at} of ${blob}`);
+      assert.deepEqual(desk.messages('worker-replies'), [], `a flip at ${at} of ${blob}`);
+      const { processState } = await stateIn(desk.store, orderId);
+      outcomes.set(processState, (outcomes.get(processState) ?? 0) + 1);
+    }
+    assert.ok((outcomes.get('Error') ?? 0) > 50 && (outcomes.get('Processing') ?? 0) > 10, JSON.stringify([...outcomes]));
+  });
+});
+
+describe('an order whose workflow is not known', () => {
+  const folderDesk = (context: TestContext, dataFolder: string, versions: readonly number[], options: DeskOptions = {}) => {
+    const apps = versions.map((version) => lineOf(stepsNamed('pick', 'pack'), { version }));
+    const [first] = apps;
+    assert.ok(first);
+    return openDesk(context, { ...first, workflows: apps.flatMap(({ workflows }) => workflows) }, { dataFolder, ...options });
+  };
+
+  for (const claim of ['on', 'off']) {
+    test(`F-63 it waits for a person, and goes on when its version is there again (claimed on submission: ${claim})`, async (context) => {
+      const dataFolder = temporaryFolder(context);
+      const old = folderDesk(context, dataFolder, [1], { variables: { CLAIM_ON_SUBMIT: claim } });
+      const orderId = await submitted(old);
+      await old.take('worker-requests');
+
+      const without = folderDesk(context, dataFolder, [2]);
+      await wake(without, orderId);
+      assert.equal((await stateIn(without.store, orderId)).fault?.message, 'its workflow line@1 is not part of this app');
+      await reachesItsEnd(without, await submitted(without, tea, { key: 'another' }));
+
+      const both = folderDesk(context, dataFolder, [1, 2]);
+      assert.equal((await resubmit(both, orderId)).outcome, 'done');
+      await reachesItsEnd(both, orderId);
+      assert.deepEqual((await stateIn(both.store, orderId)).workflow, { name: 'line', version: 1 });
+    });
+  }
+
+  async function reachesItsEnd(desk: Desk, orderId: string): Promise<void> {
+    for (let step = 0; step < 2; step++) for (const request of await desk.requests()) await desk.answer(request, ok());
+    assert.equal((await stateIn(desk.store, orderId)).processState, 'Processed');
+  }
+});
+
+describe('an order whose record can be read again', () => {
+  /** Damages the record, lets it be found out, mends it, and has it resubmitted. */
+  async function mended(desk: Desk, orderId: string): Promise<void> {
+    const { blob } = rowOf(desk, orderId);
+    write(desk, orderId, 'blob', 'x');
+    await wake(desk, orderId);
+    assert.equal((await stateIn(desk.store, orderId)).processState, 'Error');
+    await assert.rejects(resubmit(desk, orderId), { name: 'UnreadableRecordError' }, 'not before it is mended');
+    write(desk, orderId, 'blob', blob);
+    assert.equal((await resubmit(desk, orderId)).outcome, 'done');
+  }
+
+  test('F-63 F-60 it goes on where it stood, under the same keys', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    const before = await desk.request();
+    await mended(desk, orderId);
+    const again = await desk.request();
+    assert.deepEqual([again.path, again.idempotencyKey, again.attempt], ['order/pack', before.idempotencyKey, 2]);
+    await desk.answer(again);
+    assert.equal((await desk.state(orderId)).processState, 'Processed');
+  });
+
+  test('F-63 what it was in Error for is still told as it was, also when an answer comes before the operator', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const { blob } = rowOf(desk, orderId);
+    write(desk, orderId, 'blob', 'x');
+    await wake(desk, orderId);
+    write(desk, orderId, 'blob', blob);
+    await desk.answer(request);
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.message], ['Error', 'RecordUnreadable', 'its instance is damaged']);
+
+    await resubmit(desk, orderId);
+    assert.equal((await desk.request()).path, 'order/pack', 'the answer was kept');
+  });
+
+  test('F-63 F-89 one that was waiting goes on waiting, and does nothing twice', async (context) => {
+    const worker = defineAgent('worker', { pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }), pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
+    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(worker.pick({}), delay({ seconds: 60 }), worker.pack({})))], agents: [worker] });
+    const desk = openDesk(context, app);
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    await mended(desk, orderId);
+    assert.deepEqual(await desk.requests(), []);
+    await desk.clock.advance(60_000);
+    await wake(desk, orderId);
+    assert.equal((await desk.request()).path, 'order/pack');
+  });
+
+  test('F-63 F-50 one that was reset is claimed by its resubmission', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
+    const orderId = await submitted(desk);
+    const before = await desk.request();
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.take('wake-ups');
+    assert.equal((await desk.state(orderId)).processState, 'Pending');
+    await mended(desk, orderId);
+    const { processState, lockedBy, epoch } = await desk.state(orderId);
+    assert.deepEqual([processState, lockedBy, epoch], ['Processing', 'host-one', 3]);
+    const again = await desk.request();
+    assert.deepEqual([again.idempotencyKey, again.epoch], [before.idempotencyKey, 3]);
+  });
+});
