@@ -68,7 +68,8 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
         // The host stops: without an answer the message comes back, and another host takes it.
         if (stopping?.aborted) throw error;
         const { orderId, requestId } = request;
-        telemetry.log('debug', 'attempt failed', { orderId, requestId, agent: name, operation: request.operation, tried, error });
+        // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
+        telemetry.log('debug', 'attempt failed', { orderId, requestId, agent: name, operation: request.operation, tried, kind: error instanceof Error ? error.constructor.name : typeof error });
         if (error instanceof PermanentFailure) return failed({ ...named(error), permanent: true, ...(error.outcomeUnknown ? { outcomeUnknown: true } : {}), ...(error.data ? { data: error.data } : {}) });
         const message = error instanceof Error ? error.message : String(error);
         if (tried >= attemptsMax) return failed({ type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError', message, permanent: false });

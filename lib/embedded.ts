@@ -1,4 +1,3 @@
-import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type SqliteChannel, sqliteChannel } from './channels/sqlite.ts';
 import type { Redrive } from './channel.ts';
@@ -25,10 +24,7 @@ export const dataFile = (folder: string): string => join(folder, 'redress.sqlite
  */
 export function openEmbedded(folder: string, { clock, redriveOf, sendsAlong = true }: { clock: Clock; redriveOf?: (queue: string) => Redrive | undefined; sendsAlong?: boolean }): Embedded {
   const path = folder === ':memory:' ? folder : dataFile(folder);
-  const isNew = path !== ':memory:' && !existsSync(path);
   const database = openDatabase(path);
-  // The file holds orders and their secrets: for its owner alone.
-  if (isNew) chmodSync(path, 0o600);
   const channel = sqliteChannel(database, clock, redriveOf);
   const publisher = sqlitePublisher(database, clock);
   const sendWithin = ({ messages, announcements }: Parameters<NonNullable<Parameters<typeof sqliteStore>[1]>>[0]) => {

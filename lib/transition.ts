@@ -98,8 +98,16 @@ const scopeOf = (program: Program, order: OrderRecord, { state }: Instance) => (
   steps: Object.fromEntries([...program.readOutputs].flatMap(([name, path]) => (state.outputs[path] === undefined ? [] : [[name, state.outputs[path]]]))),
 });
 
-/** Fields of the order that nobody may see, as texts: services like to quote what they were sent. */
-const secretsOf = ({ program, order }: Loaded): readonly string[] => secretTexts(order.body, secretPointers(program.definition.order));
+/** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
+const secretsOf = ({ program, order, instance }: Loaded): readonly string[] => [
+  ...secretTexts(order.body, secretPointers(program.definition.order)),
+  ...Object.entries(instance.state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
+];
+
+const secretOutputAt = (program: Program, path: string): readonly string[] => {
+  const node = nodeAt(program, path);
+  return node.activity === 'step' ? (node.secretOutput ?? []) : [];
+};
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
 class OrderDraft {
@@ -300,18 +308,27 @@ class OrderDraft {
     const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
     const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
     const fault: Fault = { ...brief(reply.fault), type: declared ?? known ?? reply.fault.type, class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class, source: path };
-    return { status: 'failed', fault: withoutTexts(fault as unknown as Json, secretsOf(this.loaded)) as unknown as Fault };
+    return { status: 'failed', fault: this.discreetFault(fault) };
   }
 
   /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
   private discreet(fact: OrderFact): OrderFact {
+    if ('fault' in fact) return { ...fact, fault: this.discreetFault(fact.fault) };
     if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
-    const node = nodeAt(this.loaded.program, fact.path);
-    const pointers = node.activity === 'step' ? (node.secretOutput ?? []) : [];
-    return { ...fact, output: withoutTexts(masked(fact.output, pointers), secretsOf(this.loaded)) };
+    const pointers = secretOutputAt(this.loaded.program, fact.path);
+    return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...this.secrets(), ...secretTexts(fact.output, pointers)]) };
   }
 
-  private summaryOf({ type, class: faultClass, message, permanent, source, data }: Fault): FaultSummary {
+  private discreetFault(fault: Fault): Fault {
+    return withoutTexts(fault as unknown as Json, this.secrets()) as unknown as Fault;
+  }
+
+  private secrets(): readonly string[] {
+    return secretsOf({ ...this.loaded, instance: this.instance });
+  }
+
+  private summaryOf(fault: Fault): FaultSummary {
+    const { type, class: faultClass, message, permanent, source, data } = this.discreetFault(fault);
     return { type: shortType(type), class: faultClass, message, permanent, ...(source ? { source } : {}), ...(data === undefined ? {} : { data }) };
   }
 

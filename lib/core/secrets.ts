@@ -66,9 +66,11 @@ export function withoutTexts<T extends Json | undefined>(value: T, secrets: read
 }
 
 function rewrite(value: Json, secrets: readonly string[]): Json {
-  if (typeof value === 'string') return secrets.reduce((text, secret) => text.replaceAll(secret, mask), value);
+  const hidden = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text);
+  if (typeof value === 'string') return hidden(value);
+  if (typeof value === 'number') return secrets.includes(String(value)) ? mask : value;
   if (Array.isArray(value)) return value.map((entry) => rewrite(entry, secrets));
-  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, rewrite(entry as Json, secrets)]));
+  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, secrets)]));
   return value;
 }
 

@@ -32,7 +32,11 @@ async function drain(channel: Channel, queue = 'q'): Promise<Received[]> {
 
 /** What every channel promises; each implementation calls it once. */
 export function channelContract(name: string, open: OpenChannels): void {
-  const check = (title: string, body: (opened: OpenChannel) => Promise<void>, redriveOf: (queue: string) => Redrive | undefined = () => undefined) =>
+  const it = (
+    title: string,
+    body: (opened: OpenChannel) => Promise<void>,
+    redriveOf: (queue: string) => Redrive | undefined = () => undefined,
+  ) =>
     test(`${name}: ${title}`, async () => {
       const opened = await open(redriveOf);
       try {
@@ -42,15 +46,15 @@ export function channelContract(name: string, open: OpenChannels): void {
       }
     });
 
-  check('a message arrives as it was sent, with its time and its first count', async ({ channel, clock }) => {
+  it('a message arrives as it was sent, with its time and its first count', async ({ channel, clock }) => {
     const sentAt = clock.now();
     await channel.send([{ queue: 'q', body: '{"text":"Größe 😀 \\u0000"}' }]);
-    clock.advance(5000);
+    await clock.advance(5000);
     const [received] = await channel.receive('q', now);
     assert.deepEqual([received?.body, received?.receiveCount, received?.sentAt], ['{"text":"Größe 😀 \\u0000"}', 1, sentAt]);
   });
 
-  check('a message that nobody acknowledged comes again after its visibility, and not before', async ({ channel, clock }) => {
+  it('a message that nobody acknowledged comes again after its visibility, and not before', async ({ channel, clock }) => {
     await channel.send(messages(1));
     await channel.receive('q', now);
     await clock.advance(visibilityMs - 1);
@@ -60,17 +64,23 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual([again?.body, again?.receiveCount], ['m0', 2]);
   });
 
-  check('an acknowledged message is gone for good', async ({ channel, clock }) => {
+  it('an acknowledged message is gone for good', async ({ channel, clock }) => {
     await channel.send(messages(3));
     const received = await drain(channel);
-    await channel.acknowledge('q', received.map(({ receipt }) => receipt));
+    await channel.acknowledge(
+      'q',
+      received.map(({ receipt }) => receipt),
+    );
     await clock.advance(10 * visibilityMs);
     assert.deepEqual(await drain(channel), []);
     assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
-  check('a delayed message comes after its delay, and not before', async ({ channel, clock }) => {
-    await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }, { queue: 'q', body: 'at once' }]);
+  it('a delayed message comes after its delay, and not before', async ({ channel, clock }) => {
+    await channel.send([
+      { queue: 'q', body: 'later', delayMs: 60_000 },
+      { queue: 'q', body: 'at once' },
+    ]);
     assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
     await clock.advance(59_999);
     assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
@@ -78,7 +88,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(channel)), ['later']);
   });
 
-  check('F-42: a receipt is void once its message has been delivered again', async ({ channel, clock }) => {
+  it('F-42: a receipt is void once its message has been delivered again', async ({ channel, clock }) => {
     await channel.send(messages(1));
     const [first] = await channel.receive('q', now);
     await clock.advance(visibilityMs);
@@ -92,7 +102,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.notEqual(second?.receipt, first?.receipt);
   });
 
-  check('a receipt of another queue, or of no message, is passed over', async ({ channel, clock }) => {
+  it('a receipt of another queue, or of no message, is passed over', async ({ channel, clock }) => {
     await channel.send(messages(1));
     const [received] = await channel.receive('q', now);
     await channel.acknowledge('other', [received?.receipt ?? '']);
@@ -102,7 +112,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(channel)), ['m0']);
   });
 
-  check('a released message is visible again when it was told to be', async ({ channel, clock }) => {
+  it('a released message is visible again when it was told to be', async ({ channel, clock }) => {
     await channel.send(messages(1));
     const [first] = await channel.receive('q', now);
     await channel.release('q', [first?.receipt ?? ''], 0);
@@ -115,48 +125,62 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.equal((await drain(channel)).length, 1);
   });
 
-  check('F-108: a message that was delivered too often goes to the dead letters, with its body and its age', async ({ channel, clock }) => {
-    const sentAt = clock.now();
-    await channel.send(messages(1));
-    for (let count = 1; count <= 3; count++) {
-      assert.deepEqual((await channel.receive('q', now)).map(({ receiveCount }) => receiveCount), [count]);
+  it(
+    'F-108: a message that was delivered too often goes to the dead letters, with its body and its age',
+    async ({ channel, clock }) => {
+      const sentAt = clock.now();
+      await channel.send(messages(1));
+      for (let count = 1; count <= 3; count++) {
+        assert.deepEqual(
+          (await channel.receive('q', now)).map(({ receiveCount }) => receiveCount),
+          [count],
+        );
+        await clock.advance(visibilityMs);
+      }
+      assert.deepEqual(await channel.receive('q', now), []);
+      const [dead] = await channel.receive('q-dead', now);
+      assert.deepEqual([dead?.body, dead?.sentAt], ['m0', sentAt]);
       await clock.advance(visibilityMs);
-    }
-    assert.deepEqual(await channel.receive('q', now), []);
-    const [dead] = await channel.receive('q-dead', now);
-    assert.deepEqual([dead?.body, dead?.sentAt], ['m0', sentAt]);
-    await clock.advance(visibilityMs);
-    assert.deepEqual(await drain(channel), [], 'it does not come back');
-    assert.equal((await drain(channel, 'q-dead')).length, 1);
-  }, (queue) => (queue === 'q' ? { maxReceiveCount: 3, deadLetterQueue: 'q-dead' } : undefined));
+      assert.deepEqual(await drain(channel), [], 'it does not come back');
+      assert.equal((await drain(channel, 'q-dead')).length, 1);
+    },
+    (queue) => (queue === 'q' ? { maxReceiveCount: 3, deadLetterQueue: 'q-dead' } : undefined),
+  );
 
-  check('a late acknowledgement does not take a message from the dead letters', async ({ channel, clock }) => {
-    await channel.send(messages(1));
-    const [first] = await channel.receive('q', now);
-    await clock.advance(visibilityMs);
-    await channel.receive('q', now);
-    await channel.receive('q-dead', now);
-    await channel.acknowledge('q', [first?.receipt ?? '']);
-    await channel.release('q', [first?.receipt ?? ''], 0);
-    await clock.advance(visibilityMs);
-    assert.equal((await drain(channel, 'q-dead')).length, 1);
-  }, (queue) => (queue === 'q' ? { maxReceiveCount: 1, deadLetterQueue: 'q-dead' } : undefined));
+  it(
+    'a late acknowledgement does not take a message from the dead letters',
+    async ({ channel, clock }) => {
+      await channel.send(messages(1));
+      const [first] = await channel.receive('q', now);
+      await clock.advance(visibilityMs);
+      await channel.receive('q', now);
+      await channel.receive('q-dead', now);
+      await channel.acknowledge('q', [first?.receipt ?? '']);
+      await channel.release('q', [first?.receipt ?? ''], 0);
+      await clock.advance(visibilityMs);
+      assert.equal((await drain(channel, 'q-dead')).length, 1);
+    },
+    (queue) => (queue === 'q' ? { maxReceiveCount: 1, deadLetterQueue: 'q-dead' } : undefined),
+  );
 
-  check('F-45: several receivers share a queue, and nobody gets what another one has', async ({ channel }) => {
+  it('F-45: several receivers share a queue, and nobody gets what another one has', async ({ channel }) => {
     await channel.send(messages(25));
     const shares = await Promise.all(listOf(6, () => channel.receive('q', { ...now, max: 5 })));
     assert.ok(shares.every((share) => share.length <= 5));
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(25) as unknown as Received[]));
   });
 
-  check('queues are apart from each other', async ({ channel }) => {
-    await channel.send([{ queue: 'a', body: 'for a' }, { queue: 'b', body: 'for b' }]);
+  it('queues are apart from each other', async ({ channel }) => {
+    await channel.send([
+      { queue: 'a', body: 'for a' },
+      { queue: 'b', body: 'for b' },
+    ]);
     assert.deepEqual(bodiesOf(await drain(channel, 'b')), ['for b']);
     assert.deepEqual(bodiesOf(await drain(channel, 'a')), ['for a']);
     assert.deepEqual(await drain(channel, 'c'), []);
   });
 
-  check('whoever waits gets what is sent meanwhile', async ({ channel }) => {
+  it('whoever waits gets what is sent meanwhile', async ({ channel }) => {
     const received = channel.receive('q', waiting);
     await channel.send([{ queue: 'other', body: 'x' }]);
     await channel.send(messages(1));
@@ -164,7 +188,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual([message?.body, message?.receiveCount], ['m0', 1]);
   });
 
-  check('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ channel, clock }) => {
+  it('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ channel, clock }) => {
     const received = channel.receive('q', waiting);
     await channel.send(messages(1));
     const [first] = await received;
@@ -177,7 +201,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.equal((await drain(channel)).length, 1);
   });
 
-  check('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ channel, clock }) => {
+  it('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ channel, clock }) => {
     const timed = channel.receive('q', waiting);
     await clock.advance(waiting.waitMs);
     assert.deepEqual(await timed, []);
@@ -192,8 +216,13 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(channel)), ['m0'], 'nobody who has gone got it');
   });
 
-  for (const [senders, max] of [[1, 1], [3, 1], [3, 10], [30, 10]] as const) {
-    check(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ channel }) => {
+  for (const [senders, max] of [
+    [1, 1],
+    [3, 1],
+    [3, 10],
+    [30, 10],
+  ] as const) {
+    it(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ channel }) => {
       const received = channel.receive('q', { ...waiting, max });
       await Promise.all(messages(senders).map((message) => channel.send([message])));
       const first = await received;
@@ -202,14 +231,14 @@ export function channelContract(name: string, open: OpenChannels): void {
     });
   }
 
-  check('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ channel }) => {
+  it('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ channel }) => {
     const receivers = listOf(4, () => channel.receive('q', { ...waiting, max: 2 }));
     await Promise.all(messages(8).map((message) => channel.send([message])));
     const shares = await Promise.all(receivers);
     assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  check('a waiter who gives up in the very turn of the sending loses no message', async ({ channel }) => {
+  it('a waiter who gives up in the very turn of the sending loses no message', async ({ channel }) => {
     const controller = new AbortController();
     const received = channel.receive('q', { ...waiting, signal: controller.signal });
     const sent = channel.send(messages(3));
@@ -218,7 +247,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf([...(await received), ...(await drain(channel))]), ['m0', 'm1', 'm2']);
   });
 
-  check('whoever waits gets what was delayed, or released, when its time has come', async ({ channel, clock }) => {
+  it('whoever waits gets what was delayed, or released, when its time has come', async ({ channel, clock }) => {
     await channel.send([{ queue: 'q', body: 'later', delayMs: 5_000 }]);
     const delayed = channel.receive('q', waiting);
     await clock.advance(5_000 + noticeMs);
@@ -231,7 +260,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.equal((await released)[0]?.receiveCount, 2);
   });
 
-  check('F-26: two processes share the queues', async ({ channel, other, clock }) => {
+  it('F-26: two processes share the queues', async ({ channel, other, clock }) => {
     await channel.send(messages(1));
     const [received] = await other.receive('q', now);
     assert.equal(received?.body, 'm0');
@@ -246,7 +275,7 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(channel)), ['from here'], 'not acknowledged there');
   });
 
-  check('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({ channel, clock }) => {
+  it('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({ channel, clock }) => {
     await channel.send(messages(3));
     await clock.advance(2_000);
     await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
@@ -257,38 +286,47 @@ export function channelContract(name: string, open: OpenChannels): void {
 
   test(`${name}: whatever is done with it, a message comes until it is acknowledged, and not afterwards`, async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.constantFrom('send', 'receive', 'wait', 'acknowledge', 'release', 'advance'), fc.nat(40_000)), { maxLength: 40, size: 'max' }), async (deeds) => {
-        const { channel, other, clock, close } = await open(() => undefined);
-        const open_ = new Set<string>();
-        const held: Received[] = [];
-        const receiving: Promise<void>[] = [];
-        const got = (received: readonly Received[]) => void held.push(...received);
-        for (const [index, [deed, size]] of deeds.entries()) {
-          const at = size % 2 === 0 ? channel : other;
-          if (deed === 'send') {
-            open_.add(`m${index}`);
-            await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.constantFrom('send', 'receive', 'wait', 'acknowledge', 'release', 'advance'), fc.nat(40_000)), {
+          maxLength: 40,
+          size: 'max',
+        }),
+        async (deeds) => {
+          const { channel, other, clock, close } = await open(() => undefined);
+          const unacknowledged = new Set<string>();
+          const held: Received[] = [];
+          const receiving: Promise<void>[] = [];
+          const got = (received: readonly Received[]) => void held.push(...received);
+          for (const [index, [deed, size]] of deeds.entries()) {
+            const at = size % 2 === 0 ? channel : other;
+            if (deed === 'send') {
+              unacknowledged.add(`m${index}`);
+              await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
+            }
+            if (deed === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
+            if (deed === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
+            if (deed === 'advance') await clock.advance(size);
+            const message = held[size % Math.max(1, held.length)];
+            if (message && deed === 'release') await at.release('q', [message.receipt], size);
+            if (message && deed === 'acknowledge') await at.acknowledge('q', [message.receipt]);
           }
-          if (deed === 'receive') got(await at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: 0 }));
-          if (deed === 'wait') receiving.push(at.receive('q', { max: 1 + (size % 10), visibilityMs, waitMs: size }).then(got));
-          if (deed === 'advance') await clock.advance(size);
-          const message = held[size % Math.max(1, held.length)];
-          if (message && deed === 'release') await at.release('q', [message.receipt], size);
-          if (message && deed === 'acknowledge') await at.acknowledge('q', [message.receipt]);
-        }
-        await clock.advance(100_000);
-        await Promise.all(receiving);
-        for (const message of held) assert.ok(open_.has(message.body), 'only what was sent arrives');
+          await clock.advance(100_000);
+          await Promise.all(receiving);
+          for (const message of held) assert.ok(unacknowledged.has(message.body), 'only what was sent arrives');
 
-        await clock.advance(100_000);
-        const left = await drain(channel);
-        assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
-        const depth = await channel.depth('q');
-        assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
-        await other.acknowledge('q', left.map(({ receipt }) => receipt));
-        assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
-        await close();
-      }),
+          await clock.advance(100_000);
+          const left = await drain(channel);
+          assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
+          const depth = await channel.depth('q');
+          assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
+          await other.acknowledge(
+            'q',
+            left.map(({ receipt }) => receipt),
+          );
+          assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+          await close();
+        },
+      ),
       { numRuns: 50 },
     );
   });

@@ -10,7 +10,12 @@ import { channelContract } from './channel.contract.ts';
 channelContract('SQLite in memory', (redriveOf) => {
   const clock = manualClock();
   const database = openDatabase(':memory:');
-  return { clock, channel: sqliteChannel(database, clock, redriveOf), other: sqliteChannel(database, clock, redriveOf), close: () => database.close() };
+  return {
+    clock,
+    channel: sqliteChannel(database, clock, redriveOf),
+    other: sqliteChannel(database, clock, redriveOf),
+    close: () => database.close(),
+  };
 });
 
 channelContract('SQLite in a file that two processes share', (redriveOf) => {
@@ -39,7 +44,10 @@ test('a message that is handed over in one commit with a failing neighbour is no
   const failed = database.write(() => assert.fail('the neighbour fails'));
   await assert.rejects(failed, /the neighbour fails/);
   await sent;
-  assert.deepEqual((await received).map(({ body, receiveCount }) => [body, receiveCount]), [['good', 1]]);
+  assert.deepEqual(
+    (await received).map(({ body, receiveCount }) => [body, receiveCount]),
+    [['good', 1]],
+  );
 });
 
 test('a message is not handed over when its own sending fails', async () => {
@@ -52,7 +60,10 @@ test('a message is not handed over when its own sending fails', async () => {
   });
   await assert.rejects(sending, /rolled back/);
   await channel.send([{ queue: 'q', body: 'good' }]);
-  assert.deepEqual((await received).map(({ body }) => body), ['good']);
+  assert.deepEqual(
+    (await received).map(({ body }) => body),
+    ['good'],
+  );
   assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 1, delayed: 0, oldestAgeMs: 0 });
 });
 

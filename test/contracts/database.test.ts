@@ -10,7 +10,7 @@ import { openEmbedded } from '../../lib/embedded.ts';
 import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
 import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { schemaVersion } from '../../lib/stores/sqlite/schema.ts';
-import { type TemporaryFolder, dataFile, temporaryFolder } from '../support/folders.ts';
+import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/folders.ts';
 import { orderRecord, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 
@@ -21,8 +21,13 @@ function folderFor(t: TestContext): TemporaryFolder {
   return folder;
 }
 
-const putClient = (database: Database, id: string) => database.write(() => void database.prepare('INSERT INTO clients (id, record) VALUES (?, ?)').run(id, '{}'));
-const clientsIn = (database: Database): string[] => database.prepare('SELECT id FROM clients ORDER BY id').all().map((row) => (row as { id: string }).id);
+const putClient = (database: Database, id: string) =>
+  database.write(() => void database.prepare('INSERT INTO clients (id, record) VALUES (?, ?)').run(id, '{}'));
+const clientsIn = (database: Database): string[] =>
+  database
+    .prepare('SELECT id FROM clients ORDER BY id')
+    .all()
+    .map((row) => (row as { id: string }).id);
 
 test('writes of one turn are one commit, and their answers keep their order', async () => {
   const database = openDatabase(':memory:');
@@ -88,9 +93,16 @@ test('S2: two processes that write to one order in one file lose no write of eac
   const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
   await store.create(orderRecord('o1'), stateRecord('o1'), { messages: [], announcements: [] });
   const writer = new URL('../support/writer.ts', import.meta.url);
-  const processes = listOf(2, () => spawn(process.execPath, ['-C', 'redress-source', writer.pathname, folder.path, 'o1', '100'], { stdio: ['ignore', 'ignore', 'inherit'] }));
+  const processes = listOf(2, () =>
+    spawn(process.execPath, ['-C', 'redress-source', writer.pathname, folder.path, 'o1', '100'], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    }),
+  );
   const codes = await Promise.all(processes.map((each) => once(each, 'exit')));
-  assert.deepEqual(codes.map(([code]) => code), [0, 0]);
+  assert.deepEqual(
+    codes.map(([code]) => code),
+    [0, 0],
+  );
   assert.deepEqual([(await store.head('o1'))?.rev, (await store.head('o1'))?.failureCount], [201, 200]);
   await database.close();
 });
@@ -123,7 +135,10 @@ test('F49: nothing is written into a data file that was deleted, and whoever lis
   await putClient(database, 'a');
   rmSync(dataFile(folder));
   for (const id of ['b', 'c']) {
-    await assert.rejects(putClient(database, id), (error: unknown) => error instanceof StoreUnavailableError && error.fatal && /is gone/.test(error.message));
+    await assert.rejects(
+      putClient(database, id),
+      (error: unknown) => error instanceof StoreUnavailableError && error.fatal && /is gone/.test(error.message),
+    );
   }
   assert.equal(told.length, 1);
   await database.close();
@@ -142,9 +157,17 @@ test('F49: another file in the place of the deleted one is not taken for it', as
 
 /** A folder that cannot be used, the essential words of what is said, and that somebody can do something about it. */
 const unusable: readonly (readonly [what: string, prepare: (file: string) => void, message: RegExp])[] = [
-  ['was written by a newer version', (file) => new DatabaseSync(file).exec(`CREATE TABLE t (a); PRAGMA user_version = ${schemaVersion + 1}`), new RegExp(`written by a newer version of redress \\(${schemaVersion + 1}, this one reads ${schemaVersion}\\)`)],
+  [
+    'was written by a newer version',
+    (file) => new DatabaseSync(file).exec(`CREATE TABLE t (a); PRAGMA user_version = ${schemaVersion + 1}`),
+    new RegExp(`written by a newer version of redress \\(${schemaVersion + 1}, this one reads ${schemaVersion}\\)`),
+  ],
   ["is another program's database", (file) => new DatabaseSync(file).exec('CREATE TABLE theirs (a)'), /belongs to another program/],
-  ['is no database', (file) => writeFileSync(file, 'Dear diary, this is no database at all. '.repeat(200)), /is not a data file of redress/],
+  [
+    'is no database',
+    (file) => writeFileSync(file, 'Dear diary, this is no database at all. '.repeat(200)),
+    /is not a data file of redress/,
+  ],
   ['is a folder', (file) => mkdirSync(file), /cannot be used/],
 ];
 
@@ -156,12 +179,15 @@ for (const [what, prepare, message] of unusable) {
     const file = dataFile(folder);
     prepare(file);
     const before = contentOf(file);
-    assert.throws(() => openDatabase(file), (error: unknown) => {
-      assert.ok(error instanceof SetupError);
-      assert.match(error.message, message);
-      assert.match(error.remedy, /REDRESS_DATA/);
-      return true;
-    });
+    assert.throws(
+      () => openDatabase(file),
+      (error: unknown) => {
+        assert.ok(error instanceof SetupError);
+        assert.match(error.message, message);
+        assert.match(error.remedy, /REDRESS_DATA/);
+        return true;
+      },
+    );
     assert.deepEqual(contentOf(file), before);
   });
 }
@@ -170,13 +196,18 @@ test('a data folder that cannot be made is refused with what to do', (t) => {
   const folder = folderFor(t);
   const file = join(folder.path, 'a file');
   writeFileSync(file, '');
-  assert.throws(() => openDatabase(join(file, 'data', 'redress.sqlite')), (error: unknown) => error instanceof SetupError && /cannot be used/.test(error.message) && /REDRESS_DATA/.test(error.remedy));
+  assert.throws(
+    () => openDatabase(join(file, 'data', 'redress.sqlite')),
+    (error: unknown) => error instanceof SetupError && /cannot be used/.test(error.message) && /REDRESS_DATA/.test(error.remedy),
+  );
 });
 
-test('a data folder is made where there is none, and its file is for its owner alone', async (t) => {
+test('a data folder is made where there is none, and its files are for their owner alone', async (t) => {
   const folder = folderFor(t);
   const { database } = openEmbedded(join(folder.path, 'some', 'where'), { clock: manualClock() });
-  const { mode } = statSync(join(folder.path, 'some', 'where', 'redress.sqlite'));
-  assert.equal(mode & 0o777, 0o600);
+  await putClient(database, 'a');
+  for (const end of ['', '-wal', '-shm']) {
+    assert.equal(statSync(join(folder.path, 'some', 'where', `redress.sqlite${end}`)).mode & 0o777, 0o600, end);
+  }
   await database.close();
 });

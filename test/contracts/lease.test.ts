@@ -4,7 +4,15 @@ import { type ManualClock, manualClock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import { openEmbedded } from '../../lib/embedded.ts';
 import { InstanceLockedError, SetupError } from '../../lib/errors.ts';
-import { type Lease, type LockPolicy, acquireLease, defaultLockRetry, isHeldByOther, lockPolicies, lockPolicyAdvice } from '../../lib/lease.ts';
+import {
+  acquireLease,
+  defaultLockRetry,
+  isHeldByOther,
+  type Lease,
+  type LockPolicy,
+  lockPolicies,
+  lockPolicyAdvice,
+} from '../../lib/lease.ts';
 import type { Store } from '../../lib/store.ts';
 import { orderRecord, stateRecord } from '../support/records.ts';
 
@@ -28,7 +36,14 @@ async function openHost(): Promise<Host> {
     store,
     clock,
     take: async (holder, { attempts = [], ...options } = {}) =>
-      (await acquireLease(store, 'o1', { holder, leaseMs, clock, onAttempt: () => attempts.push(clock.now() - start), retry, ...options })) ?? assert.fail(),
+      (await acquireLease(store, 'o1', {
+        holder,
+        leaseMs,
+        clock,
+        onAttempt: () => attempts.push(clock.now() - start),
+        retry,
+        ...options,
+      })) ?? assert.fail(),
   };
 }
 
@@ -62,17 +77,8 @@ test('F-16, F-17: a caller that chooses no policy is refused at the first attemp
   assert.deepEqual(attempts, [0]);
 });
 
-/** When a caller tries again who meets a lease to the end, in milliseconds from the start. */
-const sequences: readonly (readonly [title: string, policy: LockPolicy, options: typeof retry, attempts: readonly number[]])[] = [
-  ['F-17: NoRetry tries once and waits for nothing', 'NoRetry', retry, [0]],
-  ['F-18: BasicRetry tries at equal intervals', 'BasicRetry', retry, [0, 1000, 2000, 3000, 4000]],
-  ['F-18: BasicRetry may be told to let its intervals grow by the first', 'BasicRetry', { ...retry, growing: true }, [0, 1000, 3000, 6000, 10_000]],
-  ['F-18: a growing interval of BasicRetry has its longest, too', 'BasicRetry', { ...retry, growing: true, intervalMaxMs: 2000 }, [0, 1000, 3000, 5000, 7000]],
-  ['F-19: AggressiveRetry doubles its intervals up to the longest', 'AggressiveRetry', { ...retry, attemptsMax: 6 }, [0, 1000, 3000, 7000, 11_000, 15_000]],
-  ['F-18: a sequence of one attempt is no retry', 'BasicRetry', { ...retry, attemptsMax: 1 }, [0]],
-];
-
-for (const [title, policy, options, expected] of sequences) {
+/** When a caller tries who meets a lease to the end, in milliseconds from the start. */
+const it = (title: string, policy: LockPolicy, options: typeof retry, expected: readonly number[]) =>
   test(`${title}, and in the end the caller is told`, async () => {
     const { clock, take } = await openHost();
     await take('host-a');
@@ -82,7 +88,23 @@ for (const [title, policy, options, expected] of sequences) {
     await taking;
     assert.deepEqual(attempts, expected);
   });
-}
+
+it('F-17: NoRetry tries once and waits for nothing', 'NoRetry', retry, [0]);
+it('F-18: BasicRetry tries at equal intervals', 'BasicRetry', retry, [0, 1000, 2000, 3000, 4000]);
+it('F-18: BasicRetry may be told to let its intervals grow', 'BasicRetry', { ...retry, growing: true }, [0, 1000, 3000, 6000, 10_000]);
+it(
+  'F-18: a growing interval has its longest, too',
+  'BasicRetry',
+  { ...retry, growing: true, intervalMaxMs: 2000 },
+  [0, 1000, 3000, 5000, 7000],
+);
+it('F-18: a sequence of one attempt is no retry', 'BasicRetry', { ...retry, attemptsMax: 1 }, [0]);
+it(
+  'F-19: AggressiveRetry doubles its intervals up to the longest',
+  'AggressiveRetry',
+  { ...retry, attemptsMax: 6 },
+  [0, 1000, 3000, 7000, 11_000, 15_000],
+);
 
 for (const policy of ['BasicRetry', 'AggressiveRetry'] as const) {
   for (const attempt of [2, 5]) {
@@ -104,7 +126,17 @@ test('F-20: what is no lock is no reason to wait', async () => {
   const { store, clock } = await openHost();
   const attempts: number[] = [];
   const broken: Store = { ...store, head: () => Promise.reject(new Error('the store is gone')) };
-  await assert.rejects(acquireLease(broken, 'o1', { holder: 'a', leaseMs, clock, policy: 'BasicRetry', retry, onAttempt: (attempt) => attempts.push(attempt) }), /the store is gone/);
+  await assert.rejects(
+    acquireLease(broken, 'o1', {
+      holder: 'a',
+      leaseMs,
+      clock,
+      policy: 'BasicRetry',
+      retry,
+      onAttempt: (attempt) => attempts.push(attempt),
+    }),
+    /the store is gone/,
+  );
   assert.deepEqual(attempts, [1]);
 });
 
@@ -210,5 +242,13 @@ test('a lock on an order that there is not is no lock', async () => {
 
 test('an order is held for everybody but its holder, up to the end of the lease', () => {
   const held = { heldBy: 'a', heldUntil: 100 };
-  assert.deepEqual([isHeldByOther(held, 'b', 99), isHeldByOther(held, 'b', 100), isHeldByOther(held, 'a', 99), isHeldByOther({ heldBy: null, heldUntil: null }, 'b', 0)], [true, false, false, false]);
+  assert.deepEqual(
+    [
+      isHeldByOther(held, 'b', 99),
+      isHeldByOther(held, 'b', 100),
+      isHeldByOther(held, 'a', 99),
+      isHeldByOther({ heldBy: null, heldUntil: null }, 'b', 0),
+    ],
+    [true, false, false, false],
+  );
 });

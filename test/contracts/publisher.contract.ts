@@ -11,11 +11,16 @@ export interface OpenPublisher {
   close(): Promise<void>;
 }
 
-const announcement = (id: string, more: Partial<Announcement> = {}): Announcement => ({ id, detailType: 'Order In Error', detail: { id, orderId: 'o1' }, ...more });
+const announcement = (id: string, more: Partial<Announcement> = {}): Announcement => ({
+  id,
+  detailType: 'Order In Error',
+  detail: { id, orderId: 'o1' },
+  ...more,
+});
 
 /** What every publisher promises; each implementation calls it once. */
 export function publisherContract(name: string, open: () => OpenPublisher | Promise<OpenPublisher>): void {
-  const check = (title: string, body: (opened: OpenPublisher) => Promise<void>) =>
+  const it = (title: string, body: (opened: OpenPublisher) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
       const opened = await open();
       try {
@@ -25,26 +30,33 @@ export function publisherContract(name: string, open: () => OpenPublisher | Prom
       }
     });
 
-  check('F-136: an announcement arrives with its type and its detail, in the order of the telling', async ({ publisher, arrived }) => {
+  it('F-136: an announcement arrives with its type and its detail, in the order of the telling', async ({ publisher, arrived }) => {
     const detail = { id: 'a', text: 'Größe "quoted" \u2028', nested: { list: [1.5, null] } };
     const announcements = [announcement('a', { detailType: 'Order Processed', detail }), announcement('b')];
     assert.deepEqual(await publisher.publish(announcements), { failed: [] });
     assert.deepEqual(await arrived(), announcements);
   });
 
-  check('S17: an announcement that is told again, here or elsewhere, is announced once, as it was first told', async ({ publisher, other, arrived }) => {
+  it('S17: an announcement that is told again, here or elsewhere, is announced once, as it was first told', async ({
+    publisher,
+    other,
+    arrived,
+  }) => {
     await publisher.publish([announcement('a')]);
     assert.deepEqual(await other.publish([announcement('a', { detail: { changed: true } }), announcement('b')]), { failed: [] });
     assert.deepEqual(await publisher.publish([announcement('c'), announcement('c'), announcement('a')]), { failed: [] });
-    assert.deepEqual(await arrived(), ['a', 'b', 'c'].map((id) => announcement(id)));
+    assert.deepEqual(
+      await arrived(),
+      ['a', 'b', 'c'].map((id) => announcement(id)),
+    );
   });
 
-  check('S17: of many who tell the same at once, one is heard', async ({ publisher, other, arrived }) => {
+  it('S17: of many who tell the same at once, one is heard', async ({ publisher, other, arrived }) => {
     await Promise.all(listOf(50, (index) => (index % 2 ? publisher : other).publish([announcement(`a${index % 5}`)])));
     assert.equal((await arrived()).length, 5);
   });
 
-  check('nothing to tell is no work', async ({ publisher, arrived }) => {
+  it('nothing to tell is no work', async ({ publisher, arrived }) => {
     assert.deepEqual(await publisher.publish([]), { failed: [] });
     assert.deepEqual(await arrived(), []);
   });

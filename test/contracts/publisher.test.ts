@@ -40,5 +40,8 @@ test('whoever reads the bus goes on behind what he has read, in portions', async
   }
   const [first, ...rest] = publisher.published(0, 2);
   assert.deepEqual([first?.id, rest.map(({ id }) => id)], ['a', ['b']]);
-  assert.deepEqual(publisher.published(rest.at(-1)?.seq ?? 0, 2).map(({ id, publishedAt }) => [id, publishedAt]), [['c', clock.now() - 1000]]);
+  assert.deepEqual(
+    publisher.published(rest.at(-1)?.seq ?? 0, 2).map(({ id, publishedAt }) => [id, publishedAt]),
+    [['c', clock.now() - 1000]],
+  );
 });

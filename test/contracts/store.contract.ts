@@ -32,7 +32,7 @@ const idsOf = (items: readonly { readonly order: OrderRecord }[]): string[] => i
 
 /** What every store promises; each implementation calls it once. */
 export function storeContract(name: string, open: () => OpenStore | Promise<OpenStore>): void {
-  const check = (title: string, body: (opened: OpenStore) => Promise<void>) =>
+  const it = (title: string, body: (opened: OpenStore) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
       const opened = await open();
       try {
@@ -42,7 +42,12 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       }
     });
 
-  const put = async (store: Store, orderId: string, state: Partial<StateRecord> = {}, order: Partial<OrderRecord> = {}): Promise<StateRecord> => {
+  const put = async (
+    store: Store,
+    orderId: string,
+    state: Partial<StateRecord> = {},
+    order: Partial<OrderRecord> = {},
+  ): Promise<StateRecord> => {
     const record = stateRecord(orderId, state);
     await store.create(orderRecord(orderId, order), record, alone);
     return record;
@@ -51,9 +56,16 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- submission
 
-  check('S9: an order and its state are stored together, and both are read as they were written', async ({ store, other }) => {
-    const order = orderRecord('o1', { reference: 'r1', responseChannel: 'shop-replies', body: { text: 'Größe 😀 "quoted" \\ \u2028', list: [1.5, null, true, {}] } });
-    const state = stateRecord('o1', { outbox: [{ id: 'a', kind: 'announcement', detailType: 'Order Processed', detail: {} }], fault: { type: 'X', class: 'expected', message: 'm', permanent: true } });
+  it('S9: an order and its state are stored together, and both are read as they were written', async ({ store, other }) => {
+    const order = orderRecord('o1', {
+      reference: 'r1',
+      responseChannel: 'shop-replies',
+      body: { text: 'Größe 😀 "quoted" \\ \u2028', list: [1.5, null, true, {}] },
+    });
+    const state = stateRecord('o1', {
+      outbox: [{ id: 'a', kind: 'announcement', detailType: 'Order Processed', detail: {} }],
+      fault: { type: 'X', class: 'expected', message: 'm', permanent: true },
+    });
     assert.deepEqual(await store.create(order, state, alone), { outcome: 'written' });
     for (const each of [store, other]) {
       assert.deepEqual(await each.load('o1'), { order, state });
@@ -61,21 +73,25 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  check('an order that there is not is no error', async ({ store }) => {
+  it('an order that there is not is no error', async ({ store }) => {
     assert.equal(await store.load('o1'), undefined);
     assert.equal(await store.head('o1'), undefined);
     assert.deepEqual(await store.pages('o1'), []);
     assert.equal(await store.client('c1'), undefined);
   });
 
-  check('S10, F-10: whoever submits an order again gets the first one, and changes nothing', async ({ store, other }) => {
+  it('S10, F-10: whoever submits an order again gets the first one, and changes nothing', async ({ store, other }) => {
     await store.create(orderRecord('o1'), stateRecord('o1'), alone);
-    const again = await other.create(orderRecord('o1', { body: 'another', hash: 'other' }), stateRecord('o1', { rev: 7 }), withOne('second'));
+    const again = await other.create(
+      orderRecord('o1', { body: 'another', hash: 'other' }),
+      stateRecord('o1', { rev: 7 }),
+      withOne('second'),
+    );
     assert.deepEqual(again, { outcome: 'exists', order: orderRecord('o1') });
     assert.deepEqual(await store.load('o1'), { order: orderRecord('o1'), state: stateRecord('o1') });
   });
 
-  check('S10: of fifty who submit one order at once, one writes it', async ({ store, other }) => {
+  it('S10: of fifty who submit one order at once, one writes it', async ({ store, other }) => {
     const orders = listOf(50, (index) => orderRecord('o1', { hash: `h${index}` }));
     const answers = await Promise.all(orders.map((order, index) => (index % 2 ? store : other).create(order, stateRecord('o1'), alone)));
     const winner = (await store.load('o1'))?.order;
@@ -83,7 +99,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     for (const answer of answers) if (answer.outcome === 'exists') assert.deepEqual(answer.order, winner);
   });
 
-  check('F-02: an order whose state cannot be written is not stored either, nor is anything sent', async ({ store, channel, announced }) => {
+  it('F-02: an order whose state cannot be written is not stored either, nor is anything sent', async ({ store, channel, announced }) => {
     const impossible = stateRecord('o1', { notes: [{ at: 1n as unknown as number, type: 'RecordUnreadable', reason: 'no JSON' }] });
     await assert.rejects(store.create(orderRecord('o1'), impossible, withOne('a')));
     assert.equal(await store.load('o1'), undefined);
@@ -94,7 +110,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- conditional writes
 
-  check('a write with the fence that it loaded replaces the whole state', async ({ store, other }) => {
+  it('a write with the fence that it loaded replaces the whole state', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const changed = next(state, { epoch: 2, processState: 'Error', blob: '{"another":"instance"}', worklist: 'error' });
     assert.deepEqual(await other.update(changed, state, alone), { outcome: 'written' });
@@ -102,22 +118,31 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.head('o1'), headOf(changed));
   });
 
-  check('S2, S3: a write with an old epoch or rev changes nothing, and its answer is the state that won', async ({ store }) => {
+  it('S2, S3: a write with an old epoch or rev changes nothing, and its answer is the state that won', async ({ store }) => {
     const state = await put(store, 'o1', { rev: 5, epoch: 3 });
-    for (const fence of [{ rev: 4, epoch: 3 }, { rev: 6, epoch: 3 }, { rev: 5, epoch: 2 }, { rev: 5, epoch: 4 }]) {
-      assert.deepEqual(await store.update(next(state, { blob: 'lost' }), fence, alone), { outcome: 'refused', current: state }, JSON.stringify(fence));
+    for (const fence of [
+      { rev: 4, epoch: 3 },
+      { rev: 6, epoch: 3 },
+      { rev: 5, epoch: 2 },
+      { rev: 5, epoch: 4 },
+    ]) {
+      assert.deepEqual(
+        await store.update(next(state, { blob: 'lost' }), fence, alone),
+        { outcome: 'refused', current: state },
+        JSON.stringify(fence),
+      );
       assert.deepEqual(await store.patch(headOf(next(state, { failureCount: 9 })), fence), { outcome: 'refused', current: state });
     }
     assert.deepEqual((await store.load('o1'))?.state, state);
   });
 
-  check('a write to an order that there is not is refused with nothing', async ({ store }) => {
+  it('a write to an order that there is not is refused with nothing', async ({ store }) => {
     assert.deepEqual(await store.update(stateRecord('o1'), { epoch: 1, rev: 0 }, alone), { outcome: 'refused', current: null });
     assert.deepEqual(await store.patch(headOf(stateRecord('o1')), { epoch: 1, rev: 0 }), { outcome: 'refused', current: null });
     assert.equal(await store.load('o1'), undefined);
   });
 
-  check('F-54: a patch changes what lies on top and leaves the instance as it is', async ({ store, other }) => {
+  it('F-54: a patch changes what lies on top and leaves the instance as it is', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const patched = next(state, { failureCount: 1, processState: 'Error', worklist: 'error', worklistAt: noon });
     assert.deepEqual(await other.patch(headOf(patched), state), { outcome: 'written' });
@@ -128,16 +153,18 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await store.load('o1'))?.state.blob, state.blob);
   });
 
-  check('S1: of fifty who write at once on what all of them loaded, one wins, and the others learn which', async ({ store, other }) => {
+  it('S1: of fifty who write at once on what all of them loaded, one wins, and the others learn which', async ({ store, other }) => {
     const state = await put(store, 'o1');
     const attempts = listOf(50, (index) => next(state, { writeIds: [{ id: `w${index}`, rev: 2 }], blob: `by ${index}` }));
-    const answers = await Promise.all(attempts.map((each, index) => (index % 2 ? store.update(each, state, alone) : other.patch(headOf(each), state))));
+    const answers = await Promise.all(
+      attempts.map((each, index) => (index % 2 ? store.update(each, state, alone) : other.patch(headOf(each), state))),
+    );
     const winner = (await store.load('o1'))?.state;
     assert.equal(answers.filter(({ outcome }) => outcome === 'written').length, 1);
     for (const answer of answers) if (answer.outcome === 'refused') assert.deepEqual(answer.current, winner);
   });
 
-  check('S2: fifty who write until they succeed make fifty revisions, one after the other', async ({ store, other }) => {
+  it('S2: fifty who write until they succeed make fifty revisions, one after the other', async ({ store, other }) => {
     await put(store, 'o1');
     const revs: number[] = [];
     const writer = async (own: Store): Promise<void> => {
@@ -148,13 +175,20 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       }
     };
     await Promise.all(listOf(50, (index) => writer(index % 2 ? store : other)));
-    assert.deepEqual(revs.toSorted((a, b) => a - b), listOf(50, (index) => index + 2));
+    assert.deepEqual(
+      revs.toSorted((a, b) => a - b),
+      listOf(50, (index) => index + 2),
+    );
     assert.deepEqual([(await store.head('o1'))?.rev, (await other.head('o1'))?.failureCount], [51, 50]);
   });
 
   // ---- what travels along
 
-  check('S26: what a write wants sent is sent with it, where the store says so, and never when it is refused', async ({ store, channel, announced }) => {
+  it('S26: what a write wants sent is sent with it, where the store says so, and never when it is refused', async ({
+    store,
+    channel,
+    announced,
+  }) => {
     const state = stateRecord('o1');
     await store.create(orderRecord('o1'), state, withOne('created'));
     await store.create(orderRecord('o1'), state, withOne('created twice'));
@@ -166,23 +200,29 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(announced(), expected);
   });
 
-  check('S26: whoever waits for a message gets what travelled along with a write', async ({ store, channel }) => {
+  it('S26: whoever waits for a message gets what travelled along with a write', async ({ store, channel }) => {
     if (!store.sendsAlong) return;
     const received = channel.receive('q', { max: 10, visibilityMs: 1000, waitMs: 1000 });
     const state = stateRecord('o1');
     await Promise.all([store.create(orderRecord('o1'), state, withOne('created')), store.update(next(state), state, withOne('updated'))]);
-    assert.deepEqual((await received).map(({ body }) => body), ['created', 'updated']);
+    assert.deepEqual(
+      (await received).map(({ body }) => body),
+      ['created', 'updated'],
+    );
   });
 
   // ---- worklist
 
-  check('F-48: the worklist tells what is due by shard and time, the oldest first, and no more than was asked for', async ({ store }) => {
+  it('F-48: the worklist tells what is due by shard and time, the oldest first, and no more than was asked for', async ({ store }) => {
     const orders = listOf(60, (index) => `order-${index}`);
-    for (const [index, orderId] of orders.entries()) await put(store, orderId, { worklistAt: noon + ((index * 37) % 60) * 1000, worklist: index % 5 === 0 ? 'error' : 'due' });
+    for (const [index, orderId] of orders.entries())
+      await put(store, orderId, { worklistAt: noon + ((index * 37) % 60) * 1000, worklist: index % 5 === 0 ? 'error' : 'due' });
     const at = (orderId: string) => ((orders.indexOf(orderId) * 37) % 60) * 1000;
     for (let shard = 0; shard < shardCount; shard++) {
       for (const worklist of ['due', 'error'] as const) {
-        const mine = orders.filter((orderId, index) => shardOf(orderId) === shard && (worklist === 'error') === (index % 5 === 0) && at(orderId) <= 30_000);
+        const mine = orders.filter(
+          (orderId, index) => shardOf(orderId) === shard && (worklist === 'error') === (index % 5 === 0) && at(orderId) <= 30_000,
+        );
         const expected = mine.toSorted((a, b) => at(a) - at(b));
         assert.deepEqual(await store.due(worklist, shard, noon + 30_000, 100), expected);
         assert.deepEqual(await store.due(worklist, shard, noon + 30_000, 1), expected.slice(0, 1));
@@ -191,7 +231,9 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     }
   });
 
-  check('an order stands in the worklist where its entry says, also when its deadline is another, until a write moves or removes it', async ({ store }) => {
+  it('an order stands in the worklist where its entry says, also when its deadline is another, until a write moves or removes it', async ({
+    store,
+  }) => {
     const shard = shardOf('o1');
     const early = await put(store, 'o1', { worklistAt: noon, nextDueAt: noon + 60_000 });
     assert.deepEqual(await store.due('due', shard, noon, 10), ['o1']);
@@ -209,7 +251,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.due('error', shard, noon + 60_000, 10), []);
   });
 
-  check('F-57: a sweep finds every order, in pages that neither overlap nor leave one out', async ({ store }) => {
+  it('F-57: a sweep finds every order, in pages that neither overlap nor leave one out', async ({ store }) => {
     const orders = listOf(25, (index) => `order-${index}`);
     for (const orderId of orders) await put(store, orderId, { worklist: null, worklistAt: null });
     const found: string[] = [];
@@ -225,7 +267,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- journal pages
 
-  check('F-159: pages of the journal are kept under their rev, once each, and read in order', async ({ store, other }) => {
+  it('F-159: pages of the journal are kept under their rev, once each, and read in order', async ({ store, other }) => {
     const page = (...seqs: number[]) => seqs.map((seq) => ({ seq, type: 'StepAsked', at: noon }));
     await store.putPage('o1', 7, page(4, 5, 6));
     await store.putPage('o1', 10, page(7));
@@ -236,7 +278,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o2'), [page(1)]);
   });
 
-  check('a page that travels with a write is there when the write is', async ({ store }) => {
+  it('a page that travels with a write is there when the write is', async ({ store }) => {
     const state = await put(store, 'o1');
     const page = [{ seq: 1, type: 'StepAsked' }];
     if (!store.sendsAlong) return;
@@ -246,10 +288,25 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- lists
 
-  check('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
-    await put(store, 'a', { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null }, { submittedAt: noon, reference: 'r1' });
-    await put(store, 'b', { processState: 'Error', fault: { type: 'CardDeclined', class: 'expected', message: 'm', permanent: true } }, { submittedAt: noon + 1, client: 'mail', reference: 'r1' });
-    await put(store, 'c', { workflow: { name: 'return', version: 2 } }, { submittedAt: noon + 2, workflow: { name: 'return', version: 2 } });
+  it('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
+    await put(
+      store,
+      'a',
+      { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null },
+      { submittedAt: noon, reference: 'r1' },
+    );
+    await put(
+      store,
+      'b',
+      { processState: 'Error', fault: { type: 'CardDeclined', class: 'expected', message: 'm', permanent: true } },
+      { submittedAt: noon + 1, client: 'mail', reference: 'r1' },
+    );
+    await put(
+      store,
+      'c',
+      { workflow: { name: 'return', version: 2 } },
+      { submittedAt: noon + 2, workflow: { name: 'return', version: 2 } },
+    );
     await put(store, 'd', { processState: 'Pending' }, { submittedAt: noon + 3 });
     const table: readonly (readonly [OrderFilter, string])[] = [
       [{}, 'd c b a'],
@@ -267,15 +324,30 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       [{ submittedAfter: noon }, 'd c b'],
       [{ submittedBefore: noon + 3 }, 'c b a'],
       [{ submittedAfter: noon, submittedBefore: noon + 2 }, 'b'],
-      [{ state: 'Error', fault: 'CardDeclined', client: 'mail', workflow: 'fulfil-order', reference: 'r1', submittedAfter: noon, submittedBefore: noon + 2 }, 'b'],
+      [
+        {
+          state: 'Error',
+          fault: 'CardDeclined',
+          client: 'mail',
+          workflow: 'fulfil-order',
+          reference: 'r1',
+          submittedAfter: noon,
+          submittedBefore: noon + 2,
+        },
+        'b',
+      ],
       [{ client: "shop' OR '1'='1" }, ''],
     ];
-    for (const [filter, expected] of table) assert.equal(idsOf(await store.list(filter, undefined, 10)).join(' '), expected, JSON.stringify(filter));
+    for (const [filter, expected] of table)
+      assert.equal(idsOf(await store.list(filter, undefined, 10)).join(' '), expected, JSON.stringify(filter));
     const [newest] = await store.list({}, undefined, 1);
-    assert.deepEqual(newest, { order: orderRecord('d', { submittedAt: noon + 3 }), state: headOf(stateRecord('d', { processState: 'Pending' })) });
+    assert.deepEqual(newest, {
+      order: orderRecord('d', { submittedAt: noon + 3 }),
+      state: headOf(stateRecord('d', { processState: 'Pending' })),
+    });
   });
 
-  check('a list in pages shows every order once, also where many came at the same time', async ({ store }) => {
+  it('a list in pages shows every order once, also where many came at the same time', async ({ store }) => {
     const times = listOf(40, (index) => noon + (index % 3));
     for (const [index, submittedAt] of times.entries()) await put(store, `o${index}`, {}, { submittedAt });
     const all = idsOf(await store.list({}, undefined, 100));
@@ -287,16 +359,37 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
         found.push(...page.map(({ order }) => order));
         if (page.length < limit) break;
       }
-      assert.deepEqual(found.map(({ orderId }) => orderId), all);
+      assert.deepEqual(
+        found.map(({ orderId }) => orderId),
+        all,
+      );
     }
-    assert.deepEqual(all, idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)), 'from behind a time that is later than all');
+    assert.deepEqual(
+      all,
+      idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)),
+      'from behind a time that is later than all',
+    );
     assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), []);
   });
 
   test(`${name}: a list agrees with a plain filter over the same orders`, async () => {
     const client = fc.constantFrom('a', 'b');
-    const orders = fc.array(fc.record({ client, submittedAt: fc.integer({ min: noon, max: noon + 3 }), processState: fc.constantFrom('Pending' as const, 'Error' as const) }), { maxLength: 12 });
-    const filters = fc.record({ client, state: fc.constantFrom('Pending' as const, 'Error' as const), submittedAfter: fc.integer({ min: noon - 1, max: noon + 3 }) }, { requiredKeys: [] });
+    const orders = fc.array(
+      fc.record({
+        client,
+        submittedAt: fc.integer({ min: noon, max: noon + 3 }),
+        processState: fc.constantFrom('Pending' as const, 'Error' as const),
+      }),
+      { maxLength: 12 },
+    );
+    const filters = fc.record(
+      {
+        client,
+        state: fc.constantFrom('Pending' as const, 'Error' as const),
+        submittedAfter: fc.integer({ min: noon - 1, max: noon + 3 }),
+      },
+      { requiredKeys: [] },
+    );
     await fc.assert(
       fc.asyncProperty(orders, filters, fc.nat(13), async (all, filter, limit) => {
         const { store, close } = await open();
@@ -307,7 +400,10 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
           .filter((order) => filter.state === undefined || order.processState === filter.state)
           .filter((order) => filter.submittedAfter === undefined || order.submittedAt > filter.submittedAfter)
           .toSorted((a, b) => b.submittedAt - a.submittedAt || (a.orderId < b.orderId ? 1 : -1));
-        assert.deepEqual(idsOf(await store.list(filter, undefined, limit)), expected.slice(0, limit).map(({ orderId }) => orderId));
+        assert.deepEqual(
+          idsOf(await store.list(filter, undefined, limit)),
+          expected.slice(0, limit).map(({ orderId }) => orderId),
+        );
         await close();
       }),
       { numRuns: 30 },
@@ -316,7 +412,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- clients
 
-  check('F-06: a client is kept with what it may name, and replaced as a whole', async ({ store, other }) => {
+  it('F-06: a client is kept with what it may name, and replaced as a whole', async ({ store, other }) => {
     await store.putClient({ id: 'b', responseChannels: ['q1'], senders: [] });
     await store.putClient({ id: 'a', responseChannels: [], senders: ['s1'] });
     await other.putClient({ id: 'b', responseChannels: ['q2', 'q3'], senders: ['s2'] });
@@ -326,7 +422,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- forgetting
 
-  check('S22: only orders that were finished before then are forgotten, with all that belongs to them', async ({ store }) => {
+  it('S22: only orders that were finished before then are forgotten, with all that belongs to them', async ({ store }) => {
     const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
     await put(store, 'old', { ...finished, updatedAt: noon });
     await put(store, 'young', { ...finished, updatedAt: noon + 1000 });
@@ -339,12 +435,16 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([await store.load('old'), await store.head('old'), await store.pages('old')], [undefined, undefined, []]);
   });
 
-  check('forgetting goes in portions, and says how many it forgot', async ({ store }) => {
-    for (const orderId of listOf(5, (index) => `o${index}`)) await put(store, orderId, { processState: 'Processed', worklist: null, worklistAt: null });
-    assert.deepEqual([await store.forget(noon + 1, 2), await store.forget(noon + 1, 2), await store.forget(noon + 1, 2), await store.forget(noon + 1, 2)], [2, 2, 1, 0]);
+  it('forgetting goes in portions, and says how many it forgot', async ({ store }) => {
+    for (const orderId of listOf(5, (index) => `o${index}`))
+      await put(store, orderId, { processState: 'Processed', worklist: null, worklistAt: null });
+    assert.deepEqual(
+      [await store.forget(noon + 1, 2), await store.forget(noon + 1, 2), await store.forget(noon + 1, 2), await store.forget(noon + 1, 2)],
+      [2, 2, 1, 0],
+    );
   });
 
-  check('an order that was forgotten may be submitted anew, and everybody sees the new one', async ({ store, other }) => {
+  it('an order that was forgotten may be submitted anew, and everybody sees the new one', async ({ store, other }) => {
     await put(store, 'o1', { processState: 'Processed', worklist: null, worklistAt: null });
     await other.load('o1');
     await store.forget(noon + 1, 10);
@@ -356,8 +456,14 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- damage
 
-  for (const [what, text] of [['cut off', '{"schemaVersion":1,'], ['empty', ''], ['null', 'null'], ['a list', '[]'], ['of a newer version', JSON.stringify({ ...headOf(stateRecord('o1')), schemaVersion: 2 })]] as const) {
-    check(`F48: a state that is ${what} is unreadable, and concerns its order alone`, async ({ store, damage }) => {
+  for (const [what, text] of [
+    ['cut off', '{"schemaVersion":1,'],
+    ['empty', ''],
+    ['null', 'null'],
+    ['a list', '[]'],
+    ['of a newer version', JSON.stringify({ ...headOf(stateRecord('o1')), schemaVersion: 2 })],
+  ] as const) {
+    it(`F48: a state that is ${what} is unreadable, and concerns its order alone`, async ({ store, damage }) => {
       await put(store, 'o1');
       await put(store, 'o2');
       await damage('o1', 'head', text);
@@ -367,11 +473,15 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       assert.equal((await store.load('o2'))?.state.rev, 1);
       assert.deepEqual(idsOf(await store.list({}, undefined, 10)), ['o2']);
       assert.deepEqual(idsOf(await store.list({ outcome: 'completed' }, undefined, 10)), []);
-      assert.deepEqual(await store.due('due', shardOf('o1'), noon + 30_000, 10), shardOf('o1') === shardOf('o2') ? ['o1', 'o2'] : ['o1'], 'it is still found');
+      assert.deepEqual(
+        await store.due('due', shardOf('o1'), noon + 30_000, 10),
+        shardOf('o1') === shardOf('o2') ? ['o1', 'o2'] : ['o1'],
+        'it is still found',
+      );
     });
   }
 
-  check('F48: an order that is damaged is unreadable, and concerns nobody else', async ({ store, other, damage }) => {
+  it('F48: an order that is damaged is unreadable, and concerns nobody else', async ({ store, other, damage }) => {
     await put(store, 'o1');
     await put(store, 'o2');
     await damage('o1', 'order', '{"orderId":');

@@ -4,16 +4,28 @@ import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OpenStore, storeContract } from './store.contract.ts';
 
-const damaging = ({ database }: Embedded): OpenStore['damage'] => (orderId, part, text) =>
-  database.write(() => {
-    const change = { order: 'UPDATE orders SET record = ? WHERE orderId = ?', head: 'UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)' }[part];
-    database.prepare(change).run(text, orderId);
-  });
+const damaging =
+  ({ database }: Embedded): OpenStore['damage'] =>
+  (orderId, part, text) =>
+    database.write(() => {
+      const change = {
+        order: 'UPDATE orders SET record = ? WHERE orderId = ?',
+        head: 'UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)',
+      }[part];
+      database.prepare(change).run(text, orderId);
+    });
 
 function openInMemory(sendsAlong: boolean): OpenStore {
   const embedded = openEmbedded(':memory:', { clock: manualClock(), sendsAlong });
   const { store, channel, publisher, database } = embedded;
-  return { store, other: sqliteStore(database), channel, announced: () => publisher.published(0, 100).map(({ id }) => id), damage: damaging(embedded), close: () => database.close() };
+  return {
+    store,
+    other: sqliteStore(database),
+    channel,
+    announced: () => publisher.published(0, 100).map(({ id }) => id),
+    damage: damaging(embedded),
+    close: () => database.close(),
+  };
 }
 
 /** Two connections stand for two processes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { type Scope, exprVersion, parseExpression } from '../../lib/core/expression.ts';
+import { exprVersion, parseExpression, type Scope } from '../../lib/core/expression.ts';
 import type { Json, JsonObject } from '../../lib/core/json.ts';
 import { deepFreeze, listOf } from '../support/workflows.ts';
 
@@ -28,7 +28,8 @@ const scope: Scope = deepFreeze({ ...corpus.scope, order: { ...corpus.scope.orde
 /** What an expression comes to, in the words of the corpus. */
 function outcomeOf(row: Row): object {
   const parsed = parseExpression(row.expression);
-  if (!parsed.ok) return { refused: shortened(parsed.message, 'refused' in row ? row.refused : ''), at: 'at' in row ? parsed.position : undefined };
+  if (!parsed.ok)
+    return { refused: shortened(parsed.message, 'refused' in row ? row.refused : ''), at: 'at' in row ? parsed.position : undefined };
   const evaluation = parsed.expression.evaluate(scope);
   if (evaluation.ok) return { gives: evaluation.value };
   const { type, message, permanent, class: faultClass } = evaluation.fault;

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { StepState } from '../../lib/core/activities/step.ts';
 import type { Activity } from '../../lib/core/definition.ts';
 import { nodeAt } from '../../lib/core/program.ts';
-import { type Run, fault, ok, rejected, startRun, stepMs } from '../support/run.ts';
-import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
+import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 /** Random trees of sequences, parallels, delays and steps. Siblings get their names by their place. */
 type Shape = { kind: 'step'; within?: number } | { kind: 'delay'; seconds: number } | { kind: 'sequence' | 'parallel'; children: Shape[] };
@@ -16,7 +16,10 @@ const childrenOf = (shape: fc.Arbitrary<Shape>, minLength: number) =>
 const { root: shape } = fc.letrec<{ shape: Shape; composite: Shape; root: Shape }>((tie) => ({
   shape: fc.oneof(
     { maxDepth: 4 },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('step' as const), within: fc.integer({ min: 1, max: 90 }) }, { requiredKeys: ['kind'] }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ kind: fc.constant('step' as const), within: fc.integer({ min: 1, max: 90 }) }, { requiredKeys: ['kind'] }),
+    },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('delay' as const), seconds: fc.integer({ min: 0, max: 90 }) }) },
     { weight: 4, arbitrary: tie('composite') },
   ),
@@ -31,6 +34,7 @@ const activityOf = (shape: Shape, name: string): Activity => {
   return shape.kind === 'sequence' ? sequence(name, ...children) : parallel(name, ...children);
 };
 
+const phaseOf = (run: Run, path: string): string | undefined => (run.state.activities[path]?.own as StepState | undefined)?.phase;
 const liveSteps = (run: Run): string[] => Object.keys(run.state.activities).filter((path) => nodeAt(run.program, path).activity === 'step');
 
 /** What may befall an order, and to which of its steps: every one of the laws in `run.ts` must outlive it. */
@@ -80,7 +84,7 @@ function goWell(run: Run): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
     if (run.state.held) run.happen({ type: 'resubmitted' });
-    for (const path of liveSteps(run)) if ((run.state.activities[path]?.own as StepState).phase === 'asked') run.reply(path, ok());
+    for (const path of liveSteps(run)) if (phaseOf(run, path) === 'asked') run.reply(path, ok());
     run.now += 90_000;
     run.happen({ type: 'woken' });
     run.happen({ type: 'expired' });
@@ -94,7 +98,8 @@ function spansOf(run: Run): ReadonlyMap<string, { start: number; end: number }> 
   for (const { facts } of run.turns) {
     for (const fact of facts) {
       place += 1;
-      if ((fact.type === 'ActivityStarted' || fact.type === 'StepAsked') && !spans.has(fact.path)) spans.set(fact.path, { start: place, end: Infinity });
+      if ((fact.type === 'ActivityStarted' || fact.type === 'StepAsked') && !spans.has(fact.path))
+        spans.set(fact.path, { start: place, end: Infinity });
       if (fact.type === 'ActivityClosed') spans.set(fact.path, { start: spans.get(fact.path)?.start ?? Number.NaN, end: place });
     }
   }
@@ -167,27 +172,34 @@ test('F-46: independent steps overlap: each is asked before any of the others is
 
 test('F-89: a wait ends once and never before its time, however often and early the order is woken', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 90 }), { minLength: 1, maxLength: 5 }), fc.array(fc.integer({ min: 0, max: 40_000 })), (waits, naps) => {
-      const run = startRun(workflow(sequence('order', ...waits.map((seconds, index) => delay(`delay-${index}`, seconds)))));
-      run.happen({ type: 'started', stepMs });
-      for (const nap of naps) {
-        run.now += nap;
-        run.happen({ type: 'woken' });
-      }
-      goWell(run);
-      for (const [index, seconds] of waits.entries()) {
-        const [start, ...more] = run.turns.filter(({ facts }) => facts.some((fact) => fact.type === 'ActivityStarted' && fact.path === `order/delay-${index}`));
-        const [end, ...again] = run.turns.filter(({ facts }) => facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === `order/delay-${index}`));
-        assert.ok(start && end && end.at - start.at >= seconds * 1000);
-        assert.deepEqual([...more, ...again], []);
-      }
-    }),
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: 90 }), { minLength: 1, maxLength: 5 }),
+      fc.array(fc.integer({ min: 0, max: 40_000 })),
+      (waits, naps) => {
+        const run = startRun(workflow(sequence('order', ...waits.map((seconds, index) => delay(`delay-${index}`, seconds)))));
+        run.happen({ type: 'started', stepMs });
+        for (const nap of naps) {
+          run.now += nap;
+          run.happen({ type: 'woken' });
+        }
+        goWell(run);
+        for (const [index, seconds] of waits.entries()) {
+          const [start, ...more] = run.turns.filter(({ facts }) =>
+            facts.some((fact) => fact.type === 'ActivityStarted' && fact.path === `order/delay-${index}`),
+          );
+          const [end, ...again] = run.turns.filter(({ facts }) =>
+            facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === `order/delay-${index}`),
+          );
+          assert.ok(start && end && end.at - start.at >= seconds * 1000);
+          assert.deepEqual([...more, ...again], []);
+        }
+      },
+    ),
   );
 });
 
 test('F-31: ten thousand steps that are done at once end the order without deep recursion', () => {
-  const nested = Array.from({ length: 9990 }).reduce<Activity[]>((children, _, index) => [...children, delay(`d${index}`, 0)], []);
-  const run = startRun(workflow(sequence('order', ...nested, step('last'))));
+  const run = startRun(workflow(sequence('order', ...listOf(9990, (index) => delay(`d${index}`, 0)), step('last'))));
   run.happen({ type: 'started', stepMs });
   run.reply('order/last', ok());
   assert.equal(run.state.phase, 'closed');

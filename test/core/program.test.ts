@@ -8,7 +8,12 @@ import { deepFreeze, delay, sequence, step, workflow } from '../support/workflow
 const scope = deepFreeze({ orderId: 'o1', order: { total: 3, city: 'Bonn' }, steps: { charge: { id: 'c1' } } });
 
 test('a template is filled wherever an expression stands in it, and left alone elsewhere', () => {
-  const template = { amount: { $cel: 'order.total * 2' }, list: ['plain', { $cel: 'steps.charge.id' }, [null, true]], deep: { $cel: 1, other: 'no expression' }, same: '$cel' };
+  const template = {
+    amount: { $cel: 'order.total * 2' },
+    list: ['plain', { $cel: 'steps.charge.id' }, [null, true]],
+    deep: { $cel: 1, other: 'no expression' },
+    same: '$cel',
+  };
   assert.deepEqual(fill(deepFreeze(template), scope), {
     ok: true,
     value: { amount: 6, list: ['plain', 'c1', [null, true]], deep: { $cel: 1, other: 'no expression' }, same: '$cel' },
@@ -30,11 +35,23 @@ test('a field called __proto__ is a field like any other', () => {
 });
 
 test('a program knows every node by its path, in the order of the definition, and which outputs are read', () => {
-  const definition = workflow(sequence('', step('charge'), sequence('post', step('ship', { input: { $cel: 'steps.charge.id' } }), delay('pause', { $cel: 'steps.ship.seconds' }))));
+  const definition = workflow(
+    sequence(
+      '',
+      step('charge'),
+      sequence('post', step('ship', { input: { $cel: 'steps.charge.id' } }), delay('pause', { $cel: 'steps.ship.seconds' })),
+    ),
+  );
   const program = programOf(definition);
   assert.equal(programOf(definition), program);
   assert.deepEqual([...program.nodes.keys()], ['order', 'order/charge', 'order/post', 'order/post/ship', 'order/post/pause']);
-  assert.deepEqual([...program.readOutputs], [['charge', 'order/charge'], ['ship', 'order/post/ship']]);
+  assert.deepEqual(
+    [...program.readOutputs],
+    [
+      ['charge', 'order/charge'],
+      ['ship', 'order/post/ship'],
+    ],
+  );
   assert.throws(() => nodeAt(program, 'order/nope'), /has no activity at order\/nope/);
 });
 
@@ -52,7 +69,11 @@ test('F-44: request id and idempotency key name an asking and an effect, and lea
   assert.equal(stepOfRequest('o1', requestIdOf('o1', 'order', asking)), 'order');
   assert.equal(stepOfRequest('o2', requestId), undefined);
   assert.equal(stepOfRequest('o', requestId), undefined);
-  const ids = [{ ...asking, generation: 1 }, { ...asking, epoch: 2 }, { ...asking, attempt: 3 }, asking].map((each) => requestIdOf('o1', 'order', each));
+  for (const path of ['constructor', '__proto__', 'orders', 'order.charge'])
+    assert.equal(stepOfRequest('o1', requestIdOf('o1', path, asking)), undefined, path);
+  const ids = [{ ...asking, generation: 1 }, { ...asking, epoch: 2 }, { ...asking, attempt: 3 }, asking].map((each) =>
+    requestIdOf('o1', 'order', each),
+  );
   assert.equal(new Set(ids).size, 4);
 });
 

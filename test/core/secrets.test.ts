@@ -20,15 +20,40 @@ const places: readonly (readonly [where: string, schema: z.ZodType, value: Json,
   ['a field that may be null', z.object({ card: card.nullable() }), { card: '4111' }, { card: mask }],
   ['a field with a default', z.object({ card: card.default('none') }), { card: '4111' }, { card: mask }],
   ['each entry of a list', z.object({ cards: z.array(card) }), { cards: ['4111', '4222'] }, { cards: [mask, mask] }],
-  ['a field of each entry', z.object({ payers: z.array(z.object({ card })) }), { payers: [{ card: '4111' }] }, { payers: [{ card: mask }] }],
+  [
+    'a field of each entry',
+    z.object({ payers: z.array(z.object({ card })) }),
+    { payers: [{ card: '4111' }] },
+    { payers: [{ card: mask }] },
+  ],
   ['one place of a tuple', z.object({ pair: z.tuple([z.string(), card]) }), { pair: ['a', '4111'] }, { pair: ['a', mask] }],
   ['the rest of a tuple', z.object({ pair: z.tuple([z.string()]).rest(card) }), { pair: ['a', '4111'] }, { pair: [mask, mask] }],
-  ['each value of a record', z.object({ cards: z.record(z.string(), card) }), { cards: { his: '4111', hers: '4222' } }, { cards: { his: mask, hers: mask } }],
-  ['one of several forms', z.object({ pay: z.union([z.object({ card }), z.object({ invoice: z.string() })]) }), { pay: { card: '4111' } }, { pay: { card: mask } }],
-  ['an intersection', z.object({ pay: z.intersection(z.object({ card }), z.object({ name: z.string() })) }), { pay: { card: '4111', name: 'x' } }, { pay: { card: mask, name: 'x' } }],
+  [
+    'each value of a record',
+    z.object({ cards: z.record(z.string(), card) }),
+    { cards: { his: '4111', hers: '4222' } },
+    { cards: { his: mask, hers: mask } },
+  ],
+  [
+    'one of several forms',
+    z.object({ pay: z.union([z.object({ card }), z.object({ invoice: z.string() })]) }),
+    { pay: { card: '4111' } },
+    { pay: { card: mask } },
+  ],
+  [
+    'an intersection',
+    z.object({ pay: z.intersection(z.object({ card }), z.object({ name: z.string() })) }),
+    { pay: { card: '4111', name: 'x' } },
+    { pay: { card: mask, name: 'x' } },
+  ],
   ['a field with a slash and a tilde', z.object({ 'a/b~c': card }), { 'a/b~c': '4111' }, { 'a/b~c': mask }],
   ['a schema that is used twice', z.object({ a: card, b: card }), { a: '4111', b: '4222' }, { a: mask, b: mask }],
-  ['a schema with an id', z.object({ a: z.object({ card }).meta({ id: 'Payer' }), b: z.string() }), { a: { card: '4111' }, b: 'x' }, { a: { card: mask }, b: 'x' }],
+  [
+    'a schema with an id',
+    z.object({ a: z.object({ card }).meta({ id: 'Payer' }), b: z.string() }),
+    { a: { card: '4111' }, b: 'x' },
+    { a: { card: mask }, b: 'x' },
+  ],
   ['a number', z.object({ pin: secret(z.int()) }), { pin: 1234 }, { pin: mask }],
 ];
 
@@ -40,23 +65,43 @@ for (const [where, schema, value, shown] of places) {
 }
 
 test('S24: a form that contains itself is masked as deep as it goes, or as a whole', () => {
-  const Node: z.ZodType = z.object({ card, get next() { return Node.optional(); } });
+  const Node: z.ZodType = z.object({
+    card,
+    get next() {
+      return Node.optional();
+    },
+  });
   const value = { card: '4111', next: { card: '4222', next: { card: '4333' } } };
   assert.doesNotMatch(JSON.stringify(masked(value, pointersOf(Node))), /4111|4222|4333/);
 });
 
 test('S24: an order that is not as its schema says is masked as far as the schema reaches, and nothing breaks', () => {
   const pointers = pointersOf(z.object({ card, cards: z.array(card), payment: z.object({ card }) }));
-  for (const value of [null, 'text', 5, [], {}, { card: null }, { cards: 'x' }, { payment: null }, { payment: [] }] as Json[]) masked(deepFreeze(value), pointers);
+  for (const value of [null, 'text', 5, [], {}, { card: null }, { cards: 'x' }, { payment: null }, { payment: [] }] as Json[])
+    masked(deepFreeze(value), pointers);
   assert.deepEqual(masked({ card: { number: '4111' } }, pointers), { card: mask });
 });
 
-test('S24: what a service quotes of a secret is taken out of every text, the longest secret first', () => {
+test('S24: what a service quotes of a secret is taken out of every text, name and number, the longest secret first', () => {
   const body = { card: '4111 1111', cvc: '4111', city: 'Bonn', pin: 98765, short: 'abc' };
   const pointers = ['/cvc', '/card', '/pin', '/short', '/nope'];
   const texts = secretTexts(body, pointers);
-  const quoted = { message: 'card 4111 1111 (4111) refused, pin 98765', list: [{ city: 'Bonn' }, '4111'], abc: 'abc' };
-  assert.deepEqual(withoutTexts(deepFreeze(quoted), texts), { message: `card ${mask} (${mask}) refused, pin ${mask}`, list: [{ city: 'Bonn' }, mask], abc: 'abc' });
+  const quoted = {
+    message: 'card 4111 1111 (4111) refused, pin 98765',
+    list: [{ city: 'Bonn' }, '4111'],
+    abc: 'abc',
+    pin: 98765,
+    total: 987,
+    'for 98765': true,
+  };
+  assert.deepEqual(withoutTexts(deepFreeze(quoted), texts), {
+    message: `card ${mask} (${mask}) refused, pin ${mask}`,
+    list: [{ city: 'Bonn' }, mask],
+    abc: 'abc',
+    pin: mask,
+    total: 987,
+    [`for ${mask}`]: true,
+  });
 });
 
 test('S24: a secret of three characters is masked where it stands, but is no reason to blot every text', () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { limits } from '../../lib/core/definition.ts';
 import { requestIdOf } from '../../lib/core/identity.ts';
 import { play } from '../support/play.ts';
-import { type Run, fault, ok, rejected, startRun, stepMs } from '../support/run.ts';
+import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const path = 'order/charge';
@@ -94,8 +94,20 @@ test('F-42: an answer to no asking of this order changes nothing, whatever its r
   const run = charging();
   const { state } = run;
   const right = run.asked(path).requestId;
-  const wrong = ['', 'o1', 'o1/', right.slice(0, -1), `${right}0`, right.replace('o1/', 'o2/'), right.replace(path, 'order'), right.replace(path, 'order/nope'), right.replace(path, 'order/ship')];
-  const hostile = ['constructor', '__proto__', 'toString', 'order/constructor', 'order/charge/../charge', 'order[0]/charge'].map((each) => right.replace(path, each));
+  const wrong = [
+    '',
+    'o1',
+    'o1/',
+    right.slice(0, -1),
+    `${right}0`,
+    right.replace('o1/', 'o2/'),
+    right.replace(path, 'order'),
+    right.replace(path, 'order/nope'),
+    right.replace(path, 'order/ship'),
+  ];
+  const hostile = ['constructor', '__proto__', 'toString', 'order/constructor', 'order/charge/../charge', 'order[0]/charge'].map((each) =>
+    right.replace(path, each),
+  );
   for (const requestId of [...wrong, ...hostile]) {
     run.happen({ type: 'replied', requestId, sentAt: run.now, reply: ok() });
     run.happen({ type: 'heartbeat', requestId, completeBy: run.now + 60_000 });
@@ -104,7 +116,11 @@ test('F-42: an answer to no asking of this order changes nothing, whatever its r
 });
 
 test('F-42: an answer in the name of what is no step, or could not even begin, changes nothing', () => {
-  const run = startRun(workflow(parallel('order', delay('wrong', { $cel: 'order.nope' }), delay('pause', 60), step('charge', { input: { $cel: 'order.nope' } }))));
+  const run = startRun(
+    workflow(
+      parallel('order', delay('wrong', { $cel: 'order.nope' }), delay('pause', 60), step('charge', { input: { $cel: 'order.nope' } })),
+    ),
+  );
   run.happen({ type: 'started', stepMs });
   const { state } = run;
   for (const path of ['order', 'order/wrong', 'order/pause', 'order/charge']) {
@@ -116,13 +132,15 @@ test('F-42: an answer in the name of what is no step, or could not even begin, c
 });
 
 test('F-33: a step has the time that it says, else the time of the system, and never more than the whole order', () => {
-  play(outline(`
+  play(
+    outline(`
     workflow completeWithin 100s
       parallel
         plain by agent
         short by agent within 7s
         long by agent within 3000s
-  `), `
+  `),
+    `
     start
     -> agent order/plain key order/plain/1 attempt 1
     -> agent order/short key order/short/1 attempt 1 by +7s
@@ -139,14 +157,17 @@ test('F-33: a step has the time that it says, else the time of the system, and n
     # The first that is to be asked after the time of the order holds it; the others wait with it.
     expire
     == held order/plain Engine/DeadlineExceeded
-  `);
+  `,
+  );
 });
 
 test('F-33: a heartbeat cannot take more time than the whole order has', () => {
-  play(outline(`
+  play(
+    outline(`
     workflow completeWithin 60s
       press by press within 20s longest 600s
-  `), `
+  `),
+    `
     start
     -> press order key order/1 attempt 1 by +20s
 
@@ -162,16 +183,19 @@ test('F-33: a heartbeat cannot take more time than the whole order has', () => {
 
     expire
     == held order Engine/DeadlineExceeded
-  `);
+  `,
+  );
 });
 
 test('F-52: when one step expires its siblings go on undisturbed', () => {
-  play(outline(`
+  play(
+    outline(`
     workflow
       parallel
         slow by agent within 10s
         other by agent within 60s
-  `), `
+  `),
+    `
     start
     -> agent order/slow key order/slow/1 attempt 1 by +10s
     -> agent order/other key order/other/1 attempt 1 by +60s
@@ -185,7 +209,8 @@ test('F-52: when one step expires its siblings go on undisturbed', () => {
 
     ok order/slow
     == closed
-  `);
+  `,
+  );
 });
 
 test('S23: an output of exactly the largest size is kept, and one byte more is a fault of unknown outcome', () => {
@@ -206,8 +231,15 @@ test('S23: an output of exactly the largest size is kept, and one byte more is a
 });
 
 test('an output is kept in the state only where a later expression reads it', () => {
-  const reads = (expression: string) => workflow(sequence('order', step('charge'), step('ship', { input: { paid: { $cel: expression } } })));
-  for (const expression of ['steps.charge.id', 'steps["charge"].id', 'has(steps.charge.id)', 'orElse(steps.?charge.?id, "")', 'steps.charge["id"]']) {
+  const reads = (expression: string) =>
+    workflow(sequence('order', step('charge'), step('ship', { input: { paid: { $cel: expression } } })));
+  for (const expression of [
+    'steps.charge.id',
+    'steps["charge"].id',
+    'has(steps.charge.id)',
+    'orElse(steps.?charge.?id, "")',
+    'steps.charge["id"]',
+  ]) {
     const run = started(startRun(reads(expression)));
     run.reply(path, ok({ id: 'c1' }));
     assert.deepEqual(run.state.outputs, { [path]: { id: 'c1' } }, expression);

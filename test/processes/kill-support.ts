@@ -133,6 +133,8 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
   };
 }
 
+export type Customers = Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'>;
+
 /** Orders of which it was announced that they are in Error. */
 export function alertsIn({ open }: Site): ReadonlySet<string> {
   const published = open().publisher.published(0, 100_000);

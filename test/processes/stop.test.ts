@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
 import { decodeInstance } from '../../lib/instance.ts';
@@ -21,6 +21,14 @@ test('the system says where it listens, takes the sample order to its end, and S
   assert.deepEqual(await within(system.ended, 'it does not stop', 10_000), { code: 0, signal: null });
   assert.equal(system.err(), '');
   await assert.rejects(fetch(system.url));
+});
+
+test('S24: whatever the system writes into its data folder is for its owner alone, also while it runs', async (t) => {
+  const { data, variables } = site(t);
+  const system = await startLocal(t, { ...variables, INVENTORY_URL: 'http://127.0.0.1:1' });
+  const modes = readdirSync(data).map((file) => `${file} ${(statSync(`${data}/${file}`).mode & 0o777).toString(8)}`);
+  assert.deepEqual(modes.toSorted(), ['issuer.json 600', 'redress.sqlite 600', 'redress.sqlite-shm 600', 'redress.sqlite-wal 600']);
+  await system.kill('SIGTERM');
 });
 
 test('F-23: SIGTERM in the middle of a step lets the step finish: its result is written, no lease is left, the exit code is 0', async (t) => {

@@ -19,6 +19,20 @@ export const app = `${root}test/processes/app.ts`;
 /** Long enough for the slowest machine; nothing is measured by it. */
 const patienceMs = 30_000;
 
+const endings = new WeakMap<TestContext, (() => unknown)[]>();
+
+/** What is to be done after the test, the newest first: processes end before their files go. */
+export function atEnd(t: TestContext, work: () => unknown): void {
+  const works = endings.get(t) ?? [];
+  if (works.length === 0) {
+    t.after(async () => {
+      for (const each of works.toReversed()) await each();
+    });
+  }
+  endings.set(t, works);
+  works.push(work);
+}
+
 export interface Process {
   readonly pid: number;
   readonly child: ChildProcess;
@@ -64,7 +78,7 @@ export function run(t: TestContext | undefined, file: string, variables: { reado
       return within(ended, `${file} does not end on ${signal}`);
     },
   };
-  t?.after(() => (child.exitCode === null && child.signalCode === null ? process_.kill('SIGKILL') : undefined));
+  if (t) atEnd(t, () => (child.exitCode === null && child.signalCode === null ? process_.kill('SIGKILL') : undefined));
   return process_;
 }
 
@@ -105,11 +119,11 @@ export interface Site {
 /** A place for the files of one test, gone after it. */
 export function site(t: TestContext): Site {
   const folder = mkdtempSync(join(tmpdir(), 'redress-processes-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
   const data = join(folder, 'data');
   const EFFECTS = join(folder, 'effects');
   let opened: Embedded | undefined;
-  t.after(() => opened?.database.close());
+  atEnd(t, () => opened?.database.close());
   return {
     folder,
     data,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 import type { Json } from '../../lib/core/json.ts';
 import { transcript } from '../support/play.ts';

@@ -4,7 +4,7 @@ import type { Command } from '../../lib/core/command.ts';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { StepReply } from '../../lib/core/event.ts';
 import type { Json } from '../../lib/core/json.ts';
-import { type Run, fault, ok, rejected, startRun, stepMs } from './run.ts';
+import { fault, ok, type Run, rejected, startRun, stepMs } from './run.ts';
 
 /**
  * Plays a story: blocks of lines, the first of which says what happens and the others all that the system does about
@@ -29,15 +29,25 @@ export function transcript(definition: WorkflowDefinition, story: string, { orde
 
 const tell = (run: Run, story: string): string =>
   blocksOf(story)
-    .map(({ comments, event }) => [...comments, event, ...(event === undefined ? [] : happened(run, event))].filter((line) => line !== undefined).join('\n'))
+    .map(({ comments, event }) =>
+      [...comments, event, ...(event === undefined ? [] : happened(run, event))].filter((line) => line !== undefined).join('\n'),
+    )
     .join('\n\n');
 
-const normal = (story: string): string => blocksOf(story).map(({ comments, event, rest }) => [...comments, event, ...rest].filter((line) => line !== undefined).join('\n')).join('\n\n');
+const normal = (story: string): string =>
+  blocksOf(story)
+    .map(({ comments, event, rest }) => [...comments, event, ...rest].filter((line) => line !== undefined).join('\n'))
+    .join('\n\n');
 
 const blocksOf = (story: string) =>
   story
     .split(/\n\s*\n/)
-    .map((block) => block.split('\n').map((line) => line.trim()).filter((line) => line !== ''))
+    .map((block) =>
+      block
+        .split('\n')
+        .map((line) => line.trim())
+        .filter((line) => line !== ''),
+    )
     .filter((lines) => lines.length > 0)
     .map((lines) => {
       const comments = lines.filter((line) => line.startsWith('#'));
@@ -63,27 +73,46 @@ type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 const verbs: readonly (readonly [RegExp, Verb])[] = [
   [/^start$/, (run) => run.happen({ type: 'started', stepMs })],
   [/^ok (\S+)(?: (.+))?$/, (run, path = '', output) => run.reply(path, ok(output ? (JSON.parse(output) as Json) : {}))],
-  [/^fault (\S+) (\S+) (permanent|transient)( unknown)?$/, (run, path = '', type, kind, unknown) => run.reply(path, faultOf(type, kind, unknown))],
+  [
+    /^fault (\S+) (\S+) (permanent|transient)( unknown)?$/,
+    (run, path = '', type, kind, unknown) => run.reply(path, faultOf(type, kind, unknown)),
+  ],
   [/^rejected (\S+)$/, (run, path = '') => run.reply(path, rejected)],
   // Sent in its time, and long on its way.
   [/^slow ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy })],
   // Sent after its time: by an agent whose clock is slow, or by nobody we know.
   [/^late ok (\S+)$/, (run, path = '') => run.reply(path, ok(), { sentAt: run.asked(path).completeBy + 1 })],
   // To an earlier asking, counted from the first: `old 1 ok order/charge`.
-  [/^old (\d+) ok (\S+)$/, (run, nth, path = '') => run.reply(path, ok(), { ask: run.asks.filter((ask) => ask.path === path)[Number(nth) - 1] })],
-  [/^heartbeat (\S+) (\d+)s$/, (run, path = '', seconds) => run.happen({ type: 'heartbeat', requestId: run.asked(path).requestId, completeBy: run.now + Number(seconds) * 1000 })],
-  [/^after (\d+)s$/, (run, seconds) => {
-    run.now += Number(seconds) * 1000;
-    return run.happen({ type: 'woken' });
-  }],
+  [
+    /^old (\d+) ok (\S+)$/,
+    (run, nth, path = '') => run.reply(path, ok(), { ask: run.asks.filter((ask) => ask.path === path)[Number(nth) - 1] }),
+  ],
+  [
+    /^heartbeat (\S+) (\d+)s$/,
+    (run, path = '', seconds) =>
+      run.happen({ type: 'heartbeat', requestId: run.asked(path).requestId, completeBy: run.now + Number(seconds) * 1000 }),
+  ],
+  [
+    /^after (\d+)s$/,
+    (run, seconds) => {
+      run.now += Number(seconds) * 1000;
+      return run.happen({ type: 'woken' });
+    },
+  ],
   [/^wake$/, (run) => run.happen({ type: 'woken' })],
   [/^expire$/, (run) => run.happen({ type: 'expired' })],
   [/^exhaust(?: (\S+))?$/, (run, path) => run.happen({ type: 'exhausted', ...(path ? { path } : {}) })],
-  [/^reclaim$/, (run) => {
-    run.epoch += 1;
-    return run.happen({ type: 'reclaimed' });
-  }],
-  [/^resubmit(?: completeWithin (\d+)s)?$/, (run, seconds) => run.happen({ type: 'resubmitted', ...(seconds ? { completeWithinSeconds: Number(seconds) } : {}) })],
+  [
+    /^reclaim$/,
+    (run) => {
+      run.epoch += 1;
+      return run.happen({ type: 'reclaimed' });
+    },
+  ],
+  [
+    /^resubmit(?: completeWithin (\d+)s)?$/,
+    (run, seconds) => run.happen({ type: 'resubmitted', ...(seconds ? { completeWithinSeconds: Number(seconds) } : {}) }),
+  ],
 ];
 
 const verbOf = (line: string): ((run: Run) => Transition) => {
@@ -94,7 +123,8 @@ const verbOf = (line: string): ((run: Run) => Transition) => {
   throw new Error(`Nothing of this kind can happen: "${line}".`);
 };
 
-const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply => fault(type, { permanent: kind === 'permanent', unknown: unknown !== undefined });
+const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =>
+  fault(type, { permanent: kind === 'permanent', unknown: unknown !== undefined });
 
 /** One command in words. What is usual is left out: an empty input, the first claim, the default time. */
 function commandLine(run: Run, command: Command): string {

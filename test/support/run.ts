@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StepState } from '../../lib/core/activities/step.ts';
-import { type Transition, advance } from '../../lib/core/advance.ts';
+import { advance, type Transition } from '../../lib/core/advance.ts';
 import type { AskCommand, Command } from '../../lib/core/command.ts';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Event, StepReply } from '../../lib/core/event.ts';
@@ -8,8 +8,8 @@ import { requestIdOf } from '../../lib/core/identity.ts';
 import { violations } from '../../lib/core/invariants.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import type { Json } from '../../lib/core/json.ts';
-import { type Program, nodeAt, programOf } from '../../lib/core/program.ts';
-import { type State, initialState } from '../../lib/core/state.ts';
+import { nodeAt, type Program, programOf } from '../../lib/core/program.ts';
+import { initialState, type State } from '../../lib/core/state.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
 /** An event as a test says it: the run knows the time and the claim. */
@@ -66,7 +66,8 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
       if (!ask) throw new Error(`${path} has never been asked.`);
       return ask;
     },
-    reply: (path, reply, { ask = run.asked(path), sentAt = run.now } = {}) => run.happen({ type: 'replied', requestId: ask.requestId, sentAt, reply }),
+    reply: (path, reply, { ask = run.asked(path), sentAt = run.now } = {}) =>
+      run.happen({ type: 'replied', requestId: ask.requestId, sentAt, reply }),
   };
   return run;
 }
@@ -164,7 +165,8 @@ function createHistory(program: Program) {
         pathOfKey.set(idempotencyKey, path);
       }
       assert.deepEqual(Object.keys(state.activities).toSorted(), [...alive].toSorted(), 'what is alive is what was started and not closed');
-      if (state.phase === 'closed') assert.deepEqual([...closed].toSorted(), [...program.nodes.keys()].toSorted(), 'every activity has run');
+      if (state.phase === 'closed')
+        assert.deepEqual([...closed].toSorted(), [...program.nodes.keys()].toSorted(), 'every activity has run');
     },
   };
 }

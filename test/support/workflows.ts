@@ -1,8 +1,15 @@
-import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Step } from '../../lib/core/activities/step.ts';
+import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
 
 /** Definitions as plain data, as another language would write them. */
-export const step = (name: string, more: Partial<Omit<Step, 'activity' | 'name'>> = {}): Activity => ({ activity: 'step', name, agent: 'agent', operation: name, input: {}, ...more });
+export const step = (name: string, more: Partial<Omit<Step, 'activity' | 'name'>> = {}): Activity => ({
+  activity: 'step',
+  name,
+  agent: 'agent',
+  operation: name,
+  input: {},
+  ...more,
+});
 export const sequence = (name: string, ...children: Activity[]): Activity => ({ activity: 'sequence', name, children });
 export const parallel = (name: string, ...children: Activity[]): Activity => ({ activity: 'parallel', name, children });
 export const delay = (name: string, seconds: Template): Activity => ({ activity: 'delay', name, seconds });
@@ -19,7 +26,7 @@ export const workflow = (root: Activity, more: Partial<WorkflowDefinition> = {})
 
 const seconds = String.raw`(\d+)s`;
 const forms = {
-  workflow: new RegExp(String.raw`^workflow(?: completeWithin ${seconds})?$`),
+  workflow: new RegExp(`^workflow(?: completeWithin ${seconds})?$`),
   composite: /^(sequence|parallel)(?: (\S+))?$/,
   delay: new RegExp(String.raw`^delay (\S+) (?:${seconds}|(\{.*\}))$`),
   step: new RegExp(String.raw`^(\S+) by (\S+)(?: within ${seconds})?(?: longest ${seconds})?(?: with (.+))?$`),
@@ -54,7 +61,8 @@ const depthOf = (line: string): number => line.length - line.trimStart().length;
 
 function activityOf(line: string, inside: readonly string[]): Activity {
   const composite = forms.composite.exec(line);
-  if (composite) return { activity: composite[1] as 'sequence', name: composite[2] ?? (composite[1] as string), children: siblings(inside) };
+  if (composite)
+    return { activity: composite[1] as 'sequence', name: composite[2] ?? (composite[1] as string), children: siblings(inside) };
   const pause = forms.delay.exec(line);
   if (pause) return delay(pause[1] as string, pause[2] ? Number(pause[2]) : (JSON.parse(pause[3] as string) as Template));
   const [, name, agent, within, longest, input] = forms.step.exec(line) ?? [];

@@ -8,7 +8,10 @@ for (let written = 0; written < Number(times); ) {
   const loaded = await store.load(orderId);
   if (!loaded) throw new Error(`There is no order ${orderId}.`);
   const { state } = loaded;
-  const write = await store.update({ ...state, rev: state.rev + 1, failureCount: state.failureCount + 1 }, state, { messages: [], announcements: [] });
+  const write = await store.update({ ...state, rev: state.rev + 1, failureCount: state.failureCount + 1 }, state, {
+    messages: [],
+    announcements: [],
+  });
   if (write.outcome === 'written') written += 1;
 }
 await database.close();

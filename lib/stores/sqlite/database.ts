@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SetupError, StoreUnavailableError } from '../../errors.ts';
@@ -163,7 +163,7 @@ const rejectAll = (group: readonly Job[], error: unknown): void => {
 
 function connect(path: string): DatabaseSync {
   try {
-    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+    if (path !== ':memory:') makeFile(path);
     const connection = new DatabaseSync(path, { timeout: 50 });
     // Before anything is changed: not even the journal's mode of somebody else's file.
     retryBusy(() => void ownVersion(connection, path));
@@ -177,6 +177,12 @@ function connect(path: string): DatabaseSync {
     if (errcode(error) === 26) throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
     throw new SetupError(`The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`, 'Make it writable, or choose another one with REDRESS_DATA.');
   }
+}
+
+/** It holds orders and their secrets: for its owner alone, and so are the files that SQLite puts beside it. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', 0o600));
 }
 
 /** The version stands in the file's header, 0 in a new one; 0 with tables in it is somebody else's file. */

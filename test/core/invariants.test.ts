@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { violations } from '../../lib/core/invariants.ts';
+import type { ActivityState, State } from '../../lib/core/state.ts';
+import { initialState } from '../../lib/core/state.ts';
+import { startRun, stepMs } from '../support/run.ts';
+import { deepFreeze, sequence, step, workflow } from '../support/workflows.ts';
+
+const run = startRun(workflow(sequence('order', step('charge'))));
+run.happen({ type: 'started', stepMs });
+const sound = deepFreeze(run.state);
+
+const path = 'order/charge';
+const charge = sound.activities[path] as ActivityState<object>;
+const withCharge = (change: object): State => ({ ...sound, activities: { ...sound.activities, [path]: { ...charge, ...change } } });
+const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as const;
+
+/** States that must never be stored, and the essential words of what is said about them. */
+const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[] = [
+  ['held without a reason', { ...sound, phase: 'held' }, /phase held, but held is not set/],
+  ['running with a reason to be held', { ...sound, held: { path, fault, at: 1 } }, /phase running, but held is set/],
+  ['closed with something alive', { ...sound, phase: 'closed' }, /closed, but 2 activities are alive/],
+  ['not started with something alive', { ...sound, phase: 'initialized' }, /not started, but 2 activities are alive/],
+  ['running with nothing alive', { ...sound, activities: {} }, /running, but no activity is alive/],
+  [
+    'running with a child whose parent is gone',
+    { ...sound, activities: { [path]: charge } },
+    /order\/charge is alive, but order around it is not/,
+  ],
+  [
+    'running with an answer that waits',
+    withCharge({ reply: { status: 'succeeded', output: {} } }),
+    /order\/charge has an answer that waits/,
+  ],
+  ['running with a fault that waits', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
+  ['running with a step of no generation', withCharge({ own: { ...charge.own, generation: 0 } }), /order\/charge has generation 0/],
+  ['running with a step of no deadline', withCharge({ own: { ...charge.own, completeBy: null } }), /order\/charge has no time/],
+];
+
+test('a sound state has nothing to be said against it', () => {
+  for (const state of [sound, initialState]) assert.deepEqual(violations(run.program, state), []);
+});
+
+for (const [what, state, words] of nonsense) {
+  test(`S4: an order that would be ${what} is found out`, () => {
+    assert.match(violations(run.program, state).join('; '), words);
+  });
+}

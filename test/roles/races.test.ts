@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import * as z from 'zod';
+import { acquireLease } from '../../lib/lease.ts';
+import type { Request } from '../../lib/messages.ts';
+import { type DeskOptions, lineOf, ok, openDesk, replyTo, stateIn, stepsIn, stepsNamed, submitted, tea, temporaryFolder, timePasses } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+
+/** Lets so many writes lose against somebody else's. */
+const losing = (races: { left: number; lost: number }): NonNullable<DeskOptions['around']> => ({ store }) => ({
+  store: {
+    ...store,
+    async update(state, when, along) {
+      if (races.left-- <= 0) return store.update(state, when, along);
+      races.lost += 1;
+      const head = await store.head(state.orderId);
+      if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
+      return store.update(state, when, along);
+    },
+  },
+});
+
+describe('a message loses a race', () => {
+  test('F-12 it is applied to what won, in the same invocation', async (context) => {
+    const races = { left: 19, lost: 0 };
+    const desk = openDesk(context, line, { around: losing(races) });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    assert.equal((await desk.request()).path, 'order/pack');
+    assert.deepEqual([races.lost, desk.telemetry.counts()['raceLost'], (await desk.state(orderId)).rev], [19, 19, 21]);
+    assert.deepEqual(desk.messages('worker-replies'), []);
+  });
+
+  for (const sendsAlong of [true, false]) {
+    test(`F-12 after twenty lost races it is posted anew and acknowledged, so that it never nears the dead letters (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+      const races = { left: 20, lost: 0 };
+      const desk = openDesk(context, line, { sendsAlong, around: losing(races) });
+      await submitted(desk);
+      const request = await desk.request();
+      const reply = replyTo(request, ok(), desk.clock.now());
+      await desk.send('worker-replies', reply);
+      assert.equal(await desk.deliver('worker-replies'), 0, 'it does not count as a failed delivery');
+      assert.deepEqual(desk.messages('worker-replies'), [reply], 'the very same, with the time of its first sending');
+      assert.deepEqual([desk.telemetry.counts()['raceLost'], desk.telemetry.counts()['postedAnew']], [20, 1]);
+      assert.equal((await desk.channel.receive('worker-replies', { max: 1, visibilityMs: 0, waitMs: 0 }))[0]?.receiveCount, 1);
+
+      await desk.deliver('worker-replies');
+      assert.equal((await desk.request()).path, 'order/pack');
+    });
+  }
+});
+
+describe('somebody has the order to himself', () => {
+  const leased = async (desk: ReturnType<typeof openDesk>, orderId: string, holder: string, leaseMs = 30_000) => {
+    const lease = await timePasses(desk.clock, acquireLease(desk.store, orderId, { holder, leaseMs, clock: desk.clock }));
+    assert.ok(lease);
+    return lease;
+  };
+
+  test('F-26 F-27 a message for it is posted anew, delayed until the lease is over, and sees then what the holder left', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const lease = await leased(desk, orderId, 'host-two');
+    const before = await desk.state(orderId);
+    await desk.answer(request);
+    assert.deepEqual(await desk.state(orderId), before, 'nothing happens to the order meanwhile');
+    const depth = await desk.channel.depth('worker-replies');
+    assert.deepEqual([depth.visible, depth.inFlight, depth.delayed], [0, 0, 1]);
+
+    await lease.release();
+    const { heldBy, heldUntil } = await desk.state(orderId);
+    assert.deepEqual([heldBy, heldUntil], [null, null], 'nothing of the lease is left');
+    await desk.clock.advance(29_999);
+    assert.equal((await desk.channel.depth('worker-replies')).visible, 0);
+    await desk.clock.advance(1);
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.request()).path, 'order/pack', 'the answer still counts: it was sent in time');
+  });
+
+  test('F-26 a wake-up waits as well, and a long lease is looked at again after a quarter of an hour at the latest', async (context) => {
+    const desk = openDesk(context, line, { variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const orderId = await submitted(desk);
+    await leased(desk, orderId, 'host-two', 3_600_000);
+    await desk.deliver('wake-ups');
+    assert.equal((await desk.state(orderId)).processState, 'Pending');
+    await desk.clock.advance(900_000);
+    assert.equal((await desk.channel.depth('wake-ups')).visible, 1);
+  });
+
+  test('F-26 the holder itself goes on, and so does anybody once the lease has run out', async (context) => {
+    const desk = openDesk(context, line, { hostId: 'host-one' });
+    const orderId = await submitted(desk);
+    await leased(desk, orderId, 'host-one');
+    await desk.answer(await desk.request());
+    const pack = await desk.request();
+    assert.equal(pack.path, 'order/pack');
+
+    await desk.clock.advance(5_000);
+    await leased(desk, await submitted(desk, tea, { key: 'other' }), 'host-two', 1_000);
+    const other = await desk.request();
+    await desk.clock.advance(1_000);
+    await desk.answer(other);
+    assert.equal((await desk.request()).orderId, other.orderId);
+  });
+
+  test('F-26 two messages of one order on two nodes are both processed: the second sees what the first left', async (context) => {
+    const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
+    const worker = defineAgent('worker', { left: step, right: step, last: step });
+    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(parallel(worker.left({}), worker.right({})), worker.last({})))], agents: [worker] });
+    const dataFolder = temporaryFolder(context);
+    const one = openDesk(context, app, { dataFolder, hostId: 'host-one' });
+    const two = openDesk(context, app, { dataFolder, hostId: 'host-two', clock: one.clock });
+    const orderId = await submitted(one);
+    const [left, right] = (await one.requests()) as [Request, Request];
+    const replyOf = (request: Request) => ({ id: request.requestId, type: 'reply' as const, requestId: request.requestId, agent: 'worker', sentAt: one.clock.now(), reply: { status: 'succeeded' as const, output: {} } });
+    await timePasses(one.clock, Promise.all([one.system.scheduler.accept(orderId, [replyOf(left)], []), two.system.scheduler.accept(orderId, [replyOf(right)], [])]));
+
+    assert.deepEqual((await stepsIn(one, orderId)).map(({ name, result }) => `${name} ${result}`), ['left Succeeded', 'right Succeeded', 'last null']);
+    assert.equal((await two.request()).path, 'order/last');
+    assert.equal((await stateIn(two.store, orderId)).heldBy, null);
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { limits } from '../../lib/core/definition.ts';
+import { type DeskOptions, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+/** A text that has so many bytes as JSON, of two bytes a letter. */
+const textOf = (bytes: number) => 'ä'.repeat((bytes - 2) / 2);
+
+describe('an output that is too large', () => {
+  const answered = async (context: TestContext, bytes: number, run?: () => unknown) => {
+    const desk = openDesk(context, run ? lineOf({ pick: run, pack: () => ({}) }) : line);
+    const orderId = await submitted(desk);
+    const { idempotencyKey, ...request } = await desk.request();
+    if (run) await desk.send('worker-requests', { ...request, idempotencyKey });
+    if (run) await desk.deliver('worker-requests').then(() => desk.deliver('worker-replies'));
+    else await desk.answer({ ...request, idempotencyKey }, ok(textOf(bytes)));
+    return { desk, orderId, idempotencyKey };
+  };
+
+  for (const who of ['the agent', 'the scheduler, where an agent did not'] as const) {
+    const run = who === 'the agent' ? () => textOf(limits.outputBytesMax + 2) : undefined;
+    test(`S23 F-31 is noticed by ${who}: the order is in Error, and the message says what to do`, async (context) => {
+      const { desk, orderId, idempotencyKey } = await answered(context, limits.outputBytesMax + 2, run);
+      const { processState, fault } = await desk.state(orderId);
+      assert.deepEqual([processState, fault?.type, fault?.class, fault?.source], ['Error', 'OutputTooLarge', run ? 'application-failure' : 'basic-failure', 'order/pick']);
+      assert.equal(fault?.message, 'The output has 262146 bytes; at most 262144 are kept. Answer with a reference to where it lies.');
+      assert.deepEqual(await desk.requests(), []);
+
+      await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i' }));
+      assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist: it is not asked for under another name');
+    });
+  }
+
+  test('S23 one of exactly the limit is taken', async (context) => {
+    const { desk } = await answered(context, limits.outputBytesMax);
+    assert.equal((await desk.request()).path, 'order/pack');
+  });
+});
+
+describe('a state that would be too large', () => {
+  /** Each of its steps answers 100 KB that the last one reads. */
+  const step = operation({ input: z.object({}), output: z.string(), run: () => '' });
+  const worker = defineAgent('worker', { a: step, b: step, c: step, read: operation({ input: z.array(z.string()), output: z.object({}), run: () => ({}) }) });
+  const hoarding = defineApp({
+    workflows: [
+      defineWorkflow('hoard', { version: 1, order: z.object({ item: z.string() }) }, () => {
+        const [a, b, c] = [worker.a({}), worker.b({}), worker.c({})];
+        return sequence(a, b, c, worker.read([a.output, b.output, c.output]));
+      }),
+      ...line.workflows,
+    ],
+    agents: [worker],
+  });
+  const both = defineApp({ workflows: hoarding.workflows, agents: [defineAgent('worker', { ...hoarding.agents[0]?.operations, ...line.agents[0]?.operations })] });
+
+  for (const { sendsAlong, how } of modes) {
+    test(`S23 F-63 is not stored: the order is put before a person with the way out, and others go on (${how})`, async (context) => {
+      const desk = openDesk(context, both, { sendsAlong });
+      const orderId = await submitted(desk);
+      const other = await submitted(desk, { item: 'tea' }, { workflow: 'line' });
+      const requests = await desk.requests();
+      for (const request of requests.filter((each) => each.orderId === orderId)) await desk.answer(request, ok('x'.repeat(100_000)));
+      await desk.answer(await desk.request(), ok('x'.repeat(100_000)));
+      const { blob } = await desk.state(orderId);
+      await desk.answer(await desk.request(), ok('x'.repeat(100_000)));
+
+      const after = await desk.state(orderId);
+      assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
+      assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would have \d+ bytes; at most 358400 are stored\. Let its steps answer with references\.$/);
+      assert.deepEqual([typesOf(desk.announced()), desk.messages('worker-replies'), await desk.requests()], [['Service Exception', 'Order In Error'], [], []]);
+
+      await desk.answer(requests.find((each) => each.orderId === other) as never);
+      await desk.answer(await desk.request());
+      assert.equal((await desk.state(other)).processState, 'Processed');
+    });
+  }
+});
+
+describe('a service that says too much', () => {
+  const refused = async (context: TestContext, message: string, data?: Record<string, string>) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Broken', message, data ? { data } : {}));
+    return { desk, state: await desk.state(orderId) };
+  };
+
+  test('S23 an error page as a message is cut: the order is in Error for what it is, and the record stays small', async (context) => {
+    const { desk, state } = await refused(context, '<html>'.repeat(50_000));
+    assert.equal(state.fault?.type, 'Broken');
+    assert.ok(state.fault?.message.endsWith('…') && JSON.stringify(state).length < 20_000 && desk.announced().every(({ detail }) => JSON.stringify(detail).length < 5_000));
+  });
+
+  test('S23 data that nobody could read anyway is left out, and the message says so', async (context) => {
+    const { state } = await refused(context, 'no', { page: 'x'.repeat(100_000) });
+    assert.deepEqual([state.fault?.message, state.fault?.data], ['no (its data of 100011 bytes is left out)', undefined]);
+    assert.deepEqual((await refused(context, 'no', { sku: 'tea' })).state.fault?.data, { sku: 'tea' });
+  });
+});
+
+describe('a long order', () => {
+  for (const { sendsAlong, how } of modes) {
+    test(`S23 F-159 its state stays as small as at the start, and its journal is complete (${how})`, async (context) => {
+      const options: DeskOptions = { sendsAlong };
+      const names = Array.from({ length: 100 }, (_, index) => `step${index}`);
+      const desk = openDesk(context, lineOf(stepsNamed(...names)), options);
+      const orderId = await submitted(desk);
+      let largest = 0;
+      for (let step = 0; step < names.length; step++) {
+        await desk.answer(await desk.request(), ok({ step, text: 'x'.repeat(50) }));
+        largest = Math.max(largest, JSON.stringify(await desk.state(orderId)).length);
+      }
+      assert.equal((await desk.state(orderId)).processState, 'Processed');
+      assert.ok(largest < 4_096, `${largest} characters`);
+      const journal = await journalOf(desk, orderId);
+      assert.deepEqual(journal.map(({ seq }) => seq), journal.map((_, index) => index + 1));
+      assert.deepEqual(journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [entry.path] : [])), names.map((name) => `order/${name}`));
+    });
+  }
+});

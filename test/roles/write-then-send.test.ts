@@ -1,0 +1,405 @@
+import assert from 'node:assert/strict';
+import { type TestContext, describe, test } from 'node:test';
+import { type JsonObject, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import * as z from 'zod';
+import type { Channel } from '../../lib/channel.ts';
+import type { Embedded } from '../../lib/embedded.ts';
+import type { Publisher } from '../../lib/publisher.ts';
+import type { Request } from '../../lib/messages.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import type { Store, Write } from '../../lib/store.ts';
+import { type Desk, type DeskOptions, failed, journalOf, lineOf, ok, openDesk, stateIn, stepsNamed, submitted, tea, timePasses } from './support.ts';
+
+const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
+const worker = defineAgent('worker', { left: step, right: step, more: step, last: step });
+const Order = z.object({ item: z.string() });
+/** Two branches, of which one has two steps: a batch of answers may hold the order and ask for more in one write. */
+const fork = defineApp({ workflows: [defineWorkflow('fork', { version: 1, order: Order }, () => sequence(parallel(worker.left({}), sequence(worker.right({}), worker.more({}))), worker.last({})))], agents: [worker] });
+const line = lineOf(stepsNamed('one', 'two', 'three'));
+const mine = 'redress-response-acme';
+const heard = { client: 'acme', responseChannel: mine };
+
+/** Ports that write down what goes through them, and may fail. `apart` as on AWS: no transaction spans writing and sending. */
+function apart(context: TestContext, { app = line, ...options }: DeskOptions & { app?: typeof line } = {}) {
+  const trace: string[] = [];
+  const seen = <T>(what: string, work: () => Promise<T>): Promise<T> => (trace.push(what), work());
+  const around = (ports: Embedded) => {
+    const { store, channel, publisher } = { ...ports, ...options.around?.(ports) };
+    return {
+      store: {
+        ...store,
+        create: (...all: Parameters<Store['create']>) => seen('create', () => store.create(...all)),
+        update: (...all: Parameters<Store['update']>) => seen('update', () => store.update(...all)),
+        patch: (...all: Parameters<Store['patch']>) => seen('patch', () => store.patch(...all)),
+      },
+      channel: { ...channel, send: (messages: Parameters<Channel['send']>[0]) => (messages.length === 0 ? Promise.resolve() : seen(`send ${messages.map(({ queue }) => queue).join(' ')}`, () => channel.send(messages))) },
+      publisher: { publish: (announcements: Parameters<Publisher['publish']>[0]) => seen(`publish ${announcements.map(({ detailType }) => detailType).join(', ')}`, () => publisher.publish(announcements)) },
+    };
+  };
+  const desk = openDesk(context, app, { ...options, sendsAlong: false, around });
+  return { desk, trace, since: () => trace.splice(0) };
+}
+const register = (desk: Desk) => desk.store.putClient({ id: 'acme', responseChannels: [mine], senders: [] });
+const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+const withoutTime = ({ remainingMs: _, ...message }: JsonObject): JsonObject => message;
+const bothAnswers = async (desk: Desk, [left, right]: readonly Request[]) => {
+  for (const [request, result] of [[right, ok()], [left, failed('Broken')]] as const) {
+    assert.ok(request);
+    const { requestId, orderId, path, attempt, epoch } = request;
+    await desk.send('worker-replies', { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: new Date(desk.clock.now()).toISOString(), result });
+  }
+};
+
+describe('write first, then send', () => {
+  test('F-12 what is to be told goes out after the write, and the requests last', async (context) => {
+    const { desk, since } = apart(context, { app: fork });
+    await register(desk);
+    await submitted(desk, tea, heard);
+    assert.deepEqual(since(), ['create', `send ${mine}`, 'send worker-requests worker-requests']);
+
+    await bothAnswers(desk, await desk.requests());
+    await desk.deliver('worker-replies');
+    assert.deepEqual(since(), ['update', 'publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
+  });
+
+  test('F-12 an order that runs well makes one write a step, and none for clearing its outbox', async (context) => {
+    const { desk, since } = apart(context);
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    for (let round = 0; round < 3; round++) await desk.answer(await desk.request());
+    assert.deepEqual(since().filter((what) => ['create', 'update', 'patch'].includes(what)), ['create', 'update', 'update', 'update', 'patch']);
+    assert.deepEqual((await desk.state(orderId)).outbox, []);
+    const quiet = apart(context);
+    await submitted(quiet.desk);
+    for (let round = 0; round < 3; round++) await quiet.desk.answer(await quiet.desk.request());
+    assert.deepEqual(quiet.since().filter((what) => ['create', 'update', 'patch'].includes(what)), ['create', 'update', 'update', 'update'], 'without anything to tell, nothing to clear');
+  });
+
+  test('F-12 a write that is refused sends nothing', async (context) => {
+    let refuses = false;
+    const around: DeskOptions['around'] = ({ store }) => ({ store: { ...store, update: async (...all) => (refuses ? { outcome: 'refused', current: await stateIn(store, orderId) } : store.update(...all)) } });
+    const { desk, since } = apart(context, { around });
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    since();
+    refuses = true;
+    await desk.answer(request);
+    assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'only the message itself is posted anew, at last');
+  });
+
+  test('F-12 a write that is refused by what it wrote itself has succeeded', async (context) => {
+    const around: DeskOptions['around'] = ({ store }) => ({
+      store: {
+        ...store,
+        // The answer got lost, the SDK tried again, and met its own first attempt.
+        async update(...all): Promise<Write> {
+          await store.update(...all);
+          return { outcome: 'refused', current: await stateIn(store, all[0].orderId) };
+        },
+      },
+    });
+    const { desk, since } = apart(context, { around });
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    since();
+    await desk.answer(request);
+    assert.deepEqual(since(), ['update', 'send worker-requests']);
+    assert.equal((await desk.state(orderId)).rev, 2);
+    assert.equal(desk.telemetry.counts()['raceLost'], undefined);
+  });
+
+  test('F-12 it has succeeded, too, where somebody else has written since', async (context) => {
+    const around: DeskOptions['around'] = ({ store }) => ({
+      store: {
+        ...store,
+        async update(...all): Promise<Write> {
+          await store.update(...all);
+          const head = await store.head(all[0].orderId);
+          if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
+          return { outcome: 'refused', current: await stateIn(store, all[0].orderId) };
+        },
+      },
+    });
+    const { desk } = apart(context, { around });
+    await submitted(desk);
+    await desk.answer(await desk.request());
+    assert.equal((await desk.request()).path, 'order/two');
+  });
+
+  test('F-12 a write whose answer never came is found done when the message comes again', async (context) => {
+    let lost = true;
+    const around: DeskOptions['around'] = ({ store }) => ({ store: { ...store, update: async (...all) => (await store.update(...all), lost ? Promise.reject(new Error('time-out')) : { outcome: 'written' as const }) } });
+    const { desk, since } = apart(context, { around });
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    await desk.answer(request);
+    assert.deepEqual([(await desk.state(orderId)).rev, await desk.requests()], [2, []], 'written, nothing sent, the message is back');
+
+    lost = false;
+    since();
+    assert.equal(await desk.deliver('worker-replies'), 0);
+    assert.deepEqual(since(), ['send worker-requests']);
+    assert.equal((await desk.request()).path, 'order/two');
+  });
+});
+
+describe('the same message again', () => {
+  test('F-28 sends what its write wanted sent, under the same ids, and writes nothing', async (context) => {
+    const { desk, since } = apart(context, { app: fork });
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    const requests = await desk.requests();
+    await bothAnswers(desk, requests);
+    await desk.deliver('worker-replies');
+    const first = desk.messages('worker-requests').map(withoutTime);
+    const before = await desk.state(orderId);
+    since();
+
+    await desk.clock.advance(1_000);
+    await bothAnswers(desk, requests);
+    await desk.deliver('worker-replies');
+    assert.deepEqual(since(), ['publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
+    assert.deepEqual(desk.messages('worker-requests').map(withoutTime), [...first, ...first]);
+    assert.deepEqual(desk.messages(mine).map(({ seq, status }) => [seq, status]), [[1, 'received'], [2, 'delayed'], [2, 'delayed']]);
+    assert.deepEqual(await desk.state(orderId), before);
+    assert.equal(desk.announced().length, 2, 'the bus knows the ids already');
+  });
+
+  test('F-28 a wake-up whose claim was written and never sent anything sends the first request', async (context) => {
+    let dead = false;
+    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (dead && messages.some(({ queue }) => queue === 'worker-requests') ? Promise.reject(new Error('killed')) : channel.send(messages)) } });
+    const { desk, since } = apart(context, { around, variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const orderId = await submitted(desk);
+    dead = true;
+    assert.equal(await desk.deliver('wake-ups'), 1);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+
+    dead = false;
+    since();
+    assert.equal(await desk.deliver('wake-ups'), 0);
+    assert.deepEqual(since(), ['send worker-requests']);
+    assert.deepEqual([(await desk.request()).path, (await desk.state(orderId)).failureCount], ['order/one', 0]);
+  });
+
+  test('F-42 does not send again what was overtaken by another write', async (context) => {
+    const { desk, since } = apart(context);
+    await submitted(desk);
+    const first = await desk.request();
+    await desk.answer(first);
+    await desk.answer(await desk.request());
+    since();
+    await desk.answer(first);
+    assert.deepEqual(since(), []);
+  });
+});
+
+describe('what is still to be told', () => {
+  /** An order in Error with its next request out, whose bus and response queue do not answer as long as `away.now`. */
+  async function untold(context: TestContext) {
+    const away = { now: false };
+    const around: DeskOptions['around'] = ({ channel, publisher }) => ({
+      channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === mine) ? Promise.reject(new Error('away')) : channel.send(messages)) },
+      publisher: { publish: (announcements) => (away.now ? Promise.resolve({ failed: announcements.map(({ id }) => id) }) : publisher.publish(announcements)) },
+    });
+    const opened = apart(context, { app: fork, around });
+    const { desk } = opened;
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    const requests = await desk.requests();
+    away.now = true;
+    await bothAnswers(desk, requests);
+    await desk.deliver('worker-replies');
+    return { ...opened, orderId, requests, away };
+  }
+  const outboxOf = async (desk: Desk, orderId: string) => (await desk.state(orderId)).outbox.map(({ id, unproven = false }) => `${id.slice(orderId.length)} ${unproven}`);
+
+  test('F-59 what is not acknowledged is marked before the requests go, and they still go', async (context) => {
+    const { desk, trace, orderId } = await untold(context);
+    assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+    assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
+  });
+
+  test('F-59 no answer proves that it was told: only an acknowledgement does', async (context) => {
+    const { desk, orderId, away } = await untold(context);
+    await desk.answer(await desk.request());
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+
+    away.now = false;
+    await desk.clock.advance(10_000);
+    assert.equal((await desk.supervisor.pass()).woken, 1);
+    await desk.deliver('wake-ups');
+    assert.deepEqual(await outboxOf(desk, orderId), []);
+    assert.deepEqual(desk.announced().map(({ id }) => id), [`${orderId}#1`, `${orderId}#1/terminated`]);
+    assert.deepEqual(desk.messages(mine).map(({ seq }) => seq), [1, 2]);
+  });
+
+  test('F-59 the answer to a request proves that what went out before it was told: it is cleared, and not sent again', async (context) => {
+    const { desk, since } = apart(context);
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    assert.deepEqual(await outboxOf(desk, orderId), ['/status/1 false']);
+    since();
+    await desk.answer(await desk.request());
+    assert.deepEqual(since(), ['update', 'send worker-requests']);
+    assert.deepEqual(await outboxOf(desk, orderId), []);
+  });
+
+  test('F-59 the answer to an earlier request proves nothing: it is sent again, under the same id, and then cleared', async (context) => {
+    const opened = apart(context, { app: fork });
+    const { desk, since } = opened;
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    const [left, right] = (await desk.requests()) as [Request, Request];
+    await desk.answer(right);
+    await desk.answer(await desk.request(), failed('Broken'));
+    await resubmit(desk, orderId);
+    const head = await desk.store.head(orderId);
+    assert.ok(head);
+    const entry = { id: `${orderId}#9`, kind: 'announcement' as const, detailType: 'Order In Error' as const, detail: {}, provenBy: [(await desk.request()).requestId] };
+    await desk.store.patch({ ...head, rev: head.rev + 1, outbox: [entry] }, head);
+    since();
+    await desk.answer(left);
+    assert.deepEqual(since(), ['publish Order In Error', 'update']);
+    assert.deepEqual(await outboxOf(desk, orderId), []);
+  });
+
+  test('F-59 where the sender of it died, the same message again marks it before it lets a request go', async (context) => {
+    const { desk, orderId, requests, since } = await untold(context);
+    const head = await desk.store.head(orderId);
+    assert.ok(head);
+    // As it lay there when the process died right after its write.
+    await desk.store.patch({ ...head, rev: head.rev + 1, outbox: head.outbox.map(({ unproven: _, ...entry }) => entry) }, head);
+    since();
+    await bothAnswers(desk, requests);
+    await desk.deliver('worker-replies');
+    assert.deepEqual(since().slice(-2), ['patch', 'send worker-requests']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
+  });
+
+  test('F-59 it is a deadline of its own: ten seconds later it is tried again, and never counted as a failure', async (context) => {
+    const { desk, orderId, away } = await untold(context);
+    for (let pass = 0; pass < 3; pass++) {
+      const { nextDueFor, nextDueAt, worklist } = await desk.state(orderId);
+      const restMs = (nextDueAt ?? 0) - desk.clock.now();
+      assert.deepEqual([nextDueFor?.kind, worklist, restMs > 9_000 && restMs <= 10_000], ['outbox', 'due', true]);
+      await desk.clock.advance(restMs - 1);
+      assert.equal((await desk.supervisor.pass()).woken, 0);
+      await desk.clock.advance(1);
+      const { woken, counted } = await desk.supervisor.pass();
+      assert.deepEqual([woken, counted], [1, 0]);
+      away.now = pass < 2;
+      await desk.deliver('wake-ups');
+    }
+    const { failureCount, nextDueFor, worklist, outbox } = await desk.state(orderId);
+    assert.deepEqual([failureCount, nextDueFor?.kind, worklist, outbox], [0, 'reminder', 'error', []]);
+  });
+
+  test('F-59 an order stays under due until all is told, also when it is Processed', async (context) => {
+    const away = { now: false };
+    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === mine) ? Promise.reject(new Error('away')) : channel.send(messages)) } });
+    const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around });
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    away.now = true;
+    await desk.answer(await desk.request());
+    const { processState, worklist } = await desk.state(orderId);
+    assert.deepEqual([processState, worklist], ['Processed', 'due']);
+    away.now = false;
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    const after = await desk.state(orderId);
+    assert.deepEqual([after.worklist, after.nextDueAt, after.outbox], [null, null, []]);
+  });
+
+  test('F-29 F-02 an order whose creator died before it sent anything is asked for at its first deadline', async (context) => {
+    let dead = true;
+    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (dead ? Promise.reject(new Error('killed')) : channel.send(messages)) } });
+    const { desk } = apart(context, { around });
+    await register(desk);
+    await assert.rejects(desk.submit(tea, { ...heard, key: 'k' }), /killed/);
+    dead = false;
+    const again = await desk.submit(tea, { ...heard, key: 'k' });
+    assert.ok(again.outcome === 'accepted' && again.replayed);
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.deepEqual(desk.messages(mine).map(({ seq, status }) => [seq, status]), [[1, 'received']]);
+    assert.equal((await desk.request()).path, 'order/one');
+  });
+});
+
+describe('a crash between any two of its calls', () => {
+  type Position = 'before' | 'after';
+
+  /** Ports of a process that dies at its n-th call, before or after that call is carried out, until it is revived. */
+  function mortal(dies: { at: number; position: Position }) {
+    const life = { calls: 0, dead: false };
+    const call = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (life.dead) throw new Error('killed');
+      const isLast = life.calls++ === dies.at;
+      if (isLast) life.dead = true;
+      if (isLast && dies.position === 'before') throw new Error('killed');
+      const answer = await work();
+      if (isLast) throw new Error('killed');
+      return answer;
+    };
+    const around: DeskOptions['around'] = ({ store, channel, publisher }) => ({
+      store: { ...store, create: (...all) => call(() => store.create(...all)), update: (...all) => call(() => store.update(...all)), patch: (...all) => call(() => store.patch(...all)), putPage: (...all) => call(() => store.putPage(...all)) },
+      channel: { ...channel, send: (messages) => (messages.length === 0 ? Promise.resolve() : call(() => channel.send(messages))) },
+      publisher: { publish: (announcements) => (announcements.length === 0 ? publisher.publish([]) : call(() => publisher.publish(announcements))) },
+    });
+    return { life, around };
+  }
+
+  /** The life of one order, with a refusal and a resubmission, whatever dies meanwhile. */
+  async function live(context: TestContext, dies: { at: number; position: Position }) {
+    const { life, around } = mortal(dies);
+    const desk = openDesk(context, fork, { sendsAlong: false, around });
+    await register(desk);
+    const revive = () => (life.dead = false);
+    const untilDone = async <T>(work: () => Promise<T>): Promise<T> => work().catch(() => (revive(), work()));
+    const orderId = await untilDone(() => submitted(desk, tea, { ...heard, key: 'k' }));
+    let refused = false;
+    for (let round = 0; round < 40; round++) {
+      const state = await desk.state(orderId);
+      if (state.processState === 'Processed' && state.outbox.length === 0) break;
+      if (state.processState === 'Error') await untilDone(() => resubmit(desk, orderId));
+      for (const request of await desk.requests()) {
+        const result = request.operation === 'left' && !refused ? ((refused = true), failed('Broken')) : ok();
+        await desk.send('worker-replies', { v: 1, type: 'reply', requestId: request.requestId, orderId, path: request.path, attempt: request.attempt, epoch: request.epoch, sentAt: new Date(desk.clock.now()).toISOString(), result });
+      }
+      for (const queue of ['worker-replies', 'wake-ups']) for (let tries = 0; tries < 2; tries++) if ((await desk.deliver(queue)) > 0) revive();
+      if ((await desk.channel.depth('worker-requests')).visible > 0) continue;
+      await desk.clock.advance(10_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+    }
+    return { desk, orderId, calls: life.calls };
+  }
+
+  const told = (messages: readonly JsonObject[]) => [...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values()];
+
+  test('F-58 F-28 an order comes to the same end wherever the scheduler dies once, and nothing that was recorded is done again', { timeout: 120_000 }, async (context) => {
+    const well = await live(context, { at: -1, position: 'before' });
+    const ids = well.desk.announced().map(({ id }) => id.slice(well.orderId.length)).sort();
+    const statuses = told(well.desk.messages(mine));
+    assert.ok(well.calls > 12 && ids.length === 2 && statuses.length === 3, `${well.calls} calls`);
+
+    for (let at = 0; at < well.calls; at++) {
+      for (const position of ['before', 'after'] as const) {
+        const where = `call ${at}, ${position}`;
+        const { desk, orderId } = await live(context, { at, position });
+        const state: StateRecord = await desk.state(orderId);
+        assert.deepEqual([state.processState, state.outcome, state.outbox], ['Processed', 'completed', []], where);
+        assert.deepEqual(desk.announced().map(({ id }) => id.slice(orderId.length)).sort(), ids, where);
+        assert.deepEqual(told(desk.messages(mine)), statuses, where);
+        assert.ok(state.failureCount <= 1, where);
+        const paths = (await journalOf(desk, orderId)).flatMap((entry) => (entry.type === 'ActivityClosed' ? [entry.path] : []));
+        assert.equal(new Set(paths).size, paths.length, `no activity is closed twice: ${where}`);
+        assert.equal(paths.length, 7, where);
+      }
+    }
+  });
+});
