@@ -1,27 +1,104 @@
 /** The arrows of the house: `lib/README.md` explains them. Each message names what should have been imported. */
-const roles = '^lib/(scheduler|agent|supervisor|submission|intake|operator|quarantine|lease|poison|transition|outbox|deadlines|instance|incoming|steps)\\.ts$';
+const roles =
+  '^lib/(scheduler|agent|supervisor|submission|intake|operator|quarantine|lease|poison|transition|outbox|deadlines|instance|incoming|steps)\\.ts$';
 const ports = '^lib/(store|channel|publisher|clock|record)\\.ts$';
 
 export default {
   forbidden: [
-    { name: 'no-cycles', comment: 'Two files that need each other are one file, or need a third.', severity: 'error', from: {}, to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } } },
-    { name: 'core-is-pure', comment: 'lib/core imports lib/core and its expression libraries only: pass what it needs in the event.', severity: 'error', from: { path: '^lib/core/' }, to: { pathNot: ['^lib/core/', '^node_modules/(@marcbachmann/cel-js|re2js)/'] } },
-    { name: 'ports-know-only-words', comment: 'A port imports other ports, lib/record.ts and lib/core types only.', severity: 'error', from: { path: ports }, to: { pathNot: [ports, '^lib/core/'] } },
-    { name: 'roles-use-ports', comment: 'A role gets its implementations as arguments: import lib/store.ts, lib/channel.ts, lib/publisher.ts or lib/clock.ts.', severity: 'error', from: { path: roles }, to: { path: '^lib/(stores|channels|publishers|host|api|cli|embedded)' } },
-    { name: 'supervisor-knows-no-business', comment: 'The supervisor sees only what lies outside the instance: lib/record.ts.', severity: 'error', from: { path: '^lib/supervisor\\.ts$' }, to: { path: '^lib/(core|authoring|transition|instance|definitions|agent)' } },
-    { name: 'implementations-know-their-port', comment: 'A store, channel or publisher imports its port, lib/errors.ts and its SDK.', severity: 'error', from: { path: '^lib/(stores|channels|publishers)/' }, to: { path: '^lib/(host|api|cli|authoring|scheduler|agent|supervisor|submission|transition|instance)' } },
-    { name: 'authoring-is-apart', comment: 'What users write with imports lib/core only.', severity: 'error', from: { path: '^lib/authoring/' }, to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' } },
-    { name: 'examples-are-users', comment: "An example imports 'redress', 'redress/cdk' or 'redress/testing', as a user would.", severity: 'error', from: { path: '^examples/' }, to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|testing)\\.ts$' } },
-    { name: 'nobody-imports-functions', comment: 'Functions are loaded by whoever runs them: lib/host/load.ts.', severity: 'error', from: { pathNot: '^(functions|test)/' }, to: { path: '^functions/' } },
-    { name: 'no-tests-in-code', comment: 'Test support stays in test/.', severity: 'error', from: { pathNot: '^test/' }, to: { path: '^test/' } },
-    { name: 'declared-dependencies', comment: 'Add it to package.json with an exact version.', severity: 'error', from: { path: '^(lib|functions|bin|examples)/' }, to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'], pathNot: '^lib/|^aws-lambda$' } },
-    { name: 'no-dev-dependencies-at-run-time', comment: 'What runs is a dependency; types come by `import type`.', severity: 'error', from: { path: '^(lib|functions|bin)/' }, to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '^node_modules/@types/' } },
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other are one file, or need a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'core-is-pure',
+      comment: 'lib/core imports lib/core and its expression libraries only: pass what it needs in the event.',
+      severity: 'error',
+      from: { path: '^lib/core/' },
+      to: { pathNot: ['^lib/core/', '^node_modules/(@marcbachmann/cel-js|re2js)/'] },
+    },
+    {
+      name: 'ports-know-only-words',
+      comment: 'A port imports other ports, lib/record.ts and lib/core types only.',
+      severity: 'error',
+      from: { path: ports },
+      to: { pathNot: [ports, '^lib/core/'] },
+    },
+    {
+      name: 'roles-use-ports',
+      comment: 'A role gets its implementations as arguments: import lib/store.ts, lib/channel.ts, lib/publisher.ts or lib/clock.ts.',
+      severity: 'error',
+      from: { path: roles },
+      to: { path: '^lib/(stores|channels|publishers|host|api|cli|embedded)' },
+    },
+    {
+      name: 'supervisor-knows-no-business',
+      comment: 'The supervisor sees only what lies outside the instance: lib/record.ts.',
+      severity: 'error',
+      from: { path: '^lib/supervisor\\.ts$' },
+      to: { path: '^lib/(core|authoring|transition|instance|definitions|agent)' },
+    },
+    {
+      name: 'implementations-know-their-port',
+      comment: 'A store, channel or publisher imports its port, lib/errors.ts and its SDK.',
+      severity: 'error',
+      from: { path: '^lib/(stores|channels|publishers)/' },
+      to: { path: '^lib/(host|api|cli|authoring|scheduler|agent|supervisor|submission|transition|instance)' },
+    },
+    {
+      name: 'authoring-is-apart',
+      comment: 'What users write with imports lib/core only.',
+      severity: 'error',
+      from: { path: '^lib/authoring/' },
+      to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' },
+    },
+    {
+      name: 'examples-are-users',
+      comment: "An example imports 'redress', 'redress/cdk' or 'redress/testing', as a user would.",
+      severity: 'error',
+      from: { path: '^examples/' },
+      to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|testing)\\.ts$' },
+    },
+    {
+      name: 'nobody-imports-functions',
+      comment: 'Functions are loaded by whoever runs them: lib/host/load.ts.',
+      severity: 'error',
+      from: { pathNot: '^(functions|test)/' },
+      to: { path: '^functions/' },
+    },
+    {
+      name: 'no-tests-in-code',
+      comment: 'Test support stays in test/.',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'declared-dependencies',
+      comment: 'Add it to package.json with an exact version.',
+      severity: 'error',
+      from: { path: '^(lib|functions|bin|examples)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'unknown', 'undetermined'], pathNot: '^lib/|^aws-lambda$' },
+    },
+    {
+      name: 'no-dev-dependencies-at-run-time',
+      comment: 'What runs is a dependency; types come by `import type`.',
+      severity: 'error',
+      from: { path: '^(lib|functions|bin)/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '^node_modules/@types/' },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '^(dist|\\.redress)/' },
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: 'specify',
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['redress-source', 'import', 'node', 'types'], extensions: ['.ts', '.js'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['redress-source', 'import', 'node', 'types'],
+      extensions: ['.ts', '.js'],
+    },
   },
 };

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import * as z from 'zod';
 import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
 import { systemClock } from '../lib/clock.ts';
 import { readConfig } from '../lib/config.ts';
 import { openEmbedded } from '../lib/embedded.ts';
@@ -45,7 +45,13 @@ async function measure(count: number, inFlight: number) {
   };
   const telemetry = createTelemetry({ level: 'error' });
   const config = { ...readConfig({}), defaultWorkflow: 'three-steps' };
-  const host = await startHost({ app, config, ports: { store, channel, publisher, clock, telemetry, issuer: undefined as never, cursorKey: new Uint8Array() }, load: loadFunction, without: ['api'] });
+  const host = await startHost({
+    app,
+    config,
+    ports: { store, channel, publisher, clock, telemetry, issuer: undefined as never, cursorKey: new Uint8Array() },
+    load: loadFunction,
+    without: ['api'],
+  });
 
   let next = 0;
   const latencies: number[] = [];
@@ -62,9 +68,11 @@ async function measure(count: number, inFlight: number) {
   latencies.length = 0;
   const cpu = process.cpuUsage();
   const started = performance.now();
-  await Promise.all(Array.from({ length: inFlight }, async () => {
-    while (next < count) await one(`order-${next++}`);
-  }));
+  await Promise.all(
+    Array.from({ length: inFlight }, async () => {
+      while (next < count) await one(`order-${next++}`);
+    }),
+  );
   const seconds = (performance.now() - started) / 1000;
   const used = process.cpuUsage(cpu);
   latencies.sort((a, b) => a - b);
@@ -73,7 +81,18 @@ async function measure(count: number, inFlight: number) {
   rmSync(folder, { recursive: true });
   const at = (share: number) => Number((latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0).toFixed(2));
   const ordersPerSecond = Math.round(count / seconds);
-  const figures = { bench: 'orders', orders: count, inFlight, ordersPerSecond, commitsPerSecond, ratio: Number((ordersPerSecond / commitsPerSecond).toFixed(2)), p50Ms: at(0.5), p99Ms: at(0.99), cpuMsPerOrder: Number(((used.user + used.system) / 1000 / count).toFixed(3)), peakMiB: Math.round(process.resourceUsage().maxRSS / 1024) };
+  const figures = {
+    bench: 'orders',
+    orders: count,
+    inFlight,
+    ordersPerSecond,
+    commitsPerSecond,
+    ratio: Number((ordersPerSecond / commitsPerSecond).toFixed(2)),
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    cpuMsPerOrder: Number(((used.user + used.system) / 1000 / count).toFixed(3)),
+    peakMiB: Math.round(process.resourceUsage().maxRSS / 1024),
+  };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
 }
 

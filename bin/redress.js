@@ -75,4 +75,4 @@ function fail(error) {
   process.exitCode = 1;
 }
 
-start();
+void start();

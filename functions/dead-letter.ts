@@ -4,5 +4,20 @@ import type { FunctionContext } from '../lib/function.ts';
 import { setAside } from '../lib/poison.ts';
 
 /** Messages that were delivered too often without success: kept for a person, who is told. */
-export const create = ({ system }: FunctionContext) => (event: SQSEvent) =>
-  oneByOne(event, (record) => setAside({ queue: queueOf(record).replace(/-dead$/, ''), body: record.body, messageId: record.messageId, reason: 'It was delivered too often without success.' }, system), system.telemetry);
+export const create =
+  ({ system }: FunctionContext) =>
+  (event: SQSEvent) =>
+    oneByOne(
+      event,
+      (record) =>
+        setAside(
+          {
+            queue: queueOf(record).replace(/-dead$/, ''),
+            body: record.body,
+            messageId: record.messageId,
+            reason: 'It was delivered too often without success.',
+          },
+          system,
+        ),
+      system.telemetry,
+    );

@@ -1,7 +1,7 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { inGroups, queueOf } from '../lib/batch.ts';
-import { parseIncoming } from '../lib/incoming.ts';
 import type { FunctionContext } from '../lib/function.ts';
+import { parseIncoming } from '../lib/incoming.ts';
 
 /** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
 export const create = ({ system }: FunctionContext) => {
@@ -16,7 +16,11 @@ export const create = ({ system }: FunctionContext) => {
         if (!message) throw new Error('This is no message for the scheduler.');
         return message.incoming;
       });
-      await scheduler.accept(orderId, incoming, records.map((record) => ({ queue: queueOf(record), body: record.body })));
+      await scheduler.accept(
+        orderId,
+        incoming,
+        records.map((record) => ({ queue: queueOf(record), body: record.body })),
+      );
     };
     return inGroups(event, groups, accept, telemetry);
   };

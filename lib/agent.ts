@@ -3,8 +3,8 @@ import { type Failed, type FaultType, PermanentFailure, TransientFailure } from 
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { limits } from './core/definition.ts';
-import { type Json, type JsonObject, isObject } from './core/json.ts';
-import { type Reply, type Request, faultName, queues, timeText } from './messages.ts';
+import { isObject, type Json, type JsonObject } from './core/json.ts';
+import { faultName, queues, type Reply, type Request, timeText } from './messages.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface AgentOptions {
@@ -24,7 +24,10 @@ const attemptsMaxDefault = 8;
 const pauseMs = { first: 100, longest: 5_000 };
 
 /** The role around a user's operations: deadlines, retries of what may pass, schema checks, one reply. */
-export function createAgent({ name, operations }: AgentDefinition, { channel, clock, telemetry, chance = Math.random }: AgentOptions): Agent {
+export function createAgent(
+  { name, operations }: AgentDefinition,
+  { channel, clock, telemetry, chance = Math.random }: AgentOptions,
+): Agent {
   const reply = async (request: Request, result: Result): Promise<void> => {
     const { requestId, orderId, path, attempt, epoch } = request;
     const body: Reply = { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: timeText(clock.now()), result };
@@ -34,12 +37,25 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
   return async (request, { signal: stopping } = {}) => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    if (!operation) return reply(request, failed({ type: 'RequestRefused', message: `The agent ${name} has no operation "${request.operation}".`, permanent: true }));
+    if (!operation)
+      return reply(
+        request,
+        failed({ type: 'RequestRefused', message: `The agent ${name} has no operation "${request.operation}".`, permanent: true }),
+      );
     const input = operation.input.safeParse(request.input);
-    if (!input.success) return reply(request, failed({ type: 'RequestRefused', message: `The input of ${name}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`, permanent: true }));
+    if (!input.success)
+      return reply(
+        request,
+        failed({
+          type: 'RequestRefused',
+          message: `The input of ${name}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`,
+          permanent: true,
+        }),
+      );
 
     const deadline = startDeadline(request, clock, stopping);
-    const beat = operation.longestSeconds === undefined ? undefined : heartbeat(request, operation.longestSeconds, deadline, name, { channel, clock });
+    const beat =
+      operation.longestSeconds === undefined ? undefined : heartbeat(request, operation.longestSeconds, deadline, name, { channel, clock });
     try {
       const result = await attempt(input.data, request, operation, deadline, stopping);
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
@@ -57,25 +73,51 @@ export function createAgent({ name, operations }: AgentDefinition, { channel, cl
   };
 
   /** Tries until it has a definite answer, its attempts are used up, or its time is over. */
-  async function attempt(input: unknown, request: Request, operation: AnyOperation, deadline: Deadline, stopping: AbortSignal | undefined): Promise<Result> {
+  async function attempt(
+    input: unknown,
+    request: Request,
+    operation: AnyOperation,
+    deadline: Deadline,
+    stopping: AbortSignal | undefined,
+  ): Promise<Result> {
     const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
     for (let tried = 1; ; tried++) {
       if (deadline.isOver()) return nobodyWaits;
       try {
         // An operation that does not listen to its signal is left to itself when its time is over: others wait behind it.
-        return resultOf(await Promise.race([operation.run(input as never, callOf(request, operation, deadline) as never), deadline.passed]), operation);
+        return resultOf(
+          await Promise.race([operation.run(input as never, callOf(request, operation, deadline) as never), deadline.passed]),
+          operation,
+        );
       } catch (error) {
         // The host stops: without an answer the message comes back, and another host takes it.
         if (stopping?.aborted) throw error;
         const { orderId, requestId } = request;
         // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
-        telemetry.log('debug', 'attempt failed', { orderId, requestId, agent: name, operation: request.operation, tried, kind: error instanceof Error ? error.constructor.name : typeof error });
-        if (error instanceof PermanentFailure) return failed({ ...named(error), permanent: true, ...(error.outcomeUnknown ? { outcomeUnknown: true } : {}), ...(error.data ? { data: error.data } : {}) });
+        telemetry.log('debug', 'attempt failed', {
+          orderId,
+          requestId,
+          agent: name,
+          operation: request.operation,
+          tried,
+          kind: error instanceof Error ? error.constructor.name : typeof error,
+        });
+        if (error instanceof PermanentFailure)
+          return failed({
+            ...named(error),
+            permanent: true,
+            ...(error.outcomeUnknown ? { outcomeUnknown: true } : {}),
+            ...(error.data ? { data: error.data } : {}),
+          });
         const message = error instanceof Error ? error.message : String(error);
-        if (tried >= attemptsMax) return failed({ type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError', message, permanent: false });
+        if (tried >= attemptsMax)
+          return failed({ type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError', message, permanent: false });
 
         const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
-        await clock.sleep(Math.round(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))), deadline.signal);
+        await clock.sleep(
+          Math.round(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))),
+          deadline.signal,
+        );
       }
     }
   }
@@ -91,19 +133,41 @@ const failed = (fault: Extract<Result, { status: 'failed' }>['fault']): Result =
 
 /** What an operation returned, against its own schema: a service's answer is not trusted further than that. */
 function resultOf(returned: unknown, operation: AnyOperation): Result {
-  if (isFailed(returned)) return failed({ type: returned.failed.name, message: returned.message, permanent: true, ...(returned.data ? { data: returned.data } : {}) });
+  if (isFailed(returned))
+    return failed({
+      type: returned.failed.name,
+      message: returned.message,
+      permanent: true,
+      ...(returned.data ? { data: returned.data } : {}),
+    });
   const output = operation.output.safeParse(returned);
-  if (!output.success) return failed({ type: 'InvalidReply', message: `The answer is not what it should be: ${issuesOf(output.error)}.`, permanent: true, outcomeUnknown: true });
+  if (!output.success)
+    return failed({
+      type: 'InvalidReply',
+      message: `The answer is not what it should be: ${issuesOf(output.error)}.`,
+      permanent: true,
+      outcomeUnknown: true,
+    });
 
   const value = (output.data ?? null) as Json;
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= limits.outputBytesMax) return { status: 'succeeded', output: value };
-  return failed({ type: 'OutputTooLarge', message: `The output has ${bytes} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`, permanent: true, outcomeUnknown: true });
+  return failed({
+    type: 'OutputTooLarge',
+    message: `The output has ${bytes} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`,
+    permanent: true,
+    outcomeUnknown: true,
+  });
 }
 
-const isFailed = (value: unknown): value is Failed<string> => isObject(value) && isObject(value['failed']) && typeof value['message'] === 'string' && typeof (value['failed'] as { name?: unknown })['name'] === 'string';
+const isFailed = (value: unknown): value is Failed<string> =>
+  isObject(value) &&
+  isObject(value['failed']) &&
+  typeof value['message'] === 'string' &&
+  typeof (value['failed'] as { name?: unknown })['name'] === 'string';
 
-const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string => issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
+const issuesOf = ({ issues }: { issues: readonly { path: readonly PropertyKey[]; message: string }[] }): string =>
+  issues.map(({ path, message }) => `${path.join('.') || 'it'}: ${message}`).join('; ');
 
 const callOf = (request: Request, { faults = [] }: AnyOperation, deadline: Deadline): Call<string> => ({
   orderId: request.orderId,
@@ -114,7 +178,11 @@ const callOf = (request: Request, { faults = [] }: AnyOperation, deadline: Deadl
   completeBy: new Date(deadline.at()),
   signal: deadline.signal,
   faults,
-  failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({ failed: fault, message, ...(data ? { data } : {}) }),
+  failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({
+    failed: fault,
+    message,
+    ...(data ? { data } : {}),
+  }),
 });
 
 /** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
@@ -135,7 +203,9 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
   const controller = new AbortController();
   const stopped = new AbortController();
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
-  const passed = new Promise<never>((_, reject) => controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true }));
+  const passed = new Promise<never>((_, reject) =>
+    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true }),
+  );
   passed.catch(() => undefined);
   const abort = () => controller.abort(new Error('The time for this request is over.'));
   const watch = async (): Promise<void> => {
@@ -160,7 +230,13 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
 }
 
 /** Asks for more time before a third of it is over, as long as the operation may take at the most. */
-function heartbeat(request: Request, longestSeconds: number, deadline: Deadline, agent: string, { channel, clock }: Pick<AgentOptions, 'channel' | 'clock'>): { stop(): void } {
+function heartbeat(
+  request: Request,
+  longestSeconds: number,
+  deadline: Deadline,
+  agent: string,
+  { channel, clock }: Pick<AgentOptions, 'channel' | 'clock'>,
+): { stop(): void } {
   const stopped = new AbortController();
   const started = clock.now();
   const window = deadline.at() - started;
@@ -172,7 +248,17 @@ function heartbeat(request: Request, longestSeconds: number, deadline: Deadline,
       if (stopped.signal.aborted || deadline.isOver()) return;
       const completeBy = Math.min(clock.now() + window, last);
       const { requestId, orderId, path, attempt, epoch } = request;
-      const body = { v: 1, type: 'heartbeat', requestId, orderId, path, attempt, epoch, sentAt: timeText(clock.now()), completeBy: timeText(completeBy) };
+      const body = {
+        v: 1,
+        type: 'heartbeat',
+        requestId,
+        orderId,
+        path,
+        attempt,
+        epoch,
+        sentAt: timeText(clock.now()),
+        completeBy: timeText(completeBy),
+      };
       await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(body) }]);
       deadline.extend(completeBy);
     }
@@ -181,4 +267,3 @@ function heartbeat(request: Request, longestSeconds: number, deadline: Deadline,
   beat().catch(() => undefined);
   return { stop: () => stopped.abort(answered) };
 }
-

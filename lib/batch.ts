@@ -11,14 +11,22 @@ export const queueOf = ({ eventSourceARN }: SQSRecord, prefix = ''): string => {
  * Handles each group of a batch by itself. The records of a group that throws go back to their queue; the others do
  * not. An unknown or empty identifier would bring back the whole batch, so only ids that came are named.
  */
-export async function inGroups<T>(event: SQSEvent, groups: ReadonlyMap<T, readonly SQSRecord[]>, handle: (group: T, records: readonly SQSRecord[]) => Promise<void>, telemetry: Telemetry): Promise<SQSBatchResponse> {
+export async function inGroups<T>(
+  event: SQSEvent,
+  groups: ReadonlyMap<T, readonly SQSRecord[]>,
+  handle: (group: T, records: readonly SQSRecord[]) => Promise<void>,
+  telemetry: Telemetry,
+): Promise<SQSBatchResponse> {
   const failures: string[] = [];
   await Promise.all(
     [...groups].map(async ([group, records]) => {
       try {
         await handle(group, records);
       } catch (error) {
-        telemetry.log('warn', 'record not processed: it will be delivered again', { error, messageId: records.map(({ messageId }) => messageId).join(' ') });
+        telemetry.log('warn', 'record not processed: it will be delivered again', {
+          error,
+          messageId: records.map(({ messageId }) => messageId).join(' '),
+        });
         telemetry.count('recordFailed', records.length);
         failures.push(...records.map(({ messageId }) => messageId));
       }
@@ -30,4 +38,9 @@ export async function inGroups<T>(event: SQSEvent, groups: ReadonlyMap<T, readon
 
 /** Every record by itself. */
 export const oneByOne = (event: SQSEvent, handle: (record: SQSRecord) => Promise<void>, telemetry: Telemetry): Promise<SQSBatchResponse> =>
-  inGroups(event, new Map(event.Records.map((record) => [record.messageId, [record]])), (_, [record]) => handle(record as SQSRecord), telemetry);
+  inGroups(
+    event,
+    new Map(event.Records.map((record) => [record.messageId, [record]])),
+    (_, [record]) => handle(record as SQSRecord),
+    telemetry,
+  );

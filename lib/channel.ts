@@ -37,7 +37,10 @@ export interface QueueDepth {
 export interface Channel {
   send(messages: readonly Outgoing[]): Promise<void>;
   /** Waits up to `waitMs` for at least one message; what is received is invisible to others for `visibilityMs`. */
-  receive(queue: string, options: { readonly max: number; readonly visibilityMs: number; readonly waitMs: number; readonly signal?: AbortSignal }): Promise<readonly Received[]>;
+  receive(
+    queue: string,
+    options: { readonly max: number; readonly visibilityMs: number; readonly waitMs: number; readonly signal?: AbortSignal },
+  ): Promise<readonly Received[]>;
   /** Takes messages off the queue. A receipt that is void is passed over. */
   acknowledge(queue: string, receipts: readonly string[]): Promise<void>;
   /** Makes messages visible again after so long. A receipt that is void is passed over. */

@@ -36,10 +36,14 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
         if (signal?.aborted) return resolve();
         const sleeper = { until: now + ms, wake: resolve };
         sleepers.push(sleeper);
-        signal?.addEventListener('abort', () => {
-          sleepers = sleepers.filter((each) => each !== sleeper);
-          resolve();
-        }, { once: true });
+        signal?.addEventListener(
+          'abort',
+          () => {
+            sleepers = sleepers.filter((each) => each !== sleeper);
+            resolve();
+          },
+          { once: true },
+        );
       }),
     async advance(ms) {
       const end = now + ms;

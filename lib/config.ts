@@ -49,7 +49,9 @@ export interface Config {
  * @throws SetupError that names every variable that is wrong, and what it takes.
  */
 export function readConfig(environment: { readonly [name: string]: string | undefined }): Config {
-  const given = Object.fromEntries(Object.entries(environment).filter(([name, value]) => value !== '' && Object.hasOwn(Environment.shape, name)));
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => value !== '' && Object.hasOwn(Environment.shape, name)),
+  );
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}=${given[String(path[0])]}: ${message}`);

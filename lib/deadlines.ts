@@ -22,7 +22,8 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
   if (state.phase !== 'running') return [];
   return Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
     const node = nodeAt(program, path);
-    if (node.activity === 'step') return [{ at: (own as StepState).completeBy, for: { kind: 'step', path, agent: node.agent }, counts: true }];
+    if (node.activity === 'step')
+      return [{ at: (own as StepState).completeBy, for: { kind: 'step', path, agent: node.agent }, counts: true }];
     const at = behaviourAt(program, path).wakeAt?.(own);
     return at === undefined ? [] : [{ at, for: { kind: 'timer', path }, counts: false }];
   });
@@ -35,7 +36,10 @@ export const completeByOf = (program: Program, state: State): number | null => {
 };
 
 /** Above the threshold the supervisor may have given what is late a long wait: nothing but the clock ends it (SAS). */
-export function longWait({ nextDueAt, nextDueFor, failureCount, maxFailures }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures'>, now: number): Deadline | undefined {
+export function longWait(
+  { nextDueAt, nextDueFor, failureCount, maxFailures }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures'>,
+  now: number,
+): Deadline | undefined {
   const waits = nextDueFor?.kind === 'ask' && failureCount > maxFailures && nextDueAt !== null && nextDueAt > now;
   return waits ? { at: nextDueAt, for: nextDueFor } : undefined;
 }
@@ -46,7 +50,8 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const waiting = record.processState === 'Processing' ? outstanding(program, state) : [];
   const steps = waiting.filter(({ counts }) => counts);
   const completeBy = completeByOf(program, state);
-  const expiries = record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
+  const expiries =
+    record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
   const postponed = longWait(record, now);
   const candidates: Deadline[] = [
     ...waiting.filter(({ counts }) => !counts),
@@ -62,7 +67,10 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
  * Where the order stands in the worklist. Lazy: its entry moves only to an earlier time, so that an order that runs
  * well writes it once and removes it once; the supervisor moves an entry that it finds too early.
  */
-export function worklistEntry(record: Pick<StateRecord, 'worklist' | 'worklistAt' | 'processState'>, deadline: Deadline | undefined): Pick<StateRecord, 'worklist' | 'worklistAt'> {
+export function worklistEntry(
+  record: Pick<StateRecord, 'worklist' | 'worklistAt' | 'processState'>,
+  deadline: Deadline | undefined,
+): Pick<StateRecord, 'worklist' | 'worklistAt'> {
   if (!deadline) return { worklist: null, worklistAt: null };
   const worklist = deadline.for.kind === 'reminder' ? 'error' : 'due';
   const earlyEnough = record.worklist === worklist && record.worklistAt !== null && record.worklistAt <= deadline.at;

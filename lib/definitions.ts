@@ -27,14 +27,22 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     const program = problems.length === 0 ? programOf(definition) : undefined;
     const missing = program ? missingOperations(program, agents) : [];
     const wrong = [...problems.map(({ path, message }) => `${path}: ${message}`), ...missing];
-    if (!program || wrong.length > 0) throw new SetupError(`The workflow ${key} cannot be loaded: ${wrong.join('; ')}.`, 'Mend the definition, or add the agent to defineApp.');
+    if (!program || wrong.length > 0)
+      throw new SetupError(
+        `The workflow ${key} cannot be loaded: ${wrong.join('; ')}.`,
+        'Mend the definition, or add the agent to defineApp.',
+      );
     if (programs.has(key)) throw new SetupError(`Two workflows are called ${key}.`, 'Give one of them another name or version.');
 
     programs.set(key, program);
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
-  const outputs = new Map(agents.flatMap(({ name, operations }) => Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)])));
+  const outputs = new Map(
+    agents.flatMap(({ name, operations }) =>
+      Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
+    ),
+  );
   return {
     program: (name, version) => programs.get(`${name}@${version}`),
     newest: (name) => newest.get(name),
@@ -45,12 +53,15 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
 }
 
 /** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
-const outputSchema = ({ output }: AnyOperation): z.ZodType => z.fromJSONSchema(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }) as Parameters<typeof z.fromJSONSchema>[0]);
+const outputSchema = ({ output }: AnyOperation): z.ZodType =>
+  z.fromJSONSchema(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }) as Parameters<typeof z.fromJSONSchema>[0]);
 
 const missingOperations = (program: Program, agents: readonly AgentDefinition[]): readonly string[] =>
   [...program.nodes].flatMap(([path, node]) => {
     if (node.activity !== 'step') return [];
     const agent = agents.find(({ name }) => name === node.agent);
     if (!agent) return [`${path} asks the agent "${node.agent}", which the app does not have`];
-    return Object.hasOwn(agent.operations, node.operation) ? [] : [`${path} asks "${node.agent}" for "${node.operation}", which it does not do`];
+    return Object.hasOwn(agent.operations, node.operation)
+      ? []
+      : [`${path} asks "${node.agent}" for "${node.operation}", which it does not do`];
   });

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type SqliteChannel, sqliteChannel } from './channels/sqlite.ts';
 import type { Redrive } from './channel.ts';
+import { type SqliteChannel, sqliteChannel } from './channels/sqlite.ts';
 import type { Clock } from './clock.ts';
 import { type SqlitePublisher, sqlitePublisher } from './publishers/sqlite.ts';
 import type { Store } from './store.ts';
@@ -22,7 +22,10 @@ export const dataFile = (folder: string): string => join(folder, 'redress.sqlite
  *
  * @throws SetupError where the folder can't be used: unwritable, foreign, or written by a newer version.
  */
-export function openEmbedded(folder: string, { clock, redriveOf, sendsAlong = true }: { clock: Clock; redriveOf?: (queue: string) => Redrive | undefined; sendsAlong?: boolean }): Embedded {
+export function openEmbedded(
+  folder: string,
+  { clock, redriveOf, sendsAlong = true }: { clock: Clock; redriveOf?: (queue: string) => Redrive | undefined; sendsAlong?: boolean },
+): Embedded {
   const path = folder === ':memory:' ? folder : dataFile(folder);
   const database = openDatabase(path);
   const channel = sqliteChannel(database, clock, redriveOf);

@@ -6,7 +6,9 @@ export class InstanceLockedError extends Error {
   readonly heldUntil: number;
 
   constructor(orderId: string, heldUntil: number) {
-    super(`The order ${orderId} is held by someone at work on it, until ${new Date(heldUntil).toISOString()} at the latest. Try again then.`);
+    super(
+      `The order ${orderId} is held by someone at work on it, until ${new Date(heldUntil).toISOString()} at the latest. Try again then.`,
+    );
     this.orderId = orderId;
     this.heldUntil = heldUntil;
   }

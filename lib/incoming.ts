@@ -1,5 +1,5 @@
-import { type Heartbeat, type Reply, ToScheduler, agentOfReplies } from './messages.ts';
 import type { StepReply } from './core/event.ts';
+import { agentOfReplies, type Heartbeat, type Reply, ToScheduler } from './messages.ts';
 import type { Incoming } from './transition.ts';
 
 /** A message for the scheduler, for whom it is and what it says; undefined when it is none. */
@@ -12,18 +12,40 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
   const agent = agentOfReplies(queue);
   if (agent === undefined || !namesItsAsking(message)) return undefined;
   const { requestId } = message;
-  if (message.type === 'heartbeat') return { orderId, incoming: { id: `${requestId}@${message.completeBy}`, type: 'heartbeat', requestId, agent, completeBy: Date.parse(message.completeBy) } };
-  return { orderId, incoming: { id: requestId, type: 'reply', requestId, agent, sentAt: Date.parse(message.sentAt), reply: replyOf(message.result) } };
+  if (message.type === 'heartbeat')
+    return {
+      orderId,
+      incoming: {
+        id: `${requestId}@${message.completeBy}`,
+        type: 'heartbeat',
+        requestId,
+        agent,
+        completeBy: Date.parse(message.completeBy),
+      },
+    };
+  return {
+    orderId,
+    incoming: { id: requestId, type: 'reply', requestId, agent, sentAt: Date.parse(message.sentAt), reply: replyOf(message.result) },
+  };
 }
 
 /** An answer that contradicts the very asking that it names speaks for none. */
-const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean => requestId.startsWith(`${orderId}/${path}/`) && requestId.endsWith(`#${epoch}.${attempt}`);
+const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean =>
+  requestId.startsWith(`${orderId}/${path}/`) && requestId.endsWith(`#${epoch}.${attempt}`);
 
 /** What an agent says of a fault counts, but not how it is classed: that follows from what the workflow declares. */
 const replyOf = (result: Reply['result']): StepReply => {
   if (result.status !== 'failed') return result;
   const { outcomeUnknown, data, ...fault } = result.fault;
-  return { status: 'failed', fault: { ...fault, class: 'unexpected', ...(outcomeUnknown === undefined ? {} : { outcomeUnknown }), ...(data === undefined ? {} : { data }) } };
+  return {
+    status: 'failed',
+    fault: {
+      ...fault,
+      class: 'unexpected',
+      ...(outcomeUnknown === undefined ? {} : { outcomeUnknown }),
+      ...(data === undefined ? {} : { data }),
+    },
+  };
 };
 
 const parsed = (body: string): unknown => {

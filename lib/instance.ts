@@ -1,8 +1,8 @@
-import type { Instruction } from './instruction.ts';
-import type { CoreFact, Fact } from './core/journal.ts';
-import { type State, initialState } from './core/state.ts';
-import { UnreadableRecordError } from './errors.ts';
 import type { WorkflowDefinition } from './core/definition.ts';
+import type { CoreFact, Fact } from './core/journal.ts';
+import { initialState, type State } from './core/state.ts';
+import { UnreadableRecordError } from './errors.ts';
+import type { Instruction } from './instruction.ts';
 import type { Note, OrderRecord, Outcome, StateRecord } from './record.ts';
 
 /** What the journal says beside the core's own facts: of the order as a whole. */
@@ -51,7 +51,11 @@ export function journal(instance: Instance, facts: readonly OrderFact[], at: num
 }
 
 /** The record of an order that has only just been submitted: Pending, claimed by nobody (SAS). */
-export const newRecord = (order: OrderRecord, definition: WorkflowDefinition, { stepMs, maxFailures }: { readonly stepMs: number; readonly maxFailures: number }): StateRecord => ({
+export const newRecord = (
+  order: OrderRecord,
+  definition: WorkflowDefinition,
+  { stepMs, maxFailures }: { readonly stepMs: number; readonly maxFailures: number },
+): StateRecord => ({
   schemaVersion: 1,
   orderId: order.orderId,
   rev: 0,

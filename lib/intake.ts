@@ -1,10 +1,10 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { SubmissionMessage, queues, timeText } from './messages.ts';
+import { queues, SubmissionMessage, timeText } from './messages.ts';
 import { setAside } from './poison.ts';
 import type { Publisher } from './publisher.ts';
 import type { Store } from './store.ts';
-import { type Submit, type SubmissionProblem, pointerOf } from './submission.ts';
+import { pointerOf, type SubmissionProblem, type Submit } from './submission.ts';
 
 /** Takes one message of the submissions queue; a rejection brings it back. */
 export type Intake = (body: string, senderId: string, messageId: string) => Promise<void>;
@@ -16,18 +16,37 @@ export function createIntake(system: { store: Store; channel: Channel; publisher
   return async (body, senderId, messageId) => {
     const aside = (reason: string) => setAside({ queue: queues.submissions, body, messageId, reason }, system);
     const parsed = SubmissionMessage.safeParse(jsonOf(body));
-    if (!parsed.success) return aside(`It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`);
+    if (!parsed.success)
+      return aside(`It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`);
 
     const { v: _, type: __, workflow, reference, responseChannel, ...rest } = parsed.data;
     const registered = await store.client(rest.client);
     if (!registered?.senders.includes(senderId)) return aside('Its sender is not registered for this client.');
 
-    const submitted = await submit({ ...rest, ...(workflow === undefined ? {} : { workflow }), ...(reference === undefined ? {} : { reference }), ...(responseChannel === undefined ? {} : { responseChannel }) });
+    const submitted = await submit({
+      ...rest,
+      ...(workflow === undefined ? {} : { workflow }),
+      ...(reference === undefined ? {} : { reference }),
+      ...(responseChannel === undefined ? {} : { responseChannel }),
+    });
     if (submitted.outcome === 'accepted') return;
-    const problems: readonly SubmissionProblem[] = submitted.outcome === 'invalid' ? submitted.problems : [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
-    if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel)) return aside(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
+    const problems: readonly SubmissionProblem[] =
+      submitted.outcome === 'invalid'
+        ? submitted.problems
+        : [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
+    if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel))
+      return aside(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
 
-    const refused = { v: 1, type: 'status', ...(reference === undefined ? {} : { reference }), idempotencyKey: rest.idempotencyKey, seq: 1, status: 'refused', errors: problems, at: timeText(clock.now()) };
+    const refused = {
+      v: 1,
+      type: 'status',
+      ...(reference === undefined ? {} : { reference }),
+      idempotencyKey: rest.idempotencyKey,
+      seq: 1,
+      status: 'refused',
+      errors: problems,
+      at: timeText(clock.now()),
+    };
     await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(refused) }]);
   };
 }

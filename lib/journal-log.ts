@@ -10,6 +10,11 @@ export function logJournal(telemetry: Telemetry, orderId: string, { tail }: Inst
     const path = 'path' in entry ? entry.path : undefined;
     const asking = 'asking' in entry ? entry.asking : undefined;
     const requestId = path !== undefined && asking !== undefined ? requestIdFrom(orderId, path, asking) : undefined;
-    telemetry.log('info', entry.type, { orderId, seq: entry.seq, ...(path === undefined ? {} : { path }), ...(requestId === undefined ? {} : { requestId }) });
+    telemetry.log('info', entry.type, {
+      orderId,
+      seq: entry.seq,
+      ...(path === undefined ? {} : { path }),
+      ...(requestId === undefined ? {} : { requestId }),
+    });
   }
 }

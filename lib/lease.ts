@@ -37,7 +37,10 @@ export function lockWaitMs(policy: LockPolicy, attempt: number, retry: LockRetry
 }
 
 /** Runs `work` again as the policy says while it meets a lease; the caller sees only success, or the last error. */
-export async function withLockPolicy<T>(work: () => Promise<T>, { policy, clock, retry, onAttempt }: { policy: LockPolicy; clock: Clock; retry?: LockRetry; onAttempt?: (attempt: number) => void }): Promise<T> {
+export async function withLockPolicy<T>(
+  work: () => Promise<T>,
+  { policy, clock, retry, onAttempt }: { policy: LockPolicy; clock: Clock; retry?: LockRetry; onAttempt?: (attempt: number) => void },
+): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     onAttempt?.(attempt);
     try {
@@ -68,7 +71,11 @@ const racesMax = 20;
  *
  * @throws InstanceLockedError when another holder has it, after the policy's retries.
  */
-export async function acquireLease(store: Store, orderId: string, options: { holder: string; leaseMs: number; clock: Clock; policy?: LockPolicy; retry?: LockRetry; onAttempt?: (attempt: number) => void }): Promise<Lease | undefined> {
+export async function acquireLease(
+  store: Store,
+  orderId: string,
+  options: { holder: string; leaseMs: number; clock: Clock; policy?: LockPolicy; retry?: LockRetry; onAttempt?: (attempt: number) => void },
+): Promise<Lease | undefined> {
   const { holder, leaseMs, clock, policy = 'NoRetry' } = options;
   const taken = await withLockPolicy(() => holdUntil(store, orderId, holder, leaseMs, clock), { ...options, policy });
   if (!taken) return undefined;
@@ -76,8 +83,14 @@ export async function acquireLease(store: Store, orderId: string, options: { hol
   return {
     orderId,
     // What has run out, or was given back, is not taken anew: it may be another one's by now.
-    renew: () => change(store, orderId, (head) => (head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ? { ...head, heldUntil: clock.now() + leaseMs } : undefined)),
-    release: () => change(store, orderId, (head) => (head.heldBy === holder ? { ...head, heldBy: null, heldUntil: null } : undefined)).then(() => undefined),
+    renew: () =>
+      change(store, orderId, (head) =>
+        head.heldBy === holder && (head.heldUntil ?? 0) > clock.now() ? { ...head, heldUntil: clock.now() + leaseMs } : undefined,
+      ),
+    release: () =>
+      change(store, orderId, (head) => (head.heldBy === holder ? { ...head, heldBy: null, heldUntil: null } : undefined)).then(
+        () => undefined,
+      ),
   };
 }
 

@@ -17,7 +17,8 @@ export const queues = {
 } as const;
 
 /** The agent whose reply queue this is; undefined for any other queue. */
-export const agentOfReplies = (queue: string): string | undefined => (queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined);
+export const agentOfReplies = (queue: string): string | undefined =>
+  queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined;
 
 const time = z.iso.datetime();
 /** Whatever JSON.parse gave. */
@@ -49,7 +50,13 @@ export const Reply = z.object({
     z.object({ status: z.literal('succeeded'), output: json }),
     z.object({
       status: z.literal('failed'),
-      fault: z.object({ type: z.string().regex(faultName), message: z.string(), permanent: z.boolean(), outcomeUnknown: z.boolean().optional(), data: json.optional() }),
+      fault: z.object({
+        type: z.string().regex(faultName),
+        message: z.string(),
+        permanent: z.boolean(),
+        outcomeUnknown: z.boolean().optional(),
+        data: json.optional(),
+      }),
     }),
     z.object({ status: z.literal('rejected'), code: z.literal(500), message: z.string() }),
   ]),

@@ -1,11 +1,18 @@
 import type { Instruction } from './instruction.ts';
-import type { Loaded, Planned } from './transition.ts';
 import { timeText } from './messages.ts';
+import type { Loaded, Planned } from './transition.ts';
 
 /** What an instruction would do, for a look before it is given. */
 export interface InstructionPlan {
   readonly processState: string;
-  readonly asks: readonly { readonly path: string; readonly agent: string; readonly operation: string; readonly attempt: number; readonly idempotencyKey: string; readonly completeBy: string }[];
+  readonly asks: readonly {
+    readonly path: string;
+    readonly agent: string;
+    readonly operation: string;
+    readonly attempt: number;
+    readonly idempotencyKey: string;
+    readonly completeBy: string;
+  }[];
   readonly fault?: string;
 }
 
@@ -13,7 +20,8 @@ export interface InstructionPlan {
 export function infeasibleReasons({ record, instance }: Loaded, instruction: Instruction, now: number): readonly string[] {
   const reasons: string[] = [];
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
-  if (record.processState !== 'Error') return [`The order is ${record.processState}: only an order in Error has a failed step to resubmit.`];
+  if (record.processState !== 'Error')
+    return [`The order is ${record.processState}: only an order in Error has a failed step to resubmit.`];
 
   const { endBy } = instance.state;
   if (endBy !== undefined && endBy <= now && instruction.completeWithinSeconds === undefined) {
@@ -24,6 +32,13 @@ export function infeasibleReasons({ record, instance }: Loaded, instruction: Ins
 
 export const instructionPlan = (_: Loaded, { record, asks }: Planned): InstructionPlan => ({
   processState: record.processState,
-  asks: asks.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({ path, agent, operation, attempt, idempotencyKey, completeBy: timeText(completeBy) })),
+  asks: asks.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({
+    path,
+    agent,
+    operation,
+    attempt,
+    idempotencyKey,
+    completeBy: timeText(completeBy),
+  })),
   ...(record.fault ? { fault: record.fault.type } : {}),
 });

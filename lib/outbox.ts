@@ -8,7 +8,10 @@ const attemptsMax = 3;
 const pauseMs = 50;
 
 /** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
-export async function sendEntries(entries: readonly OutboxEntry[], { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock }): Promise<ReadonlySet<string>> {
+export async function sendEntries(
+  entries: readonly OutboxEntry[],
+  { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock },
+): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>();
   for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
@@ -53,5 +56,7 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, chann
 /** The same entries as they travel in a write's own transaction. */
 export const alongOf = (entries: readonly OutboxEntry[]): Along => ({
   messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
-  announcements: entries.flatMap((entry) => (entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [])),
+  announcements: entries.flatMap((entry) =>
+    entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [],
+  ),
 });

@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { type JsonObject, isObject } from './core/json.ts';
+import { isObject, type JsonObject } from './core/json.ts';
 import { queues, timeText } from './messages.ts';
 import type { Publisher } from './publisher.ts';
 
@@ -12,13 +12,27 @@ interface Poisoned {
 }
 
 /** Keeps a message that can't be processed, whole, and tells a person. Kept first: telling twice does no harm. */
-export async function setAside({ queue, body, messageId, reason }: Poisoned, { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock }): Promise<void> {
+export async function setAside(
+  { queue, body, messageId, reason }: Poisoned,
+  { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock },
+): Promise<void> {
   const at = timeText(clock.now());
   await channel.send([{ queue: queues.setAside, body: JSON.stringify({ queue, messageId, reason, at, body }) }]);
 
   const id = `${queue}/${messageId}`;
   const orderId = orderIdIn(body);
-  const detail: JsonObject = { id, ...(orderId ? { orderId } : {}), at, class: 'application-failure', type: 'PoisonMessage', source: queue, before: 'queued', after: 'set aside', failureCount: 0, message: reason };
+  const detail: JsonObject = {
+    id,
+    ...(orderId ? { orderId } : {}),
+    at,
+    class: 'application-failure',
+    type: 'PoisonMessage',
+    source: queue,
+    before: 'queued',
+    after: 'set aside',
+    failureCount: 0,
+    message: reason,
+  };
   const { failed } = await publisher.publish([{ id, detailType: 'Poison Message Set Aside', detail }]);
   if (failed.length > 0) throw new Error('The announcement was not taken.');
 }

@@ -21,7 +21,12 @@ interface Ports {
  * Puts one order before a person because it can't be worked on: its record is unreadable, or would become nonsense.
  * Touches only what lies outside the instance, which stays as it is for whoever looks into it; nobody else is stopped.
  */
-export async function quarantine(orderId: string, type: 'RecordUnreadable' | 'InvariantViolated', reason: string, ports: Ports): Promise<void> {
+export async function quarantine(
+  orderId: string,
+  type: 'RecordUnreadable' | 'InvariantViolated',
+  reason: string,
+  ports: Ports,
+): Promise<void> {
   const { store, clock, telemetry } = ports;
   telemetry.log('error', 'order quarantined', { orderId, type, reason });
   const head = await readableHead(orderId, store);
@@ -35,8 +40,20 @@ export async function quarantine(orderId: string, type: 'RecordUnreadable' | 'In
 
   const now = clock.now();
   const errorGen = head.errorGen + 1;
-  const detail = { class: 'basic-failure', type, before: head.processState, after: 'Error', failureCount: head.failureCount, message: reason };
-  const entry = (detailType: DetailType, id: string): OutboxEntry => ({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(now), ...detail } });
+  const detail = {
+    class: 'basic-failure',
+    type,
+    before: head.processState,
+    after: 'Error',
+    failureCount: head.failureCount,
+    message: reason,
+  };
+  const entry = (detailType: DetailType, id: string): OutboxEntry => ({
+    id,
+    kind: 'announcement',
+    detailType,
+    detail: { id, orderId, at: timeText(now), ...detail },
+  });
   const quarantined: StateHead = {
     ...head,
     rev: head.rev + 1,
@@ -44,7 +61,11 @@ export async function quarantine(orderId: string, type: 'RecordUnreadable' | 'In
     errorGen,
     fault: { type, class: 'basic-failure', message: reason, permanent: true },
     notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason }],
-    outbox: [...head.outbox, entry('Service Exception', `${orderId}#${errorGen}/service`), entry('Order In Error', `${orderId}#${errorGen}`)],
+    outbox: [
+      ...head.outbox,
+      entry('Service Exception', `${orderId}#${errorGen}/service`),
+      entry('Order In Error', `${orderId}#${errorGen}`),
+    ],
     updatedAt: now,
   };
   const write = await store.patch({ ...quarantined, ...placeOf(quarantined, now) }, head);
@@ -69,9 +90,31 @@ function placeOf({ outbox, processState }: StateHead, now: number): Place {
 }
 
 /** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */
-async function announceOnly(orderId: string, type: string, reason: string, state: ProcessState | 'unknown', { publisher, clock }: Ports): Promise<void> {
+async function announceOnly(
+  orderId: string,
+  type: string,
+  reason: string,
+  state: ProcessState | 'unknown',
+  { publisher, clock }: Ports,
+): Promise<void> {
   const id = `${orderId}/unreadable`;
-  await publisher.publish([{ id, detailType: 'Service Exception', detail: { id, orderId, at: timeText(clock.now()), class: 'basic-failure', type, before: state, after: state, failureCount: 0, message: reason } }]);
+  await publisher.publish([
+    {
+      id,
+      detailType: 'Service Exception',
+      detail: {
+        id,
+        orderId,
+        at: timeText(clock.now()),
+        class: 'basic-failure',
+        type,
+        before: state,
+        after: state,
+        failureCount: 0,
+        message: reason,
+      },
+    },
+  ]);
 }
 
 async function readableHead(orderId: string, store: Store): Promise<StateHead | undefined> {

@@ -49,9 +49,19 @@ export type OutboxEntry = {
   readonly unproven?: true;
   /** Requests that were sent after it: the reply to one of them proves that it was sent. */
   readonly provenBy?: readonly string[];
-} & ({ readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject } | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject });
+} & (
+  | { readonly kind: 'announcement'; readonly detailType: DetailType; readonly detail: JsonObject }
+  | { readonly kind: 'status'; readonly channel: string; readonly message: JsonObject }
+);
 
-export const detailTypes = ['Order Processed', 'Order In Error', 'Workflow Terminated', 'Service Exception', 'Poison Message Set Aside', 'Exception Raised'] as const;
+export const detailTypes = [
+  'Order Processed',
+  'Order In Error',
+  'Workflow Terminated',
+  'Service Exception',
+  'Poison Message Set Aside',
+  'Exception Raised',
+] as const;
 export type DetailType = (typeof detailTypes)[number];
 
 /** What the supervisor did, for the journal: it reads no instance, so the scheduler writes it down with its next write. */

@@ -1,22 +1,22 @@
-import { type Channel, type Outgoing, delayMaxMs } from './channel.ts';
+import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { AskCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
-import { logJournal } from './journal-log.ts';
 import type { Definitions } from './definitions.ts';
 import { InstanceLockedError, UnreadableRecordError } from './errors.ts';
-import { type Instance, decodeInstance, encodeInstance, newRecord } from './instance.ts';
+import { decodeInstance, encodeInstance, type Instance, newRecord } from './instance.ts';
 import type { Instruction } from './instruction.ts';
-import { infeasibleReasons, type InstructionPlan, instructionPlan } from './operator.ts';
-import { type LockPolicy, isHeldByOther, withLockPolicy } from './lease.ts';
+import { logJournal } from './journal-log.ts';
+import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
 import { queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { type InstructionPlan, infeasibleReasons, instructionPlan } from './operator.ts';
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import type { Along, Page, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { type Incoming, InvariantError, type Loaded, type Planned, asksOf, plan, planNew, withDeadline } from './transition.ts';
+import { asksOf, type Incoming, InvariantError, type Loaded, type Planned, plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
@@ -50,13 +50,20 @@ export interface Scheduler {
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise. */
-  create(order: OrderRecord, options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number }): ReturnType<Store['create']>;
+  create(
+    order: OrderRecord,
+    options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number },
+  ): ReturnType<Store['create']>;
   /**
    * Carries out an operator's instruction, or says why not, changing nothing.
    *
    * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
    */
-  instruct(orderId: string, instruction: Instruction, options: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean }): Promise<Instructed>;
+  instruct(
+    orderId: string,
+    instruction: Instruction,
+    options: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean },
+  ): Promise<Instructed>;
 }
 
 /** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
@@ -94,9 +101,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const rev = loaded.record.rev + 1;
     const outbox = store.sendsAlong ? [] : [...kept, ...added];
     const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
-    const record = withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) }, now);
+    const record = withDeadline(
+      loaded.program,
+      instance,
+      { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) },
+      now,
+    );
 
-    const along = store.sendsAlong ? { ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now), ...(page ? { page } : {}) } : nothing;
+    const along = store.sendsAlong
+      ? { ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now), ...(page ? { page } : {}) }
+      : nothing;
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
@@ -125,14 +139,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (write.outcome === 'written') record = { ...touched, blob: record.blob };
     };
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
-    if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven)) await touch(record.outbox.map((entry) => (isOpen(entry) ? { ...entry, unproven: true as const } : entry)));
+    if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
+      await touch(record.outbox.map((entry) => (isOpen(entry) ? { ...entry, unproven: true as const } : entry)));
     await channel.send(alongOfPlan(saved.order.orderId, { asks, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
     if (asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(isOpen));
   }
 
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
-  const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean => !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
+  const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
+    !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
   function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined {
@@ -221,7 +237,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
-      const state = withDeadline(program, planned.instance, { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: blobOf(order.orderId, planned.instance) }, now);
+      const state = withDeadline(
+        program,
+        planned.instance,
+        { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: blobOf(order.orderId, planned.instance) },
+        now,
+      );
       const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
       const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
@@ -237,14 +258,22 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     },
 
     instruct: (orderId, instruction, how) =>
-      withLockPolicy(() => instructNow(orderId, instruction, how).catch(refusal), { policy: options.lockPolicy ?? 'NoRetry', clock, onAttempt: () => telemetry.count('lockAttempt') }),
+      withLockPolicy(() => instructNow(orderId, instruction, how).catch(refusal), {
+        policy: options.lockPolicy ?? 'NoRetry',
+        clock,
+        onAttempt: () => telemetry.count('lockAttempt'),
+      }),
   };
 }
 
 /** A tail of more than a kilobyte goes into a page before the write that drops it, or with it; the same page again changes nothing. */
-const fullTailOf = ({ instance }: Loaded): Page | undefined => (JSON.stringify(instance.tail).length > tailBytesMax ? (instance.tail as unknown as Page) : undefined);
+const fullTailOf = ({ instance }: Loaded): Page | undefined =>
+  JSON.stringify(instance.tail).length > tailBytesMax ? (instance.tail as unknown as Page) : undefined;
 
-const without = (page: Page, instance: Instance): Instance => ({ ...instance, tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)) });
+const without = (page: Page, instance: Instance): Instance => ({
+  ...instance,
+  tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)),
+});
 
 /** What would break what must hold is refused before it is done. */
 const refusal = (error: unknown): Instructed => {
@@ -255,23 +284,42 @@ const refusal = (error: unknown): Instructed => {
 const nothing: Along = { messages: [], announcements: [] };
 
 /** An entry went out before the requests of its write: the reply to one of them proves it. */
-const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean => !unproven && provenBy.some((requestId) => taken.includes(requestId));
+const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean =>
+  !unproven && provenBy.some((requestId) => taken.includes(requestId));
 
-const unchanged = ({ record, instance }: Loaded): Planned => ({ record, instance, asks: [], wakeUps: [], outbox: [], taken: record.lastBy });
+const unchanged = ({ record, instance }: Loaded): Planned => ({
+  record,
+  instance,
+  asks: [],
+  wakeUps: [],
+  outbox: [],
+  taken: record.lastBy,
+});
 
 const requestsOf = (orderId: string, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
   asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)) }));
 
-const alongOfPlan = (orderId: string, { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>, entries: readonly OutboxEntry[], now: number): Along => {
+const alongOfPlan = (
+  orderId: string,
+  { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>,
+  entries: readonly OutboxEntry[],
+  now: number,
+): Along => {
   const told = alongOf(entries);
-  const wakes = wakeUps.map((at) => ({ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, now)), delayMs: Math.min(Math.max(0, at - now), delayMaxMs) }));
+  const wakes = wakeUps.map((at) => ({
+    queue: queues.wakeUps,
+    body: JSON.stringify(wakeUpMessage(orderId, now)),
+    delayMs: Math.min(Math.max(0, at - now), delayMaxMs),
+  }));
   return { announcements: told.announcements, messages: [...told.messages, ...requestsOf(orderId, asks, now), ...wakes] };
 };
 
 function blobOf(orderId: string, instance: Instance): string {
   const blob = encodeInstance(instance);
   if (blob.length * 3 > limits.stateBytesMax && Buffer.byteLength(blob) > limits.stateBytesMax) {
-    throw new InvariantError(`The state of order ${orderId} would have ${Buffer.byteLength(blob)} bytes; at most ${limits.stateBytesMax} are stored. Let its steps answer with references.`);
+    throw new InvariantError(
+      `The state of order ${orderId} would have ${Buffer.byteLength(blob)} bytes; at most ${limits.stateBytesMax} are stored. Let its steps answer with references.`,
+    );
   }
   return blob;
 }

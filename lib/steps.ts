@@ -42,13 +42,27 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   return [...nodes].flatMap(([nodePath, node]) => {
     if (node.activity !== 'step') return [];
     const { name, agent, operation } = node;
-    return (turns.get(nodePath) ?? [nodePath]).map((path) => ({ path, name, agent, operation, ...alive(courses.get(path) ?? notStarted, state?.activities[path]?.status) }));
+    return (turns.get(nodePath) ?? [nodePath]).map((path) => ({
+      path,
+      name,
+      agent,
+      operation,
+      ...alive(courses.get(path) ?? notStarted, state?.activities[path]?.status),
+    }));
   });
 }
 
 type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
 
-const notStarted: Course = { status: 'Initialized', result: null, attempts: 0, completeBy: null, startedAt: null, closedAt: null, output: null };
+const notStarted: Course = {
+  status: 'Initialized',
+  result: null,
+  attempts: 0,
+  completeBy: null,
+  startedAt: null,
+  closedAt: null,
+  output: null,
+};
 
 function after(course: Course, entry: JournalEntry): Course {
   const { at } = entry;
@@ -70,9 +84,13 @@ function after(course: Course, entry: JournalEntry): Course {
 }
 
 /** A step that was closed and is asked again has a new life: its old result no longer counts. */
-const begun = (course: Course, at: number): Course => (course.status === 'Closed' ? { ...notStarted, attempts: course.attempts, startedAt: at } : { ...course, startedAt: course.startedAt ?? at });
+const begun = (course: Course, at: number): Course =>
+  course.status === 'Closed'
+    ? { ...notStarted, attempts: course.attempts, startedAt: at }
+    : { ...course, startedAt: course.startedAt ?? at };
 
 /** What is alive now is known better than the journal tells it. */
-const alive = (course: Course, status: Status | undefined): Course => (status === undefined ? course : { ...course, status, result: null, closedAt: null });
+const alive = (course: Course, status: Status | undefined): Course =>
+  status === undefined ? course : { ...course, status, result: null, closedAt: null };
 
 const withoutTurns = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);

@@ -1,7 +1,7 @@
-import type { Announcement } from './publisher.ts';
 import type { Outgoing } from './channel.ts';
-import type { ClientRecord, Outcome, OrderRecord, ProcessState, StateHead, StateRecord } from './record.ts';
 import type { Json } from './core/json.ts';
+import type { Announcement } from './publisher.ts';
+import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './record.ts';
 
 /** What stood in the store when a write came: the write counts only for exactly this. */
 export interface Fence {
@@ -51,7 +51,11 @@ export interface Store {
   readonly sendsAlong: boolean;
 
   /** Writes both records or neither. `exists` carries the order that was there first, of the same id. */
-  create(order: OrderRecord, state: StateRecord, along: Along): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
+  create(
+    order: OrderRecord,
+    state: StateRecord,
+    along: Along,
+  ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
   /** Both records as of one moment; undefined where there is no such order. Rejects with UnreadableRecordError. */
   load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
   /** The state without its instance. Rejects with UnreadableRecordError. */
@@ -70,8 +74,12 @@ export interface Store {
   putPage(orderId: string, rev: number, page: Page): Promise<void>;
   pages(orderId: string): Promise<readonly Page[]>;
 
-  /** Newest first, from behind `after`; at most `limit`. */
-  list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<readonly { readonly order: OrderRecord; readonly state: StateHead }[]>;
+  /** Newest first, from behind `after`; at most `limit`. Records that can't be read are passed over. */
+  list(
+    filter: OrderFilter,
+    after: ListPosition | undefined,
+    limit: number,
+  ): Promise<readonly { readonly order: OrderRecord; readonly state: StateHead }[]>;
 
   putClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import * as z from 'zod';
 import type { Clock } from './clock.ts';
-import { type Json, isObject } from './core/json.ts';
+import { isObject, type Json } from './core/json.ts';
 import type { Definitions } from './definitions.ts';
+import { timeText } from './messages.ts';
 import type { OrderRecord } from './record.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Store } from './store.ts';
-import { timeText } from './messages.ts';
 
 /** What a client wants done. */
 export interface Submission {
@@ -47,9 +47,19 @@ export interface SubmissionOptions {
 export type Submit = (submission: Submission) => Promise<Submitted>;
 
 /** The same client and key give the same id: submitting twice is harmless by construction, as long as the order exists. */
-export const orderIdOf = (client: string, idempotencyKey: string): string => `ord_${base32(hash('sha256', JSON.stringify([client, idempotencyKey]), 'buffer'))}`;
+export const orderIdOf = (client: string, idempotencyKey: string): string =>
+  `ord_${base32(hash('sha256', JSON.stringify([client, idempotencyKey]), 'buffer'))}`;
 
-export function createSubmission({ store, scheduler, definitions, clock, defaultWorkflow, claimOnSubmit, stepMs, maxFailures }: SubmissionOptions): Submit {
+export function createSubmission({
+  store,
+  scheduler,
+  definitions,
+  clock,
+  defaultWorkflow,
+  claimOnSubmit,
+  stepMs,
+  maxFailures,
+}: SubmissionOptions): Submit {
   const validators = new Map<string, z.ZodType>();
   const validatorOf = (name: string, schema: Json): z.ZodType => {
     let validator = validators.get(name);
@@ -61,18 +71,38 @@ export function createSubmission({ store, scheduler, definitions, clock, default
     if (responseChannel === undefined) return undefined;
     const registered = await store.client(client);
     if (registered?.responseChannels.includes(responseChannel)) return undefined;
-    return { pointer: '/responseChannel', code: 'unknown-response-channel', detail: 'No response queue of this name is registered for this client. An admin registers one with PUT /clients/{id}.' };
+    return {
+      pointer: '/responseChannel',
+      code: 'unknown-response-channel',
+      detail: 'No response queue of this name is registered for this client. An admin registers one with PUT /clients/{id}.',
+    };
   }
 
   return async (submission) => {
     const { client, idempotencyKey, order: body, reference, responseChannel, workflow = defaultWorkflow } = submission;
     const program = definitions.newest(workflow);
-    if (!program) return { outcome: 'invalid', problems: [{ pointer: '/workflow', code: 'unknown-workflow', detail: `There is no workflow of this name. Known: ${definitions.names().join(', ')}.` }] };
+    if (!program)
+      return {
+        outcome: 'invalid',
+        problems: [
+          {
+            pointer: '/workflow',
+            code: 'unknown-workflow',
+            detail: `There is no workflow of this name. Known: ${definitions.names().join(', ')}.`,
+          },
+        ],
+      };
 
     const { name, version, order: schema } = program.definition;
     const orderId = orderIdOf(client, idempotencyKey);
-    const digest = hash('sha256', stableText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }));
-    const problems = [...bodyProblems(validatorOf(`${name}@${version}`, schema), body), ...[await channelProblem(submission)].filter((problem) => problem !== undefined)];
+    const digest = hash(
+      'sha256',
+      stableText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
+    );
+    const problems = [
+      ...bodyProblems(validatorOf(`${name}@${version}`, schema), body),
+      ...[await channelProblem(submission)].filter((problem) => problem !== undefined),
+    ];
     if (problems.length > 0) return refusalOrKeyReuse(orderId, digest, problems);
 
     const submittedAt = clock.now();
@@ -106,18 +136,27 @@ export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): 
   const { error } = schema.safeParse(body);
   return (error?.issues ?? []).flatMap((issue) => {
     const pointer = prefix + pointerOf(issue.path);
-    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ pointer: pointer + pointerOf([key]), code: 'unknown-field', detail: 'This field is not known here.' }));
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({
+        pointer: pointer + pointerOf([key]),
+        code: 'unknown-field',
+        detail: 'This field is not known here.',
+      }));
     return [{ pointer, code: issue.code.replaceAll('_', '-'), detail: issue.message }];
   });
 }
 
-export const pointerOf = (path: readonly PropertyKey[]): string => path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+export const pointerOf = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 
 /** The same text for the same data, in whatever order its fields came. */
 function stableText(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
-  return `{${Object.keys(value).sort().map((key) => `${JSON.stringify(key)}:${stableText(value[key] as Json)}`).join(',')}}`;
+  return `{${Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${stableText(value[key] as Json)}`)
+    .join(',')}}`;
 }
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';

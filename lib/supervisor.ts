@@ -39,9 +39,21 @@ export interface Supervisor {
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
 const waitLongMs = 3_600_000;
+/** A wake-up that got lost is sent again after this time. */
+const wakeAgainMs = 30_000;
+const rememberedMax = 10_000;
 
 /** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
-export function createSupervisor({ store, channel, clock, telemetry, clockToleranceMs = 0, pageSize = 100 }: SupervisorOptions): Supervisor {
+export function createSupervisor({
+  store,
+  channel,
+  clock,
+  telemetry,
+  clockToleranceMs = 0,
+  pageSize = 100,
+}: SupervisorOptions): Supervisor {
+  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number }>();
+
   async function look(orderId: string, counts: Counts): Promise<void> {
     counts.looked += 1;
     let head: StateHead | undefined;
@@ -50,21 +62,18 @@ export function createSupervisor({ store, channel, clock, telemetry, clockTolera
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
-      counts.woken += 1;
-      return wake(orderId);
+      return wakeOnce(orderId, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
 
     const now = clock.now();
     if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt, counts);
-    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now) return moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)
+      return moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
     if (head.suspended) return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
-    if (!counted) {
-      counts.woken += 1;
-      return wake(orderId);
-    }
+    if (!counted) return wakeOnce(orderId, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
     await countExpiry(head, now, counts);
   }
@@ -83,10 +92,28 @@ export function createSupervisor({ store, channel, clock, telemetry, clockTolera
     }
     const due = now + (exhausted ? waitLongMs : head.stepMs);
     if (head.nextDueFor?.kind === 'claim' && !exhausted) {
-      const reset: StateHead = { ...head, processState: 'Pending', lockedBy: null, epoch: head.epoch + 1, completeBy: due, failureCount, notes: [...head.notes, { at: now, type: 'OrderReset', failureCount }], nextDueAt: now, nextDueFor: { kind: 'unclaimed' }, worklistAt: now };
+      const reset: StateHead = {
+        ...head,
+        processState: 'Pending',
+        lockedBy: null,
+        epoch: head.epoch + 1,
+        completeBy: due,
+        failureCount,
+        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount }],
+        nextDueAt: now,
+        nextDueFor: { kind: 'unclaimed' },
+        worklistAt: now,
+      };
       return change(head, reset, counts);
     }
-    const asked: StateHead = { ...head, failureCount, notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount }], nextDueAt: due, nextDueFor: { ...head.nextDueFor, kind: 'ask' }, worklistAt: due };
+    const asked: StateHead = {
+      ...head,
+      failureCount,
+      notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount }],
+      nextDueAt: due,
+      nextDueFor: { ...head.nextDueFor, kind: 'ask' },
+      worklistAt: due,
+    };
     return change(head, asked, counts, exhausted ? 0 : 1);
   }
 
@@ -110,12 +137,33 @@ export function createSupervisor({ store, channel, clock, telemetry, clockTolera
   }
 
   async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<void> {
-    const moved = { ...head, rev: head.rev + 1, nextDueAt: at, worklistAt: at, notes: [...head.notes, { at: clock.now(), type: 'DeadlineMoved' as const, ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}), reason }] };
+    const moved = {
+      ...head,
+      rev: head.rev + 1,
+      nextDueAt: at,
+      worklistAt: at,
+      notes: [
+        ...head.notes,
+        { at: clock.now(), type: 'DeadlineMoved' as const, ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}), reason },
+      ],
+    };
     const write = await store.patch(moved, head);
     if (write.outcome === 'refused') counts.lost += 1;
   }
 
-  const wake = (orderId: string): Promise<void> => channel.send([{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, clock.now())) }]);
+  /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
+  async function wakeOnce(orderId: string, deadline: string, counts: Counts): Promise<void> {
+    const now = clock.now();
+    const last = lastWoken.get(orderId);
+    if (last?.deadline === deadline && now - last.at < wakeAgainMs) return;
+    if (lastWoken.size >= rememberedMax) lastWoken.clear();
+    lastWoken.set(orderId, { deadline, at: now });
+    counts.woken += 1;
+    await wake(orderId);
+  }
+
+  const wake = (orderId: string): Promise<void> =>
+    channel.send([{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, clock.now())) }]);
 
   /** One order's trouble must not keep the pass from the others. */
   async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {
@@ -169,7 +217,30 @@ function intoError(head: StateHead, failureCount: number, now: number, note: Not
   const source = head.nextDueFor?.path;
   const message = `No answer came in time, ${failureCount} times in all.`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: true, ...(source ? { source } : {}) };
-  const detail = { id, orderId: head.orderId, at: timeText(now), class: fault.class, type: fault.type, ...(source ? { source } : {}), before: head.processState, after: 'Error', failureCount, message };
+  const detail = {
+    id,
+    orderId: head.orderId,
+    at: timeText(now),
+    class: fault.class,
+    type: fault.type,
+    ...(source ? { source } : {}),
+    before: head.processState,
+    after: 'Error',
+    failureCount,
+    message,
+  };
   const alert: OutboxEntry = { id, kind: 'announcement', detailType: 'Order In Error', detail };
-  return { ...head, processState: 'Error', failureCount, errorGen, fault, notes: [...head.notes, note], outbox: [...head.outbox, alert], nextDueAt: now + outboxMs, nextDueFor: { kind: 'outbox', ...(source ? { path: source } : {}) }, worklist: 'due', worklistAt: now };
+  return {
+    ...head,
+    processState: 'Error',
+    failureCount,
+    errorGen,
+    fault,
+    notes: [...head.notes, note],
+    outbox: [...head.outbox, alert],
+    nextDueAt: now + outboxMs,
+    nextDueFor: { kind: 'outbox', ...(source ? { path: source } : {}) },
+    worklist: 'due',
+    worklistAt: now,
+  };
 }

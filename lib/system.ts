@@ -1,3 +1,4 @@
+import type { Issuer } from './api/app.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
@@ -5,10 +6,9 @@ import type { Config } from './config.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
-import { type Scheduler, createScheduler } from './scheduler.ts';
+import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Store } from './store.ts';
-import { type Submit, createSubmission } from './submission.ts';
-import type { Issuer } from './api/app.ts';
+import { createSubmission, type Submit } from './submission.ts';
 import type { Telemetry } from './telemetry.ts';
 
 /** The four ports and what every role needs beside them; one per process. */
@@ -58,6 +58,15 @@ export function createSystem(app: App, config: Config, ports: Ports, { hostId, e
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });
   const { stepMs, maxFailures, claimOnSubmit, defaultWorkflow } = config;
-  const submit = createSubmission({ store: ports.store, clock: ports.clock, scheduler, definitions, defaultWorkflow, claimOnSubmit, stepMs, maxFailures });
+  const submit = createSubmission({
+    store: ports.store,
+    clock: ports.clock,
+    scheduler,
+    definitions,
+    defaultWorkflow,
+    claimOnSubmit,
+    stepMs,
+    maxFailures,
+  });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit };
 }

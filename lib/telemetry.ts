@@ -21,14 +21,27 @@ const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const valueCharactersMax = 2048;
 
 /** One JSON object a line. A value can't break out of its line, nor fill it: control characters are escaped, long texts cut. */
-export function createTelemetry({ level = 'info', write = (line) => void process.stderr.write(line), role, now = () => Date.now() }: { level?: LogLevel | 'off'; write?: (line: string) => void; role?: string; now?: () => number } = {}): Telemetry {
+export function createTelemetry({
+  level = 'info',
+  write = (line) => void process.stderr.write(line),
+  role,
+  now = () => Date.now(),
+}: {
+  level?: LogLevel | 'off';
+  write?: (line: string) => void;
+  role?: string;
+  now?: () => number;
+} = {}): Telemetry {
   const counters: Record<string, number> = {};
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
     logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
     log(lineLevel, message, fields = {}) {
       if (levels.indexOf(lineLevel) < from) return;
-      const line = JSON.stringify({ time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), message, ...fields }, short);
+      const line = JSON.stringify(
+        { time: new Date(now()).toISOString(), level: lineLevel, ...(role ? { role } : {}), message, ...fields },
+        short,
+      );
       write(`${line.replace(unsafe, escaped)}\n`);
     },
     count(metric, by = 1) {

@@ -7,11 +7,11 @@ import { type Host, type HostOptions, startHost } from './host/host.ts';
 import { loadFunction } from './host/load.ts';
 import type { StateRecord } from './record.ts';
 import type { Submitted } from './submission.ts';
-import { type Telemetry, createTelemetry } from './telemetry.ts';
+import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { redriveIn, topologyOf } from './topology.ts';
 
-export { manualClock } from './clock.ts';
 export type { ManualClock } from './clock.ts';
+export { manualClock } from './clock.ts';
 
 export interface TestSystemOptions {
   /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */
@@ -32,7 +32,16 @@ export interface TestSystem extends Embedded {
   readonly host: Host;
   readonly clock: ManualClock;
   readonly telemetry: Telemetry;
-  submit(order: Json, options?: { readonly client?: string; readonly key?: string; readonly workflow?: string; readonly reference?: string; readonly responseChannel?: string }): Promise<Submitted>;
+  submit(
+    order: Json,
+    options?: {
+      readonly client?: string;
+      readonly key?: string;
+      readonly workflow?: string;
+      readonly reference?: string;
+      readonly responseChannel?: string;
+    },
+  ): Promise<Submitted>;
   /** The state of an order; throws where there is none. */
   state(orderId: string): Promise<StateRecord>;
   /** Bodies of the messages that are on a queue now, oldest first, left where they are. */
@@ -43,13 +52,37 @@ export interface TestSystem extends Embedded {
 let keys = 0;
 
 export async function startSystem(app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
-  const { variables = {}, clock = manualClock(), dataFolder = ':memory:', hostId, without = [], sendsAlong = true, services = [] } = options;
+  const {
+    variables = {},
+    clock = manualClock(),
+    dataFolder = ':memory:',
+    hostId,
+    without = [],
+    sendsAlong = true,
+    services = [],
+  } = options;
   const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
   const telemetry = createTelemetry({ level: 'off' });
   const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong });
   const { store, channel, publisher, database } = embedded;
-  const ports = { store, channel, publisher, clock, telemetry, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
-  const host = await startHost({ app, config, ports, load: loadFunction, services, without: ['api', ...without], ...(hostId ? { hostId } : {}) });
+  const ports = {
+    store,
+    channel,
+    publisher,
+    clock,
+    telemetry,
+    issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
+    cursorKey: new Uint8Array(32),
+  };
+  const host = await startHost({
+    app,
+    config,
+    ports,
+    load: loadFunction,
+    services,
+    without: ['api', ...without],
+    ...(hostId ? { hostId } : {}),
+  });
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
 
   return {
@@ -57,7 +90,8 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     host,
     clock,
     telemetry,
-    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) => host.system.submit({ client, idempotencyKey: key, order, ...more }),
+    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
+      host.system.submit({ client, idempotencyKey: key, order, ...more }),
     async state(orderId) {
       const found = await store.load(orderId);
       if (!found) throw new Error(`There is no order ${orderId}.`);

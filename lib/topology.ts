@@ -33,15 +33,51 @@ const maxReceiveCount = 5;
 
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
 export function topologyOf({ agents }: App): readonly FunctionSpec[] {
-  const source = (queue: string, visibilityMs: number, concurrency: number, batchSize = 10): QueueSource => ({ queue, batchSize, concurrency, visibilityMs, maxReceiveCount });
+  const source = (queue: string, visibilityMs: number, concurrency: number, batchSize = 10): QueueSource => ({
+    queue,
+    batchSize,
+    concurrency,
+    visibilityMs,
+    maxReceiveCount,
+  });
   const consumed = [queues.wakeUps, queues.submissions, ...agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)])];
   return [
     { name: 'api', file: 'api', environment: {}, sources: [], trigger: 'http', stopsIn: 1 },
-    { name: 'submissions', file: 'submissions', environment: {}, sources: [source(queues.submissions, schedulerVisibilityMs, 2)], trigger: 'queue', stopsIn: 1 },
-    ...agents.map(({ name }): FunctionSpec => ({ name: `agent-${name}`, file: 'agent', environment: { REDRESS_AGENT: name }, sources: [source(queues.requests(name), agentVisibilityMs, 20)], trigger: 'queue', stopsIn: 1 })),
-    { name: 'scheduler', file: 'scheduler', environment: {}, sources: [queues.wakeUps, ...agents.map(({ name }) => queues.replies(name))].map((queue) => source(queue, schedulerVisibilityMs, 4)), trigger: 'queue', stopsIn: 2 },
+    {
+      name: 'submissions',
+      file: 'submissions',
+      environment: {},
+      sources: [source(queues.submissions, schedulerVisibilityMs, 2)],
+      trigger: 'queue',
+      stopsIn: 1,
+    },
+    ...agents.map(
+      ({ name }): FunctionSpec => ({
+        name: `agent-${name}`,
+        file: 'agent',
+        environment: { REDRESS_AGENT: name },
+        sources: [source(queues.requests(name), agentVisibilityMs, 20)],
+        trigger: 'queue',
+        stopsIn: 1,
+      }),
+    ),
+    {
+      name: 'scheduler',
+      file: 'scheduler',
+      environment: {},
+      sources: [queues.wakeUps, ...agents.map(({ name }) => queues.replies(name))].map((queue) => source(queue, schedulerVisibilityMs, 4)),
+      trigger: 'queue',
+      stopsIn: 2,
+    },
     { name: 'supervisor', file: 'supervisor', environment: {}, sources: [], trigger: 'schedule', stopsIn: 1 },
-    { name: 'dead-letter', file: 'dead-letter', environment: {}, sources: consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1)), trigger: 'queue', stopsIn: 2 },
+    {
+      name: 'dead-letter',
+      file: 'dead-letter',
+      environment: {},
+      sources: consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1)),
+      trigger: 'queue',
+      stopsIn: 2,
+    },
   ];
 }
 

@@ -1,15 +1,15 @@
-import { advance } from './core/advance.ts';
 import type { StepState } from './core/activities/step.ts';
+import { advance } from './core/advance.ts';
 import type { AskCommand, Command } from './core/command.ts';
 import type { Event, StepReply } from './core/event.ts';
-import { type Fault, engineFaults, shortType } from './core/fault.ts';
+import { engineFaults, type Fault, shortType } from './core/fault.ts';
 import { idempotencyKeyOf, requestIdOf, stepOfRequest } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
 import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
-import { type Program, fill, nodeAt } from './core/program.ts';
+import { fill, nodeAt, type Program } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
 import { completeByOf, longWait, nextDeadline, worklistEntry } from './deadlines.ts';
-import { type Instance, type OrderFact, journal } from './instance.ts';
+import { type Instance, journal, type OrderFact } from './instance.ts';
 import type { Instruction } from './instruction.ts';
 import { type StatusKind, timeText } from './messages.ts';
 import type { DetailType, FaultSummary, OrderRecord, OutboxEntry, StateRecord } from './record.ts';
@@ -88,14 +88,29 @@ export function asksOf({ program, order, record, instance }: Loaded): readonly A
     const { orderId } = order;
     const { attempt, epoch, completeBy, generation } = own;
     const requestId = requestIdOf(orderId, path, own);
-    return [{ type: 'ask', path, agent: node.agent, operation: node.operation, requestId, idempotencyKey: idempotencyKeyOf(orderId, path, generation), attempt, epoch, completeBy, input: input.value }];
+    return [
+      {
+        type: 'ask',
+        path,
+        agent: node.agent,
+        operation: node.operation,
+        requestId,
+        idempotencyKey: idempotencyKeyOf(orderId, path, generation),
+        attempt,
+        epoch,
+        completeBy,
+        input: input.value,
+      },
+    ];
   });
 }
 
 const scopeOf = (program: Program, order: OrderRecord, { state }: Instance) => ({
   orderId: order.orderId,
   order: order.body,
-  steps: Object.fromEntries([...program.readOutputs].flatMap(([name, path]) => (state.outputs[path] === undefined ? [] : [[name, state.outputs[path]]]))),
+  steps: Object.fromEntries(
+    [...program.readOutputs].flatMap(([name, path]) => (state.outputs[path] === undefined ? [] : [[name, state.outputs[path]]])),
+  ),
 });
 
 /** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
@@ -163,7 +178,8 @@ class OrderDraft {
     const before = this.instance.state;
     switch (incoming.type) {
       case 'reply':
-        if (this.asksAgent(incoming) && this.isValid(incoming)) this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
+        if (this.asksAgent(incoming) && this.isValid(incoming))
+          this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
         break;
       case 'heartbeat':
         if (this.asksAgent(incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
@@ -196,7 +212,16 @@ class OrderDraft {
     const seq = statusSeq + 1;
     this.set({ statusSeq: seq });
     const { reference } = this.loaded.order;
-    const message = { v: 1, type: 'status', orderId, ...(reference === undefined ? {} : { reference }), seq, status, ...(outcome ? { outcome } : {}), at: timeText(this.now) };
+    const message = {
+      v: 1,
+      type: 'status',
+      orderId,
+      ...(reference === undefined ? {} : { reference }),
+      seq,
+      status,
+      ...(outcome ? { outcome } : {}),
+      at: timeText(this.now),
+    };
     this.outbox.push({ id: `${orderId}/status/${seq}`, kind: 'status', channel: responseChannel, message });
   }
 
@@ -214,7 +239,13 @@ class OrderDraft {
     const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
     const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
     const completeBy = completeByOf(this.loaded.program, instance.state);
-    const record = { ...this.record, completeBy, lastBy: [...this.taken, ...this.wakeUps], outbox: [...this.record.outbox, ...this.outbox], updatedAt: this.now };
+    const record = {
+      ...this.record,
+      completeBy,
+      lastBy: [...this.taken, ...this.wakeUps],
+      outbox: [...this.record.outbox, ...this.outbox],
+      updatedAt: this.now,
+    };
     const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
     return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
   }
@@ -251,7 +282,15 @@ class OrderDraft {
   private detailOf(fault: Fault): JsonObject {
     const { class: faultClass, type, source, message } = this.summaryOf(fault);
     const before = this.loaded.instance.state.phase === 'running' ? 'Processing' : this.loaded.record.processState;
-    return { class: faultClass, type, ...(source ? { source } : {}), before, after: 'Error', failureCount: this.record.failureCount, message };
+    return {
+      class: faultClass,
+      type,
+      ...(source ? { source } : {}),
+      before,
+      after: 'Error',
+      failureCount: this.record.failureCount,
+      message,
+    };
   }
 
   private instruct(instruction: Instruction): void {
@@ -271,7 +310,11 @@ class OrderDraft {
 
   private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
     const { program, order } = this.loaded;
-    const transition = advance(program, { orderId: order.orderId, order: order.body }, this.instance.state, { ...event, at: this.now, epoch: this.record.epoch } as Event);
+    const transition = advance(program, { orderId: order.orderId, order: order.body }, this.instance.state, {
+      ...event,
+      at: this.now,
+      epoch: this.record.epoch,
+    } as Event);
     if (transition.state === this.instance.state && transition.facts.length === 0) return;
     this.instance = { ...this.instance, state: transition.state };
     this.changed = true;
@@ -307,7 +350,12 @@ class OrderDraft {
     const node = nodeAt(this.loaded.program, path);
     const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
     const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
-    const fault: Fault = { ...brief(reply.fault), type: declared ?? known ?? reply.fault.type, class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class, source: path };
+    const fault: Fault = {
+      ...brief(reply.fault),
+      type: declared ?? known ?? reply.fault.type,
+      class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
+      source: path,
+    };
     return { status: 'failed', fault: this.discreetFault(fault) };
   }
 
@@ -329,7 +377,14 @@ class OrderDraft {
 
   private summaryOf(fault: Fault): FaultSummary {
     const { type, class: faultClass, message, permanent, source, data } = this.discreetFault(fault);
-    return { type: shortType(type), class: faultClass, message, permanent, ...(source ? { source } : {}), ...(data === undefined ? {} : { data }) };
+    return {
+      type: shortType(type),
+      class: faultClass,
+      message,
+      permanent,
+      ...(source ? { source } : {}),
+      ...(data === undefined ? {} : { data }),
+    };
   }
 
   private refuseNonsense(): void {
@@ -348,14 +403,16 @@ function brief(fault: Fault): Fault {
   const { data, ...rest } = fault;
   const bytes = data === undefined ? 0 : utf8Bytes(data);
   const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
-  const message = rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
+  const message =
+    rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
   return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };
 }
 
 const faultLimits = { messageCharactersMax: 2048, dataBytesMax: 16 * 1024 };
 
 /** What may be claimed: Pending, and nobody's (SAS). */
-const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean => processState === 'Pending' && lockedBy === null && !suspended;
+const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
+  processState === 'Pending' && lockedBy === null && !suspended;
 
 /** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {

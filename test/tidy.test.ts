@@ -22,11 +22,16 @@ const places = (which: readonly string[], pattern: RegExp): readonly string[] =>
 
 describe('the house is tidy', () => {
   test('the core has no clock, no chance and no timers: they come in the event', () => {
-    assert.deepEqual(places(under('lib/core/'), /Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|process\.|crypto/), []);
+    assert.deepEqual(
+      places(under('lib/core/'), /Date\.now|new Date\(\)|Math\.random|setTimeout|setInterval|setImmediate|process\.|crypto/),
+      [],
+    );
   });
 
   test('roles take time from the clock they are given', () => {
-    const roles = under('lib/').filter((file) => !/^lib\/(host|cli|api|stores|channels|publishers)\/|^lib\/(clock|telemetry|testing)\.ts$/.test(file));
+    const roles = under('lib/').filter(
+      (file) => !/^lib\/(host|cli|api|stores|channels|publishers)\/|^lib\/(clock|telemetry|testing)\.ts$/.test(file),
+    );
     assert.deepEqual(places(roles, /Date\.now|new Date\(\)|setTimeout|setInterval|performance\.now/), []);
   });
 
@@ -36,23 +41,36 @@ describe('the house is tidy', () => {
   });
 
   test('every activity type has a file of its own, and its place in the table', () => {
-    const inFolder = under('lib/core/activities/').map((file) => basename(file, '.ts')).filter((name) => name !== 'index');
+    const inFolder = under('lib/core/activities/')
+      .map((file) => basename(file, '.ts'))
+      .filter((name) => name !== 'index');
     assert.deepEqual(Object.keys(behaviours).sort(), inFolder.sort());
   });
 
   test('every function has its place in the topology', () => {
     const agent = { name: 'one', operations: {} };
     const used = new Set(topologyOf({ workflows: [], agents: [agent] }).map(({ file }) => file));
-    assert.deepEqual([...used].sort(), under('functions/').map((file) => basename(file, '.ts')).sort());
+    assert.deepEqual(
+      [...used].sort(),
+      under('functions/')
+        .map((file) => basename(file, '.ts'))
+        .sort(),
+    );
   });
 
   test('a function is short enough to be read at once', () => {
-    assert.deepEqual(under('functions/').filter((file) => read(file).split('\n').length > 40), []);
+    assert.deepEqual(
+      under('functions/').filter((file) => read(file).split('\n').length > 40),
+      [],
+    );
   });
 
   test('a file is short enough to be read in one go', () => {
     const long = under('lib/', 'functions/', 'bin/', 'examples/').map((file) => ({ file, lines: read(file).split('\n').length }));
-    assert.deepEqual(long.filter(({ lines }) => lines > 400), []);
+    assert.deepEqual(
+      long.filter(({ lines }) => lines > 400),
+      [],
+    );
   });
 
   test('nothing is left undone, and nothing is switched off without a word', () => {
@@ -61,13 +79,26 @@ describe('the house is tidy', () => {
   });
 
   test('tests are neither skipped nor singled out', () => {
-    assert.deepEqual(places(under('test/').filter((file) => !file.endsWith('tidy.test.ts')), /\b(test|it|describe)\.(skip|only|todo)\b|\b(skip|only|todo): true/), []);
+    assert.deepEqual(
+      places(
+        under('test/').filter((file) => !file.endsWith('tidy.test.ts')),
+        /\b(test|it|describe)\.(skip|only|todo)\b|\b(skip|only|todo): true/,
+      ),
+      [],
+    );
   });
 
   test('test titles name requirements that exist', () => {
     const known = new Set([...read('docs/requirements.md').matchAll(/^\| (F-\d+) /gm)].map(([, id]) => id));
-    const named = under('test/').flatMap((file) => [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].flatMap(([, , title = '']) => [...title.matchAll(/F-\d+/g)].map(([id]) => `${id}`)));
-    assert.deepEqual([...new Set(named)].filter((id) => !known.has(id)), []);
+    const named = under('test/').flatMap((file) =>
+      [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].flatMap(([, , title = '']) =>
+        [...title.matchAll(/F-\d+/g)].map(([id]) => `${id}`),
+      ),
+    );
+    assert.deepEqual(
+      [...new Set(named)].filter((id) => !known.has(id)),
+      [],
+    );
   });
 
   test('code in the README is code of the example', () => {
@@ -75,14 +106,22 @@ describe('the house is tidy', () => {
     const example = under('examples/').map((file) => squeezed(read(file)));
     const blocks = [...read('README.md').matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
     assert.ok(blocks.length > 0);
-    assert.deepEqual(blocks.filter((block) => !example.some((code) => code.includes(block))), []);
+    assert.deepEqual(
+      blocks.filter((block) => !example.some((code) => code.includes(block))),
+      [],
+    );
   });
 
   test('versions are exact, and the lockfile names no registry of anybody’s own', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json')) as { [key: string]: { [name: string]: string } };
-    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$/.test(version));
+    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+      ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$/.test(version),
+    );
     assert.deepEqual(loose, []);
     const hosts = new Set([...read('package-lock.json').matchAll(/"resolved": "https?:\/\/([^/"]+)/g)].map(([, host]) => host));
-    assert.deepEqual([...hosts].filter((host) => host !== 'registry.npmjs.org'), []);
+    assert.deepEqual(
+      [...hosts].filter((host) => host !== 'registry.npmjs.org'),
+      [],
+    );
   });
 });

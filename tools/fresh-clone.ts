@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { oneOrder, startLife } from './life.ts';
@@ -10,8 +10,28 @@ const folder = mkdtempSync(join(tmpdir(), 'redress-clone-'));
 const home = mkdtempSync(join(tmpdir(), 'redress-home-'));
 const clone = join(folder, 'redress');
 // The machine's own Node and npm, as a newcomer has them: not the ones that the project brings along.
-const path = (process.env['PATH'] ?? '').split(':').filter((each) => !each.includes('node_modules')).join(':');
-const env: NodeJS.ProcessEnv = { PATH: path, HOME: home, PORT: '0', ...kept('npm_config_registry', 'NPM_CONFIG_REGISTRY', 'NPM_CONFIG_USERCONFIG', 'HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE') };
+const path = (process.env['PATH'] ?? '')
+  .split(':')
+  .filter((each) => !each.includes('node_modules'))
+  .join(':');
+const env: NodeJS.ProcessEnv = {
+  PATH: path,
+  HOME: home,
+  PORT: '0',
+  ...kept(
+    'npm_config_registry',
+    'NPM_CONFIG_REGISTRY',
+    'NPM_CONFIG_USERCONFIG',
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'NO_PROXY',
+    'http_proxy',
+    'https_proxy',
+    'no_proxy',
+    'NODE_EXTRA_CA_CERTS',
+    'SSL_CERT_FILE',
+  ),
+};
 
 try {
   execFileSync('git', ['clone', '--quiet', root, clone], { stdio: 'inherit' });
@@ -19,13 +39,18 @@ try {
     const startedAt = performance.now();
     const life = await startLife('npm', ['start'], { cwd: clone, env });
     const ready = ((performance.now() - startedAt) / 1000).toFixed(1);
-    const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'newcomer'], { cwd: clone, env }).toString().trim();
+    const token = execFileSync('npx', ['redress', 'token', '--role', 'client', '--client', 'newcomer'], { cwd: clone, env })
+      .toString()
+      .trim();
     const order = await oneOrder(life.url, token, JSON.parse(readFileSync(join(clone, 'examples/orders/samples/ok.json'), 'utf8')));
     if (order.processState !== 'Processed') throw new Error(`The order ended ${JSON.stringify(order)}:\n${life.output()}`);
     const code = await life.end();
     const left = processesIn(clone);
-    process.stdout.write(`${JSON.stringify({ start: turn, readySeconds: Number(ready), order: order.outcome, exitCode: code, processesLeft: left.length })}\n`);
-    if (code !== 0 || left.length > 0) throw new Error(`SIGTERM to npm gave exit code ${code} and left ${left.join(', ') || 'nothing'} running:\n${life.output()}`);
+    process.stdout.write(
+      `${JSON.stringify({ start: turn, readySeconds: Number(ready), order: order.outcome, exitCode: code, processesLeft: left.length })}\n`,
+    );
+    if (code !== 0 || left.length > 0)
+      throw new Error(`SIGTERM to npm gave exit code ${code} and left ${left.join(', ') || 'nothing'} running:\n${life.output()}`);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true });
@@ -38,6 +63,12 @@ function kept(...names: readonly string[]): NodeJS.ProcessEnv {
 
 /** Processes that work in a folder, by Linux's own list. */
 function processesIn(cwd: string): readonly string[] {
-  const lines = execFileSync('sh', ['-c', 'for p in /proc/[0-9]*; do printf "%s %s\\n" "${p#/proc/}" "$(readlink "$p/cwd" 2>/dev/null)"; done']).toString();
-  return lines.split('\n').filter((line) => line.endsWith(` ${cwd}`));
+  return readdirSync('/proc').filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/cwd`) === cwd;
+    } catch {
+      // It has ended since it was listed, or it is a zombie.
+      return false;
+    }
+  });
 }

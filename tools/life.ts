@@ -43,11 +43,18 @@ async function readyUrl(child: ChildProcess, output: () => string): Promise<stri
 /** Posts one order and waits until it is at an end. */
 export async function oneOrder(url: string, token: string, body: unknown): Promise<{ processState: string; outcome: string | null }> {
   const authorization = `Bearer ${token}`;
-  const posted = await fetch(`${url}/orders`, { method: 'POST', headers: { authorization, 'content-type': 'application/json', 'idempotency-key': `tools-${process.pid}-${Date.now()}` }, body: JSON.stringify(body) });
+  const posted = await fetch(`${url}/orders`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', 'idempotency-key': `tools-${process.pid}-${Date.now()}` },
+    body: JSON.stringify(body),
+  });
   if (posted.status !== 202) throw new Error(`POST /orders: ${posted.status} ${await posted.text()}`);
   const { orderId } = (await posted.json()) as { orderId: string };
   for (let looks = 0; looks < 600; looks++) {
-    const order = (await (await fetch(`${url}/orders/${orderId}`, { headers: { authorization } })).json()) as { processState: string; outcome: string | null };
+    const order = (await (await fetch(`${url}/orders/${orderId}`, { headers: { authorization } })).json()) as {
+      processState: string;
+      outcome: string | null;
+    };
     if (order.processState === 'Processed' || order.processState === 'Error') return order;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

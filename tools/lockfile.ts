@@ -17,8 +17,30 @@ interface Locked {
 
 const path = `${root}package-lock.json`;
 const lock = JSON.parse(readFileSync(path, 'utf8')) as { packages: { [path: string]: Locked } };
-const systems: { readonly [part: string]: string } = { android: 'android', darwin: 'darwin', freebsd: 'freebsd', linux: 'linux', openharmony: 'openharmony', win32: 'win32', windows: 'win32', sunos: 'sunos', aix: 'aix', netbsd: 'netbsd', openbsd: 'openbsd' };
-const processors: { readonly [part: string]: string } = { arm64: 'arm64', x64: 'x64', arm: 'arm', ia32: 'ia32', ppc64: 'ppc64', riscv64: 'riscv64', s390x: 's390x', loong64: 'loong64', mips64el: 'mips64el' };
+const systems: { readonly [part: string]: string } = {
+  android: 'android',
+  darwin: 'darwin',
+  freebsd: 'freebsd',
+  linux: 'linux',
+  openharmony: 'openharmony',
+  win32: 'win32',
+  windows: 'win32',
+  sunos: 'sunos',
+  aix: 'aix',
+  netbsd: 'netbsd',
+  openbsd: 'openbsd',
+};
+const processors: { readonly [part: string]: string } = {
+  arm64: 'arm64',
+  x64: 'x64',
+  arm: 'arm',
+  ia32: 'ia32',
+  ppc64: 'ppc64',
+  riscv64: 'riscv64',
+  s390x: 's390x',
+  loong64: 'loong64',
+  mips64el: 'mips64el',
+};
 
 let added = 0;
 for (const { dev, optionalDependencies = {} } of Object.values(lock.packages)) {
@@ -27,7 +49,13 @@ for (const { dev, optionalDependencies = {} } of Object.values(lock.packages)) {
     const os = parts.map((part) => systems[part]).find((each) => each !== undefined);
     const cpu = parts.map((part) => processors[part]).find((each) => each !== undefined);
     if (lock.packages[`node_modules/${name}`] || !/^\d+\.\d+\.\d+/.test(version)) continue;
-    lock.packages[`node_modules/${name}`] = { version, ...(dev ? { dev } : {}), optional: true, ...(os ? { os: [os] } : {}), ...(cpu ? { cpu: [cpu] } : {}) };
+    lock.packages[`node_modules/${name}`] = {
+      version,
+      ...(dev ? { dev } : {}),
+      optional: true,
+      ...(os ? { os: [os] } : {}),
+      ...(cpu ? { cpu: [cpu] } : {}),
+    };
     added += 1;
   }
 }

@@ -2,10 +2,26 @@ import { globSync, readFileSync } from 'node:fs';
 import { root } from './run.ts';
 
 /** `npm run requirements`: each requirement with the tests whose titles name it, so that anyone sees what is not yet shown. */
-const requirements = [...readFileSync(`${root}docs/requirements.md`, 'utf8').matchAll(/^\| (F-\d+) \| (\w+) \| (.+?) \|/gm)].map(([, id = '', source = '', text = '']) => ({ id, source, text }));
-const titles = globSync('test/**/*.{test,contract}.ts', { cwd: root }).flatMap((file) =>
-  [...readFileSync(`${root}${file}`, 'utf8').matchAll(/\b(?:test|it|describe)(?:\.\w+)?\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].map(([, , title = '']) => ({ file, title })),
+const requirements = [...readFileSync(`${root}docs/requirements.md`, 'utf8').matchAll(/^\| (F-\d+) \| (\w+) \| (.+?) \|/gm)].map(
+  ([, id = '', source = '', text = '']) => ({ id, source, text }),
 );
+const titles = globSync('test/**/*.{test,contract}.ts', { cwd: root }).flatMap((file) =>
+  [...readFileSync(`${root}${file}`, 'utf8').matchAll(/\b(?:test|it|describe)(?:\.\w+)?\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].map(
+    ([, , title = '']) => ({ file, title }),
+  ),
+);
+/** A transcript says on its first lines what it shows. */
+const stories = globSync('test/scenarios/*.txt', { cwd: root }).map((file) => {
+  const lines = readFileSync(`${root}${file}`, 'utf8').split('\n');
+  const title = lines
+    .slice(
+      0,
+      lines.findIndex((line) => !line.startsWith('#')),
+    )
+    .map((line) => line.replace(/^#\s*/, ''))
+    .join(' ');
+  return { file, title };
+});
 
 /** `F-15 to F-20` names all between as well. */
 const idsIn = (title: string): readonly string[] =>
@@ -14,7 +30,7 @@ const idsIn = (title: string): readonly string[] =>
   );
 
 const shown = new Map<string, { file: string; title: string }[]>();
-for (const title of titles) for (const id of idsIn(title.title)) shown.set(id, [...(shown.get(id) ?? []), title]);
+for (const title of [...titles, ...stories]) for (const id of idsIn(title.title)) shown.set(id, [...(shown.get(id) ?? []), title]);
 
 const json = process.argv.includes('--json');
 const rows = requirements.map((requirement) => ({ ...requirement, tests: shown.get(requirement.id) ?? [] }));

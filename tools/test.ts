@@ -3,4 +3,8 @@ import { root, run } from './run.ts';
 /** `npm test [FILE ...]`: every test that needs nothing but this machine. */
 const files = process.argv.slice(2);
 const patterns = files.length > 0 ? files : ['test/**/*.test.ts'];
-process.exitCode = await run(process.execPath, ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...patterns], { cwd: root, env: { LOG_LEVEL: 'off' } });
+process.exitCode = await run(
+  process.execPath,
+  ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...patterns],
+  { cwd: root, env: { LOG_LEVEL: 'off' } },
+);

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
 import { StoreUnavailableError } from '../errors.ts';
 import { bodyProblems } from '../submission.ts';
-import { type Caller, anonymous, createAuthentication } from './authentication.ts';
+import { anonymous, type Caller, createAuthentication } from './authentication.ts';
 import { mediaRefusal, readBody } from './body.ts';
 import { accepts } from './negotiation.ts';
 import { openApi } from './openapi.ts';
 import { readHeaders, readQuery } from './parameters.ts';
-import { type Refusal, isRefusal, problemText, problems, refuse } from './problem.ts';
+import { isRefusal, problems, problemText, type Refusal, refuse } from './problem.ts';
 import type { Answer, ApiOptions, Call, Route } from './route.ts';
 import { routes as allRoutes } from './routes.ts';
 
@@ -30,7 +30,8 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   async function conduct(row: Route, request: Request, id: string, requestId: string): Promise<Answer | Refusal> {
     const caller = await callerOf(row, request);
     if (isRefusal(caller)) return caller;
-    if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json'])) return refuse('not-acceptable');
+    if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json']))
+      return refuse('not-acceptable');
     const media = row.body && mediaRefusal(request.headers);
     if (media) return media;
     const query = row.roles === 'anyone' ? { value: {} } : readQuery(row.query, request.url);
@@ -47,7 +48,8 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     if (!accepting()) return unavailable;
     const authenticated = await authenticate(headers.get('authorization'));
     if (authenticated.outcome === 'unavailable') return unavailable;
-    if (authenticated.outcome === 'refused') return refuse('unauthenticated', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
+    if (authenticated.outcome === 'refused')
+      return refuse('unauthenticated', { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } });
     return roles.some((role) => authenticated.caller.roles.has(role)) ? authenticated.caller : refuse('forbidden');
   }
 
@@ -57,7 +59,14 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     const status = isRefusal(outcome) ? problems[outcome.problem].status : outcome.status;
     const orderId = isRefusal(outcome) ? undefined : outcome.orderId;
     telemetry.count(`http${status}`);
-    telemetry.log('info', 'call', { method, route: row?.path ?? 'none', status, requestId, ...(orderId ? { orderId } : {}), ...(isRefusal(outcome) ? { code: outcome.problem } : {}) });
+    telemetry.log('info', 'call', {
+      method,
+      route: row?.path ?? 'none',
+      status,
+      requestId,
+      ...(orderId ? { orderId } : {}),
+      ...(isRefusal(outcome) ? { code: outcome.problem } : {}),
+    });
     return isRefusal(outcome) ? refusalResponse(outcome, url, requestId) : answerResponse(outcome, row, requestId);
   }
 
@@ -79,7 +88,11 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
       const { method } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
-      return serve(context, row, (requestId) => (row ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId) : refuse('method-not-allowed', { headers: { allow } })));
+      return serve(context, row, (requestId) =>
+        row
+          ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId)
+          : refuse('method-not-allowed', { headers: { allow } }),
+      );
     });
   }
   app.notFound((context) => serve(context, undefined, () => refuse('not-found')));
@@ -107,13 +120,28 @@ async function bodyOf({ body: schema }: Route, request: Request): Promise<{ read
 
 function answerResponse({ status, text, headers }: Answer, row: Route | undefined, requestId: string): Response {
   const type = row?.produces === 'text/html' ? 'text/html; charset=utf-8' : 'application/json';
-  return new Response(status === 304 ? null : text, { status, headers: { ...always, 'x-request-id': requestId, ...(status === 304 ? {} : { 'content-type': type }), 'cache-control': 'no-store', ...headers } });
+  return new Response(status === 304 ? null : text, {
+    status,
+    headers: {
+      ...always,
+      'x-request-id': requestId,
+      ...(status === 304 ? {} : { 'content-type': type }),
+      'cache-control': 'no-store',
+      ...headers,
+    },
+  });
 }
 
 const instanceCharactersMax = 512;
 
 function refusalResponse(refusal: Refusal, url: string, requestId: string): Response {
   const instance = new URL(url).pathname.slice(0, instanceCharactersMax);
-  const headers = { ...always, 'x-request-id': requestId, 'content-type': 'application/problem+json', 'cache-control': 'no-store', ...refusal.headers };
+  const headers = {
+    ...always,
+    'x-request-id': requestId,
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+    ...refusal.headers,
+  };
   return new Response(problemText(refusal, { requestId, instance }), { status: problems[refusal.problem].status, headers });
 }

@@ -1,4 +1,4 @@
-import { type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, createLocalJWKSet, errors, jwtVerify } from 'jose';
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../clock.ts';
 
 /** Whose tokens the API believes. */
@@ -27,7 +27,10 @@ export const anonymous: Caller = { subject: '', roles: new Set() };
 
 export const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
 
-type Authenticated = { readonly outcome: 'known'; readonly caller: Caller } | { readonly outcome: 'refused' } | { readonly outcome: 'unavailable' };
+type Authenticated =
+  | { readonly outcome: 'known'; readonly caller: Caller }
+  | { readonly outcome: 'refused' }
+  | { readonly outcome: 'unavailable' };
 
 const algorithms = ['ES256', 'RS256'];
 const skewSecondsMax = 60;
@@ -37,14 +40,24 @@ const rememberedMs = 30_000;
 const rememberedMax = 2000;
 
 /** Reads who calls from an Authorization header. */
-export function createAuthentication({ issuer, audience, keys, skewSeconds = 30 }: Issuer, clock: Clock): (authorization: string | null) => Promise<Authenticated> {
+export function createAuthentication(
+  { issuer, audience, keys, skewSeconds = 30 }: Issuer,
+  clock: Clock,
+): (authorization: string | null) => Promise<Authenticated> {
   const keyOf = typeof keys === 'function' ? keys : createLocalJWKSet(keys);
   const clockTolerance = Math.min(skewSeconds, skewSecondsMax);
   const remembered = new Map<string, { readonly known: Authenticated; readonly until: number }>();
 
   async function verify(token: string, now: number): Promise<Authenticated> {
     try {
-      const { payload } = await jwtVerify(token, keyOf, { algorithms, issuer, audience, clockTolerance, requiredClaims: ['exp', 'sub'], currentDate: new Date(now) });
+      const { payload } = await jwtVerify(token, keyOf, {
+        algorithms,
+        issuer,
+        audience,
+        clockTolerance,
+        requiredClaims: ['exp', 'sub'],
+        currentDate: new Date(now),
+      });
       const caller = callerOf(payload);
       if (!caller) return { outcome: 'refused' };
       const known: Authenticated = { outcome: 'known', caller };
@@ -85,4 +98,5 @@ function callerOf({ sub, exp, roles: claimed, client }: JWTPayload): Caller | un
 }
 
 /** The issuer's keys could not be had: that says nothing about the token. */
-const isOutage = (error: unknown): boolean => !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout || error.code === 'ERR_JOSE_GENERIC';
+const isOutage = (error: unknown): boolean =>
+  !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout || error.code === 'ERR_JOSE_GENERIC';

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type Json, isObject } from '../core/json.ts';
+import { isObject, type Json } from '../core/json.ts';
 import { pointerOf } from '../submission.ts';
 import { type ProblemError, type Refusal, refuse } from './problem.ts';
 
@@ -17,7 +17,11 @@ export const bodyLimits = {
 
 /** What the headers say against a body, before a byte of it is read. */
 export function mediaRefusal(headers: Headers): Refusal | undefined {
-  if (headers.get('content-encoding') !== null || !/^application\/json *(; *charset="?utf-8"? *)?$/i.test(headers.get('content-type') ?? '')) return refuse('unsupported-media-type');
+  if (
+    headers.get('content-encoding') !== null ||
+    !/^application\/json *(; *charset="?utf-8"? *)?$/i.test(headers.get('content-type') ?? '')
+  )
+    return refuse('unsupported-media-type');
   return Number(headers.get('content-length') ?? 0) > bodyLimits.bytesMax ? refuse('too-large') : undefined;
 }
 
@@ -35,7 +39,8 @@ function parseBody(text: string): { readonly value: Json } | Refusal {
   look(value, '', 1, survey);
   // A field that stands in the text and not in the value was overwritten by one of the same name.
   if (survey.complete && fieldsIn(text) !== survey.fields) return refuse('malformed-json');
-  if (survey.fields > bodyLimits.fieldsMax) survey.errors.push({ pointer: '', code: 'too-many-fields', detail: `At most ${bodyLimits.fieldsMax} fields in all.` });
+  if (survey.fields > bodyLimits.fieldsMax)
+    survey.errors.push({ pointer: '', code: 'too-many-fields', detail: `At most ${bodyLimits.fieldsMax} fields in all.` });
   return survey.errors.length > 0 ? refuse('invalid', { errors: survey.errors }) : { value };
 }
 
@@ -79,7 +84,8 @@ interface Survey {
 function look(value: Json, pointer: string, depth: number, survey: Survey): void {
   const problem = (code: string, detail: string) => void survey.errors.push({ pointer, code, detail });
   if (typeof value === 'string') return textProblem(value, problem);
-  if (typeof value === 'number' && !Number.isFinite(value)) return problem('number-out-of-range', 'A number that fits into 64 bits of floating point is wanted.');
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return problem('number-out-of-range', 'A number that fits into 64 bits of floating point is wanted.');
   const isList = Array.isArray(value);
   if (!isList && !isObject(value)) return;
 
@@ -110,8 +116,10 @@ const reserved = new Set(['__proto__', 'constructor', 'prototype']);
 const forbidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/;
 
 function textProblem(text: string, problem: (code: string, detail: string) => void): void {
-  if (text.length > bodyLimits.charactersMax && [...text].length > bodyLimits.charactersMax) problem('too-long', `At most ${bodyLimits.charactersMax} characters.`);
-  if (forbidden.test(text) || !text.isWellFormed()) problem('forbidden-character', 'Control characters, half surrogates, U+FFFE and U+FFFF are not taken.');
+  if (text.length > bodyLimits.charactersMax && [...text].length > bodyLimits.charactersMax)
+    problem('too-long', `At most ${bodyLimits.charactersMax} characters.`);
+  if (forbidden.test(text) || !text.isWellFormed())
+    problem('forbidden-character', 'Control characters, half surrogates, U+FFFE and U+FFFF are not taken.');
 }
 
 /** Fields of all objects in a text that is known to be JSON: the colons outside of its strings. */

@@ -3,7 +3,7 @@ import type { ClientRecord } from '../record.ts';
 import { clientIdPattern } from './authentication.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
-import { type Refusal, badParameter } from './problem.ts';
+import { badParameter, type Refusal } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { ClientBody, PageQuery } from './schemas.ts';
 
@@ -18,7 +18,13 @@ export async function listClients({ api, caller, query }: Call<z.output<typeof P
   return json(200, { items: items.map(clientView), next: rest.length > items.length && last ? sealCursor([last.id], scope) : null });
 }
 
-export async function registerClient({ api, caller, requestId, id, body }: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
+export async function registerClient({
+  api,
+  caller,
+  requestId,
+  id,
+  body,
+}: Call<unknown, unknown, z.output<typeof ClientBody>>): Promise<Answer | Refusal> {
   if (!clientIdPattern.test(id)) return badParameter('/id', 'invalid-format', 'id: 1 to 128 letters, digits, ".", "_" and "-".');
   const client: ClientRecord = { id, responseChannels: [...new Set(body.responseChannels)], senders: [...new Set(body.senders)] };
   await api.store.putClient(client);

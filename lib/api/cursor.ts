@@ -22,4 +22,7 @@ export function openCursor(cursor: string, scope: CursorScope): readonly Json[] 
   return JSON.parse(Buffer.from(payload, 'base64url').toString()) as readonly Json[];
 }
 
-const signature = (payload: string, { key, bound }: CursorScope): string => createHmac('sha256', key).update(JSON.stringify([bound, payload])).digest('base64url');
+const signature = (payload: string, { key, bound }: CursorScope): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([bound, payload]))
+    .digest('base64url');

@@ -9,7 +9,12 @@ export const gatewayHandler =
   (api: Hono) =>
   async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     const response = await api.fetch(requestOf(event));
-    return { statusCode: response.status, headers: Object.fromEntries(response.headers), body: await response.text(), isBase64Encoded: false };
+    return {
+      statusCode: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+      isBase64Encoded: false,
+    };
   };
 
 function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {

@@ -1,8 +1,8 @@
-import { shortType } from '../core/fault.ts';
 import type { Fault } from '../core/fault.ts';
+import { shortType } from '../core/fault.ts';
 import { requestIdFrom } from '../core/identity.ts';
 import { UnreadableRecordError } from '../errors.ts';
-import { type Instance, type JournalEntry, decodeInstance } from '../instance.ts';
+import { decodeInstance, type Instance, type JournalEntry } from '../instance.ts';
 import { timeText } from '../messages.ts';
 import type { StateRecord } from '../record.ts';
 import { wholeJournal } from '../steps.ts';
@@ -11,7 +11,10 @@ import type { Caller } from './authentication.ts';
 import { isOperator } from './views.ts';
 
 /** An order's journal and instance. Where the instance is damaged, the pages that were put aside still tell of it. */
-export async function readJournal(store: Store, state: StateRecord): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
+export async function readJournal(
+  store: Store,
+  state: StateRecord,
+): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
   const instance = readableInstance(state);
   if (instance && instance.tail.length === instance.seq) return { journal: instance.tail, instance };
   return { journal: wholeJournal(await store.pages(state.orderId), instance?.tail ?? []), instance };
@@ -29,7 +32,12 @@ function readableInstance(state: StateRecord): Instance | undefined {
 /** One line of the history, as a role may see it. Operators find the same request ids in messages and logs. */
 export function entryView(orderId: string, entry: JournalEntry, caller: Caller): { readonly [field: string]: unknown } {
   const fields = Object.entries(withRequestId(orderId, entry)).filter(([field]) => isOperator(caller) || forClients.has(field));
-  return Object.fromEntries(fields.map(([field, value]) => [field, times.has(field) ? timeText(value as number) : field === 'fault' ? faultView(value as Fault, caller) : value]));
+  return Object.fromEntries(
+    fields.map(([field, value]) => [
+      field,
+      times.has(field) ? timeText(value as number) : field === 'fault' ? faultView(value as Fault, caller) : value,
+    ]),
+  );
 }
 
 function withRequestId(orderId: string, entry: JournalEntry): object {
@@ -41,7 +49,22 @@ function withRequestId(orderId: string, entry: JournalEntry): object {
 const times = new Set(['at', 'completeBy', 'wakeAt']);
 
 /** Everything else is how the system works inside, or what an operator wrote for his colleagues. */
-const forClients = new Set(['seq', 'at', 'type', 'path', 'attempt', 'completeBy', 'wakeAt', 'result', 'status', 'fault', 'workflow', 'outcome', 'failureCount', 'kind']);
+const forClients = new Set([
+  'seq',
+  'at',
+  'type',
+  'path',
+  'attempt',
+  'completeBy',
+  'wakeAt',
+  'result',
+  'status',
+  'fault',
+  'workflow',
+  'outcome',
+  'failureCount',
+  'kind',
+]);
 
 const faultView = ({ type, class: faultClass, permanent, message, outcomeUnknown, data }: Fault, caller: Caller) => ({
   type: shortType(type),

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
 import type { Instructed } from '../scheduler.ts';
 import { etagOf } from './orders.ts';
-import { type Refusal, isRefusal, refuse } from './problem.ts';
+import { isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { InstructionBody, InstructionHeaders } from './schemas.ts';
 
@@ -37,12 +37,18 @@ async function carryOut({ api, caller, requestId, id, headers, body }: Instructi
   const { dryRun = false, ...decided } = body;
   const ifMatch = headers['if-match'];
   try {
-    return await api.scheduler.instruct(id, { ...decided, by: caller.subject }, { id: requestId, dryRun, ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }) });
+    return await api.scheduler.instruct(
+      id,
+      { ...decided, by: caller.subject },
+      { id: requestId, dryRun, ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }) },
+    );
   } catch (error) {
-    if (error instanceof InstanceLockedError) return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
+    if (error instanceof InstanceLockedError)
+      return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
     if (error instanceof UnreadableRecordError) return infeasible([`The record of the order cannot be read: ${error.reason}.`]);
     throw error;
   }
 }
 
-const infeasible = (reasons: readonly string[]): Refusal => refuse('infeasible', { errors: reasons.map((detail) => ({ pointer: '', code: 'infeasible', detail })) });
+const infeasible = (reasons: readonly string[]): Refusal =>
+  refuse('infeasible', { errors: reasons.map((detail) => ({ pointer: '', code: 'infeasible', detail })) });

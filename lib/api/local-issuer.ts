@@ -11,12 +11,26 @@ export interface LocalIssuer extends Issuer {
   readonly keys: JSONWebKeySet;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
-  sign(token: { readonly role: Role; readonly client?: string; readonly subject?: string; readonly expiresInSeconds?: number }): Promise<string>;
+  sign(token: {
+    readonly role: Role;
+    readonly client?: string;
+    readonly subject?: string;
+    readonly expiresInSeconds?: number;
+  }): Promise<string>;
 }
 
 const twelveHours = 12 * 60 * 60;
 
-const Key = z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: z.string(), y: z.string(), d: z.string(), kid: z.string(), alg: z.literal('ES256'), use: z.literal('sig') });
+const Key = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: z.string(),
+  y: z.string(),
+  d: z.string(),
+  kid: z.string(),
+  alg: z.literal('ES256'),
+  use: z.literal('sig'),
+});
 const IssuerFile = z.object({ key: Key, cursorKey: z.string().min(43) });
 
 /**
@@ -57,7 +71,10 @@ function readOrMake(dataFolder: string): z.infer<typeof IssuerFile> {
     return read(path) ?? make(dataFolder, path);
   } catch (error) {
     if (error instanceof SetupError) throw error;
-    throw new SetupError(`The data folder ${dataFolder} cannot be used: ${(error as Error).message}.`, 'Make it writable, or choose another one with REDRESS_DATA.');
+    throw new SetupError(
+      `The data folder ${dataFolder} cannot be used: ${(error as Error).message}.`,
+      'Make it writable, or choose another one with REDRESS_DATA.',
+    );
   }
 }
 
@@ -68,7 +85,10 @@ function read(path: string): z.infer<typeof IssuerFile> | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     if (code !== undefined) throw error;
-    throw new SetupError(`The key file ${path} is damaged.`, 'Delete it: a new one is made, and tokens signed with the old one are no longer good.');
+    throw new SetupError(
+      `The key file ${path} is damaged.`,
+      'Delete it: a new one is made, and tokens signed with the old one are no longer good.',
+    );
   }
 }
 

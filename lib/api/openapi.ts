@@ -12,12 +12,26 @@ export const openApi = (routes: readonly Route[], definitions: Definitions): Sch
   info: {
     title: 'Redress',
     version: '1',
-    description: 'Takes orders and brings each to a good end: completed, undone, or in front of a person who can decide. Every error that the system itself answers is application/problem+json; its `code` says which.',
+    description:
+      'Takes orders and brings each to a good end: completed, undone, or in front of a person who can decide. Every error that the system itself answers is application/problem+json; its `code` says which.',
   },
   security: [{ token: [] }],
-  paths: Object.fromEntries([...Map.groupBy(routes, ({ path }) => path)].map(([path, rows]) => [path, Object.fromEntries(rows.map((row) => [row.method.toLowerCase(), operation(row, definitions)]))])),
+  paths: Object.fromEntries(
+    [...Map.groupBy(routes, ({ path }) => path)].map(([path, rows]) => [
+      path,
+      Object.fromEntries(rows.map((row) => [row.method.toLowerCase(), operation(row, definitions)])),
+    ]),
+  ),
   components: {
-    securitySchemes: { token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'ES256 or RS256, with iss, aud, exp, sub, roles (client, operator, admin) and, for clients, client. An admin may do what an operator may.' } },
+    securitySchemes: {
+      token: {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description:
+          'ES256 or RS256, with iss, aud, exp, sub, roles (client, operator, admin) and, for clients, client. An admin may do what an operator may.',
+      },
+    },
     schemas: { Problem: schemaOf(Problem, 'output') },
   },
 });
@@ -26,23 +40,47 @@ const operation = (row: Route, definitions: Definitions): Schema => ({
   operationId: `${row.method.toLowerCase()}${row.path.replace(/[^a-z]+(\w?)/gi, (_, letter: string) => letter.toUpperCase())}`,
   summary: row.summary,
   ...(row.roles === 'anyone' ? { security: [] } : { description: `For: ${row.roles.join(', ')}.` }),
-  parameters: [...(row.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []), ...parameters(row.query, 'query'), ...parameters(row.headers, 'header')],
-  ...(row.body ? { requestBody: { required: true, content: { 'application/json': { schema: withOrders(schemaOf(row.body, 'input'), definitions) } } } } : {}),
+  parameters: [
+    ...(row.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
+    ...parameters(row.query, 'query'),
+    ...parameters(row.headers, 'header'),
+  ],
+  ...(row.body
+    ? { requestBody: { required: true, content: { 'application/json': { schema: withOrders(schemaOf(row.body, 'input'), definitions) } } } }
+    : {}),
   responses: { ...answersOf(row), ...refusalsOf(row) },
 });
 
 function parameters(schema: z.ZodObject | undefined, place: 'query' | 'header'): readonly Schema[] {
   if (!schema) return [];
   const required = schemaOf(schema, 'input')['required'] as readonly string[] | undefined;
-  return Object.entries(schema.shape).map(([name, each]) => ({ name, in: place, required: required?.includes(name) ?? false, schema: schemaOf(each as z.ZodType, 'output') }));
+  return Object.entries(schema.shape).map(([name, each]) => ({
+    name,
+    in: place,
+    required: required?.includes(name) ?? false,
+    schema: schemaOf(each as z.ZodType, 'output'),
+  }));
 }
 
 const answersOf = ({ answers, produces = 'application/json' }: Route): Schema =>
-  Object.fromEntries(Object.entries(answers).map(([status, { description, schema }]) => [status, { description, ...(schema ? { content: { [produces]: { schema: schemaOf(schema, 'output') } } } : {}) }]));
+  Object.fromEntries(
+    Object.entries(answers).map(([status, { description, schema }]) => [
+      status,
+      { description, ...(schema ? { content: { [produces]: { schema: schemaOf(schema, 'output') } } } : {}) },
+    ]),
+  );
 
 function refusalsOf(row: Route): Schema {
   const byStatus = Map.groupBy(refusalCodes(row), (code) => problems[code].status);
-  return Object.fromEntries([...byStatus].map(([status, codes]) => [status, { description: codes.map((code) => `\`${code}\`: ${problems[code].detail}`).join(' '), content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } }]));
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\`: ${problems[code].detail}`).join(' '),
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    ]),
+  );
 }
 
 /** Every refusal that a call may meet: those of its row, and those that follow from what the row takes. */

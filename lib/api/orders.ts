@@ -1,23 +1,38 @@
 import type * as z from 'zod';
-import type { JsonObject, Json } from '../core/json.ts';
-import type { ListPosition, OrderFilter, Store } from '../store.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { stepsOf } from '../steps.ts';
+import type { ListPosition, OrderFilter, Store } from '../store.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
-import { type Refusal, badParameter, refuse } from './problem.ts';
+import { badParameter, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
 import type { OrderListQuery, PageQuery, ReadHeaders, SubmissionBody, SubmissionHeaders } from './schemas.ts';
 import { fullOrder, isOperator, listedOrder, maySee } from './views.ts';
 
 type Query<T extends z.ZodType> = Call<z.output<T>>;
 
-export async function submitOrder({ api, caller, headers, body }: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>): Promise<Answer | Refusal> {
+export async function submitOrder({
+  api,
+  caller,
+  headers,
+  body,
+}: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>): Promise<Answer | Refusal> {
   if (caller.client === undefined) return refuse('forbidden');
-  const submitted = await api.submit({ ...body, order: body.order as Json, client: caller.client, idempotencyKey: headers['idempotency-key'] });
+  const submitted = await api.submit({
+    ...body,
+    order: body.order as Json,
+    client: caller.client,
+    idempotencyKey: headers['idempotency-key'],
+  });
   switch (submitted.outcome) {
     case 'accepted': {
       const { orderId, answer } = submitted.order;
-      return { status: 202, text: answer, orderId, headers: { location: `/orders/${orderId}`, ...(submitted.replayed ? { 'idempotent-replayed': 'true' } : {}) } };
+      return {
+        status: 202,
+        text: answer,
+        orderId,
+        headers: { location: `/orders/${orderId}`, ...(submitted.replayed ? { 'idempotent-replayed': 'true' } : {}) },
+      };
     }
     case 'invalid':
       return refuse('invalid', { errors: submitted.problems });
@@ -78,7 +93,11 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
   return json(200, { items: items.map((entry) => entryView(id, entry, caller)), next }, { orderId: id });
 }
 
-export const badCursor = badParameter('/cursor', 'bad-cursor', 'cursor: the "next" of the page before, unchanged, with the same filters and the same caller.');
+export const badCursor = badParameter(
+  '/cursor',
+  'bad-cursor',
+  'cursor: the "next" of the page before, unchanged, with the same filters and the same caller.',
+);
 
 export const etagOf = (rev: number): string => `"${rev}"`;
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { type ProblemError, type Refusal, badParameter, refuse } from './problem.ts';
+import { badParameter, type ProblemError, type Refusal, refuse } from './problem.ts';
 
 /** What stands behind the `?`, against the row's schema: nothing unknown, nothing twice, nothing that can't be decoded. */
 export function readQuery(schema: z.ZodObject | undefined, url: string): { readonly value: unknown } | Refusal {
@@ -10,14 +10,18 @@ export function readQuery(schema: z.ZodObject | undefined, url: string): { reado
   const given = new URLSearchParams(text);
   const names = new Set(given.keys());
   if (names.size < given.size) return badParameter('', 'repeated-parameter', 'Every parameter stands at most once.');
-  if (!schema) return given.size === 0 ? { value: {} } : refuse('bad-parameter', { errors: [...names].map((name) => unknownParameter(name, [])) });
+  if (!schema)
+    return given.size === 0 ? { value: {} } : refuse('bad-parameter', { errors: [...names].map((name) => unknownParameter(name, [])) });
   return parse(schema, Object.fromEntries(given));
 }
 
 /** The headers that the row knows, against its schema. */
 export function readHeaders(schema: z.ZodObject | undefined, headers: Headers): { readonly value: unknown } | Refusal {
   if (!schema) return { value: {} };
-  return parse(schema, Object.fromEntries(Object.keys(schema.shape).flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []))));
+  return parse(
+    schema,
+    Object.fromEntries(Object.keys(schema.shape).flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : []))),
+  );
 }
 
 function parse(schema: z.ZodObject, given: unknown): { readonly value: unknown } | Refusal {

@@ -45,7 +45,11 @@ export interface Answer {
 type Outcome = Answer | Refusal;
 
 /** One row of the table: routing, access, 405, validation and the published contract all follow from it. */
-export interface Route<Query extends z.ZodObject = z.ZodObject, Head extends z.ZodObject = z.ZodObject, Body extends z.ZodType = z.ZodType> {
+export interface Route<
+  Query extends z.ZodObject = z.ZodObject,
+  Head extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
+> {
   readonly method: 'GET' | 'POST' | 'PUT';
   /** With `{id}` for the one thing that varies. */
   readonly path: string;
@@ -64,6 +68,11 @@ export interface Route<Query extends z.ZodObject = z.ZodObject, Head extends z.Z
 }
 
 /** Lets a row's handler know the types of its own schemas. */
-export const route = <Query extends z.ZodObject, Head extends z.ZodObject, Body extends z.ZodType>(row: Route<Query, Head, Body>): Route => row as unknown as Route;
+export const route = <Query extends z.ZodObject, Head extends z.ZodObject, Body extends z.ZodType>(row: Route<Query, Head, Body>): Route =>
+  row as unknown as Route;
 
-export const json = (status: 200 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({ status, text: JSON.stringify(value), ...more });
+export const json = (status: 200 | 202, value: unknown, more: Omit<Answer, 'status' | 'text'> = {}): Answer => ({
+  status,
+  text: JSON.stringify(value),
+  ...more,
+});

@@ -2,7 +2,7 @@ import { listClients, registerClient } from './clients.ts';
 import { instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
-import { type Route, json, route } from './route.ts';
+import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
 
 /** Every call there is. A row is all that is needed for one; without a row there is none. */
@@ -14,7 +14,13 @@ export const routes: readonly Route[] = [
     summary: 'Submit an order',
     headers: schemas.SubmissionHeaders,
     body: schemas.SubmissionBody,
-    answers: { 202: { description: 'The order is stored and will be brought to an end. The same key and body again: the same bytes, with `Idempotent-Replayed: true`.', schema: schemas.Accepted } },
+    answers: {
+      202: {
+        description:
+          'The order is stored and will be brought to an end. The same key and body again: the same bytes, with `Idempotent-Replayed: true`.',
+        schema: schemas.Accepted,
+      },
+    },
     refusals: ['idempotency-key-reused'],
     handle: submitOrder,
   }),
@@ -34,7 +40,10 @@ export const routes: readonly Route[] = [
     roles: ['client', 'operator'],
     summary: 'Show how far an order has come',
     headers: schemas.ReadHeaders,
-    answers: { 200: { description: 'The order with all its steps. Its ETag is its rev in quotes.', schema: schemas.FullOrder }, 304: { description: 'Unchanged since the ETag in If-None-Match' } },
+    answers: {
+      200: { description: 'The order with all its steps. Its ETag is its rev in quotes.', schema: schemas.FullOrder },
+      304: { description: 'Unchanged since the ETag in If-None-Match' },
+    },
     refusals: ['not-found'],
     handle: showOrder,
   }),

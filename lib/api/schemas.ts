@@ -14,9 +14,16 @@ const anyJson = z.unknown();
 
 // What comes in.
 
-const limit = z.string().regex(/^\d{1,3}$/, 'a whole number from 1 to 100').transform(Number).pipe(z.int().min(1, 'a whole number from 1 to 100').max(100, 'a whole number from 1 to 100')).default(20);
+const limit = z
+  .string()
+  .regex(/^\d{1,3}$/, 'a whole number from 1 to 100')
+  .transform(Number)
+  .pipe(z.int().min(1, 'a whole number from 1 to 100').max(100, 'a whole number from 1 to 100'))
+  .default(20);
 const cursor = z.string().min(1, 'the "next" of the page before').max(1024, 'the "next" of the page before').exactOptional();
-const moment = z.iso.datetime({ offset: true, error: 'a date and time that exists, such as 2026-01-31T12:00:00Z; a + must be written %2B' }).exactOptional();
+const moment = z.iso
+  .datetime({ offset: true, error: 'a date and time that exists, such as 2026-01-31T12:00:00Z; a + must be written %2B' })
+  .exactOptional();
 const oneOf = <const T extends readonly string[]>(values: T) => z.enum(values, `one of ${values.join(', ')}`).exactOptional();
 
 export const PageQuery = z.strictObject({ limit, cursor });
@@ -24,8 +31,14 @@ export const PageQuery = z.strictObject({ limit, cursor });
 export const OrderListQuery = z.strictObject({
   state: oneOf(processState.options),
   outcome: oneOf(outcome.options),
-  workflow: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'the name of a workflow, such as fulfil-order').exactOptional(),
-  fault: z.string().regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'the short type of a fault, such as CardDeclined').exactOptional(),
+  workflow: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{0,63}$/, 'the name of a workflow, such as fulfil-order')
+    .exactOptional(),
+  fault: z
+    .string()
+    .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'the short type of a fault, such as CardDeclined')
+    .exactOptional(),
   reference: z.string().min(1, '1 to 128 characters').max(128, '1 to 128 characters').exactOptional(),
   submittedAfter: moment,
   submittedBefore: moment,
@@ -37,7 +50,12 @@ export type OrderListQuery = z.output<typeof OrderListQuery>;
 const keyHelp = '1 to 255 printable ASCII characters that name this submission: the same key again is the same order';
 export const SubmissionHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(/^[\x20-\x7e]{1,255}$/, keyHelp) });
 export const ReadHeaders = z.object({ 'if-none-match': z.string().exactOptional() });
-export const InstructionHeaders = z.object({ 'if-match': z.string().regex(/^"(0|[1-9]\d{0,14})"$/, 'the ETag of the order in its quotes, such as "7"').exactOptional() });
+export const InstructionHeaders = z.object({
+  'if-match': z
+    .string()
+    .regex(/^"(0|[1-9]\d{0,14})"$/, 'the ETag of the order in its quotes, such as "7"')
+    .exactOptional(),
+});
 
 export const SubmissionBody = z.strictObject({
   workflow: z.string().min(1).max(64).exactOptional(),
@@ -50,16 +68,30 @@ export const InstructionBody = z.strictObject({
   kind: z.enum(['resubmit']),
   reason: z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'A reason is wanted: it stays in the history of the order.'),
   dryRun: z.boolean().exactOptional(),
-  completeWithinSeconds: z.int().min(1).max(366 * 24 * 60 * 60).exactOptional(),
+  completeWithinSeconds: z
+    .int()
+    .min(1)
+    .max(366 * 24 * 60 * 60)
+    .exactOptional(),
 });
 
 const channelId = z.string().regex(/^redress-response-[A-Za-z0-9_-]{1,60}$/, 'redress-response- and 1 to 60 letters, digits, "-" and "_"');
 const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, '1 to 256 printable ASCII characters without spaces');
-export const ClientBody = z.strictObject({ responseChannels: z.array(channelId).max(100).default([]), senders: z.array(senderId).max(100).default([]) });
+export const ClientBody = z.strictObject({
+  responseChannels: z.array(channelId).max(100).default([]),
+  senders: z.array(senderId).max(100).default([]),
+});
 
 // What goes out.
 
-const Fault = z.object({ type: z.string(), class: z.enum(['basic-failure', 'application-failure', 'expected', 'unexpected']), message: z.string(), permanent: z.boolean(), source: z.string().nullable(), data: anyJson });
+const Fault = z.object({
+  type: z.string(),
+  class: z.enum(['basic-failure', 'application-failure', 'expected', 'unexpected']),
+  message: z.string(),
+  permanent: z.boolean(),
+  source: z.string().nullable(),
+  data: anyJson,
+});
 
 const Step = z.object({
   path: z.string(),
@@ -98,17 +130,35 @@ const operatorsOnly = {
 };
 
 export const ListedOrder = z.strictObject({ ...Order.shape, ...operatorsOnly });
-export const FullOrder = z.strictObject({ ...Order.shape, steps: z.array(Step), ...operatorsOnly, order: anyJson.optional().describe('operators only; fields marked secret are masked') });
+export const FullOrder = z.strictObject({
+  ...Order.shape,
+  steps: z.array(Step),
+  ...operatorsOnly,
+  order: anyJson.optional().describe('operators only; fields marked secret are masked'),
+});
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });
 export const Instructed = z.strictObject({ orderId: z.string(), rev: z.int(), processState });
 export const InstructionPlan = z.strictObject({
   orderId: z.string(),
   processState,
-  asks: z.array(z.object({ path: z.string(), agent: z.string(), operation: z.string(), attempt: z.int(), idempotencyKey: z.string(), completeBy: time })),
+  asks: z.array(
+    z.object({
+      path: z.string(),
+      agent: z.string(),
+      operation: z.string(),
+      attempt: z.int(),
+      idempotencyKey: z.string(),
+      completeBy: time,
+    }),
+  ),
   fault: z.string().optional(),
 });
 export const HistoryEntry = z.looseObject({ seq: z.int(), at: time, type: z.string(), path: z.string().optional() });
-export const Client = z.strictObject({ id: z.string().regex(clientIdPattern), responseChannels: z.array(channelId), senders: z.array(senderId) });
+export const Client = z.strictObject({
+  id: z.string().regex(clientIdPattern),
+  responseChannels: z.array(channelId),
+  senders: z.array(senderId),
+});
 export const Health = z.strictObject({ status: z.literal('ok') });
 export const pageOf = (item: z.ZodType) => z.strictObject({ items: z.array(item), next: z.string().nullable() });
 

@@ -11,17 +11,29 @@ import type { Caller } from './authentication.ts';
 /** Operators see every order, and what lies behind it; clients see their own, from outside. */
 export const isOperator = (caller: Caller): boolean => caller.roles.has('operator');
 
-export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean => isOperator(caller) || (caller.client !== undefined && caller.client === client);
+export const maySee = (caller: Caller, { client }: { readonly client: string }): boolean =>
+  isOperator(caller) || (caller.client !== undefined && caller.client === client);
 
-export const listedOrder = (order: OrderRecord, state: StateHead, caller: Caller) => ({ ...publicPart(order, state), ...(isOperator(caller) ? internalPart(state) : {}) });
+export const listedOrder = (order: OrderRecord, state: StateHead, caller: Caller) => ({
+  ...publicPart(order, state),
+  ...(isOperator(caller) ? internalPart(state) : {}),
+});
 
-export const fullOrder = (order: OrderRecord, state: StateHead, { steps, program }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined }, caller: Caller) => ({
+export const fullOrder = (
+  order: OrderRecord,
+  state: StateHead,
+  { steps, program }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined },
+  caller: Caller,
+) => ({
   ...publicPart(order, state),
   steps: steps.map((step) => stepView(step, caller)),
   ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program) } : {}),
 });
 
-const publicPart = ({ orderId, reference, workflow, submittedAt }: OrderRecord, { processState, outcome, suspended, failureCount, completeBy, updatedAt, fault }: StateHead) => ({
+const publicPart = (
+  { orderId, reference, workflow, submittedAt }: OrderRecord,
+  { processState, outcome, suspended, failureCount, completeBy, updatedAt, fault }: StateHead,
+) => ({
   orderId,
   reference: reference ?? null,
   workflow: { name: workflow.name, version: workflow.version },
@@ -37,9 +49,19 @@ const publicPart = ({ orderId, reference, workflow, submittedAt }: OrderRecord, 
 
 const internalPart = ({ client, rev, epoch, lockedBy, heldBy }: StateHead) => ({ client, rev, epoch, lockedBy, heldBy });
 
-const faultView = ({ type, class: faultClass, message, permanent, source, data }: FaultSummary) => ({ type, class: faultClass, message, permanent, source: source ?? null, data: data ?? null });
+const faultView = ({ type, class: faultClass, message, permanent, source, data }: FaultSummary) => ({
+  type,
+  class: faultClass,
+  message,
+  permanent,
+  source: source ?? null,
+  data: data ?? null,
+});
 
-const stepView = ({ path, name, agent, operation, status, result, attempts, completeBy, startedAt, closedAt, output }: StepReport, caller: Caller) => ({
+const stepView = (
+  { path, name, agent, operation, status, result, attempts, completeBy, startedAt, closedAt, output }: StepReport,
+  caller: Caller,
+) => ({
   path,
   name,
   agent,

@@ -1,5 +1,5 @@
 import type { Template } from '../core/definition.ts';
-import { type Expr, type Ref, expression, fieldOf } from './expression.ts';
+import { type Expr, expression, fieldOf, type Ref } from './expression.ts';
 
 declare const faults: unique symbol;
 const recorded = Symbol('recorded activity');
@@ -43,13 +43,16 @@ export const recordStep = <F extends string, O>(shape: Shape): StepActivity<F, O
 type Composite = <const A extends readonly Activity<string>[]>(...children: A) => Activity<FaultsOf<A[number]>>;
 
 /** One after the other. */
-export const sequence: Composite = (...children) => record({ activity: 'sequence', name: 'sequence', children: distinct(children) }) as never;
+export const sequence: Composite = (...children) =>
+  record({ activity: 'sequence', name: 'sequence', children: distinct(children) }) as never;
 
 /** Side by side; goes on when all are done. */
-export const parallel: Composite = (...children) => record({ activity: 'parallel', name: 'parallel', children: distinct(children) }) as never;
+export const parallel: Composite = (...children) =>
+  record({ activity: 'parallel', name: 'parallel', children: distinct(children) }) as never;
 
 /** Waits; nobody holds the order meanwhile. */
-export const delay = ({ seconds }: { seconds: number | Expr<number> }): Activity<never> => record({ activity: 'delay', name: 'delay', seconds: seconds as Template });
+export const delay = ({ seconds }: { seconds: number | Expr<number> }): Activity<never> =>
+  record({ activity: 'delay', name: 'delay', seconds: seconds as Template });
 
 /** Composites and delays name themselves; where siblings would be alike, the later ones get a number. */
 const distinct = (children: readonly Activity<string>[]): readonly Shape[] => {

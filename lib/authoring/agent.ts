@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Json, JsonObject } from '../core/json.ts';
 import { secretPointers } from '../core/secrets.ts';
-import { type StepActivity, recordStep } from './activity.ts';
+import { recordStep, type StepActivity } from './activity.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultType } from './fault.ts';
 
@@ -42,7 +42,9 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
 }
 
 /** Describes an operation; the types of input, output and faults follow from its schemas. */
-export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(operation: Operation<I, O, F>): Operation<I, O, NoInfer<F>> => operation;
+export const operation = <I extends z.ZodType, O extends z.ZodType, F extends string = never>(
+  operation: Operation<I, O, F>,
+): Operation<I, O, NoInfer<F>> => operation;
 
 export interface AnyOperation {
   readonly input: z.ZodType;
@@ -73,8 +75,12 @@ export type Agent<Ops> = {
 
 /** An agent wraps one remote service. `payment.charge({…})` is then a step of a workflow. */
 export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
-  if (!/^[a-z][a-z0-9-]{0,39}$/.test(name)) throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
-  const callables = Object.entries(operations).map(([operation, described]) => [operation, (input: unknown) => recordStep(stepOf(name, operation, described, input))]);
+  if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
+    throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
+  const callables = Object.entries(operations).map(([operation, described]) => [
+    operation,
+    (input: unknown) => recordStep(stepOf(name, operation, described, input)),
+  ]);
   return Object.assign(Object.fromEntries(callables), { [definition]: { name, operations } });
 }
 
@@ -84,7 +90,12 @@ export type AnyAgent = { readonly [definition]: AgentDefinition };
 /** Marks a field that nobody may see: absent from history, alerts, announcements and logs. */
 export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), secret: true }) as T;
 
-const stepOf = (agent: string, name: string, { faults = [], completeWithinSeconds, longestSeconds, output }: AnyOperation, input: unknown) => {
+const stepOf = (
+  agent: string,
+  name: string,
+  { faults = [], completeWithinSeconds, longestSeconds, output }: AnyOperation,
+  input: unknown,
+) => {
   const secretOutput = secretPointers(z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as Json);
   return {
     activity: 'step',

@@ -8,10 +8,13 @@ export interface Expr<out T> {
 }
 
 /** An expression whose fields are expressions again: `order.address.city`. */
-export type Ref<T> = Expr<T> & (T extends readonly unknown[] ? unknown : T extends object ? { readonly [K in keyof T]-?: Ref<T[K]> } : unknown);
+export type Ref<T> = Expr<T> &
+  (T extends readonly unknown[] ? unknown : T extends object ? { readonly [K in keyof T]-?: Ref<T[K]> } : unknown);
 
 /** What may stand where a T is wanted: a literal, an expression, or a mixture of both. */
-export type In<T> = Expr<T> | (T extends readonly (infer U)[] ? readonly In<U>[] : T extends object ? { readonly [K in keyof T]: In<T[K]> } : T);
+export type In<T> =
+  | Expr<T>
+  | (T extends readonly (infer U)[] ? readonly In<U>[] : T extends object ? { readonly [K in keyof T]: In<T[K]> } : T);
 
 const source = Symbol('cel');
 
@@ -36,7 +39,8 @@ export const fieldOf = (path: string, name: string): string =>
 /** The CEL text behind an expression. */
 export const celOf = (hole: unknown): string => {
   const text = isObject(hole) ? (hole as { readonly [source]?: string })[source] : undefined;
-  if (text === undefined) throw new TypeError(`An expression is wanted here (a path such as order.total, or cel\`…\`), not ${String(JSON.stringify(hole))}.`);
+  if (text === undefined)
+    throw new TypeError(`An expression is wanted here (a path such as order.total, or cel\`…\`), not ${String(JSON.stringify(hole))}.`);
   return text;
 };
 

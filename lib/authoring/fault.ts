@@ -7,8 +7,12 @@ export interface FaultType<P extends string = string> {
 }
 
 /** Declares a fault, or a kind of another one: `fault('CardDeclined', Refused)`. */
-export const fault = <const N extends string, P extends string = never>(name: N, kindOf?: FaultType<P>): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
-  if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name)) throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
+export const fault = <const N extends string, P extends string = never>(
+  name: N,
+  kindOf?: FaultType<P>,
+): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
+  if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name))
+    throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
   return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
 };
 
@@ -27,7 +31,11 @@ export class PermanentFailure extends Error {
   /** The effect may exist although no usable answer came. */
   readonly outcomeUnknown: boolean;
 
-  constructor(type: string, message: string, { data, outcomeUnknown = false, cause }: { data?: JsonObject; outcomeUnknown?: boolean; cause?: unknown } = {}) {
+  constructor(
+    type: string,
+    message: string,
+    { data, outcomeUnknown = false, cause }: { data?: JsonObject; outcomeUnknown?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause });
     this.type = type;
     this.data = data;

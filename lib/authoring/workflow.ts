@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { check } from '../core/check.ts';
-import { type OnExhausted, type WorkflowDefinition, rootPath } from '../core/definition.ts';
+import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/definition.ts';
 import { exprVersion } from '../core/expression.ts';
 import { type Activity, shapeOf } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, agentDefinitionOf } from './agent.ts';
-import { type Expr, type Ref, expression } from './expression.ts';
+import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 
 type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}`>;
@@ -40,11 +40,19 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
 ): WorkflowDefinition {
   const { $schema: _, ...schema } = z.toJSONSchema(order) as { [key: string]: unknown };
   const root = shapeOf(build({ order: expression('order'), orderId: expression('orderId') }));
-  const recorded = { name, ...options, exprVersion, order: schema, toOperator: toOperator.map(({ path }) => path), root: { ...root, name: rootPath } };
+  const recorded = {
+    name,
+    ...options,
+    exprVersion,
+    order: schema,
+    toOperator: toOperator.map(({ path }) => path),
+    root: { ...root, name: rootPath },
+  };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
 
   const errors = check(definition).filter(({ severity }) => severity === 'error');
-  if (errors.length > 0) throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
+  if (errors.length > 0)
+    throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
   return definition;
 }
 
@@ -54,7 +62,9 @@ export interface LocalTrial {
    * Starts stand-ins for the remote services, when the environment names none. What it returns as `environment` is
    * set for the agents; `dataFolder` is where the stand-ins may keep their own data.
    */
-  start(context: { readonly dataFolder: string }): Promise<{ readonly environment: { readonly [name: string]: string }; readonly about: string; close(): Promise<void> }>;
+  start(context: {
+    readonly dataFolder: string;
+  }): Promise<{ readonly environment: { readonly [name: string]: string }; readonly about: string; close(): Promise<void> }>;
   /** Variables that name the real services: with any of them set, no stand-ins are started. */
   readonly variables: readonly string[];
   /** A folder of `*.json`, each the body of a `POST /orders`: submitted on a first start. */
@@ -69,6 +79,14 @@ export interface App {
 }
 
 /** Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting. */
-export function defineApp({ workflows, agents, local }: { workflows: readonly WorkflowDefinition[]; agents: readonly AnyAgent[]; local?: LocalTrial }): App {
+export function defineApp({
+  workflows,
+  agents,
+  local,
+}: {
+  workflows: readonly WorkflowDefinition[];
+  agents: readonly AnyAgent[];
+  local?: LocalTrial;
+}): App {
   return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}) };
 }

@@ -26,9 +26,15 @@ const lookEveryMs = 50;
  * Queues in one SQLite table. A message for which somebody of this process waits is written as already received, and
  * handed over when it is committed: one insert and one delete for its whole life.
  */
-export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queue: string) => Redrive | undefined = () => undefined): SqliteChannel {
+export function sqliteChannel(
+  database: Database,
+  clock: Clock,
+  redriveOf: (queue: string) => Redrive | undefined = () => undefined,
+): SqliteChannel {
   const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body) VALUES (?, ?, ?, ?, ?)');
-  const selectVisible = database.prepare('SELECT id, body, receiveCount, sentAt FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?');
+  const selectVisible = database.prepare(
+    'SELECT id, body, receiveCount, sentAt FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?',
+  );
   const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
   const take = database.prepare('UPDATE messages SET visibleAt = ?, receiveCount = receiveCount + 1 WHERE id = ?');
   const moveTo = database.prepare('UPDATE messages SET queue = ?, visibleAt = ?, receiveCount = 0 WHERE id = ?');
@@ -54,7 +60,10 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
     for (const [queue, list] of waiters) {
       const ready = list.filter(({ handed }) => handed.length > 0);
       if (ready.length === 0) continue;
-      waiters.set(queue, list.filter(({ handed }) => handed.length === 0));
+      waiters.set(
+        queue,
+        list.filter(({ handed }) => handed.length === 0),
+      );
       for (const waiter of ready) waiter.deliver(waiter.handed);
     }
   });
@@ -65,7 +74,10 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
   const forgetWaiter = (queue: string, waiter: Waiter): boolean => {
     const list = waiters.get(queue);
     if (!list?.includes(waiter)) return false;
-    waiters.set(queue, list.filter((each) => each !== waiter));
+    waiters.set(
+      queue,
+      list.filter((each) => each !== waiter),
+    );
     return true;
   };
 
@@ -87,16 +99,16 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
   const look = async (): Promise<void> => {
     if (looking) return;
     looking = true;
-    try {
-      while (waiters.size > 0) {
-        await clock.sleep(lookEveryMs);
+    while (waiters.size > 0) {
+      await clock.sleep(lookEveryMs);
+      try {
         await lookOnce();
+      } catch (error) {
+        // What may pass, such as a full disk, is looked past; where the store is gone, whoever waits learns it with his next call.
+        if ((error as { fatal?: boolean }).fatal !== false) break;
       }
-    } catch {
-      // The store is gone: whoever waits finds out with his next call, and the host stops.
-    } finally {
-      looking = false;
     }
+    looking = false;
   };
 
   const lookOnce = async (): Promise<void> => {
@@ -162,7 +174,12 @@ export function sqliteChannel(database: Database, clock: Clock, redriveOf: (queu
 
     async depth(queue) {
       const now = clock.now();
-      const { oldest, ...counts } = selectDepth.get(now, now, now, queue) as { visible: number; inFlight: number; delayed: number; oldest: number | null };
+      const { oldest, ...counts } = selectDepth.get(now, now, now, queue) as {
+        visible: number;
+        inFlight: number;
+        delayed: number;
+        oldest: number | null;
+      };
       return { ...counts, oldestAgeMs: oldest === null ? 0 : Math.max(0, now - oldest) };
     },
   };

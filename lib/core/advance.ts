@@ -4,11 +4,11 @@ import type { Closing, Context, Next } from './behaviour.ts';
 import type { Command } from './command.ts';
 import { rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
-import { type Fault, engineFault, engineFaults } from './fault.ts';
+import { engineFault, engineFaults, type Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, requestIdOf, stepOfRequest } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
-import { type Program, fill, nodeAt, parentOf } from './program.ts';
+import { fill, nodeAt, type Program, parentOf } from './program.ts';
 import type { ActivityState, State } from './state.ts';
 
 /** What an instance is about. It never changes. */
@@ -106,8 +106,14 @@ function reclaim(draft: Draft): void {
 }
 
 function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhausted' }>): void {
-  const overdue = path !== undefined && draft.state.activities[path] ? path : Object.keys(draft.state.activities).find((each) => nodeAt(draft.program, each).activity === 'step');
-  draft.raise(overdue ?? rootPath, fault ?? engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', { outcomeUnknown: true }));
+  const overdue =
+    path !== undefined && draft.state.activities[path]
+      ? path
+      : Object.keys(draft.state.activities).find((each) => nodeAt(draft.program, each).activity === 'step');
+  draft.raise(
+    overdue ?? rootPath,
+    fault ?? engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', { outcomeUnknown: true }),
+  );
 }
 
 /** The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. */
@@ -236,7 +242,8 @@ class Draft {
 
   private apply(path: string, next: Next<unknown> | undefined): void {
     if (next === undefined) return;
-    if (next.failedForNow) this.fact({ type: 'AttemptFailed', path, asking: askingOf(this.own(path) as StepState), fault: next.failedForNow });
+    if (next.failedForNow)
+      this.fact({ type: 'AttemptFailed', path, asking: askingOf(this.own(path) as StepState), fault: next.failedForNow });
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.ask) this.ask(path, next.ask);
     for (const name of next.run ?? []) this.todo.push(() => this.execute(`${path}/${name}`));
@@ -253,18 +260,36 @@ class Draft {
     const { attempt, completeBy, generation } = asking;
     const requestId = requestIdOf(orderId, path, { epoch, attempt, generation });
     const idempotencyKey = idempotencyKeyOf(orderId, path, generation);
-    this.commands.push({ type: 'ask', path, agent: node.agent, operation: node.operation, requestId, idempotencyKey, attempt, epoch, completeBy, input });
+    this.commands.push({
+      type: 'ask',
+      path,
+      agent: node.agent,
+      operation: node.operation,
+      requestId,
+      idempotencyKey,
+      attempt,
+      epoch,
+      completeBy,
+      input,
+    });
     this.fact({ type: 'StepAsked', path, asking: askingOf({ generation, epoch, attempt }), completeBy });
   }
 
   private close(path: string, closing: Closing): void {
-    const asking = nodeAt(this.program, path).activity === 'step' && this.own(path) !== undefined ? askingOf(this.own(path) as StepState) : undefined;
+    const asking =
+      nodeAt(this.program, path).activity === 'step' && this.own(path) !== undefined ? askingOf(this.own(path) as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
     if (output !== undefined && this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === path) {
       this.set({ outputs: { ...this.state.outputs, [path]: output } });
     }
-    this.fact({ type: 'ActivityClosed', path, result: closing.result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
+    this.fact({
+      type: 'ActivityClosed',
+      path,
+      result: closing.result,
+      ...(asking ? { asking } : {}),
+      ...(output === undefined ? {} : { output }),
+    });
 
     const parent = parentOf(path);
     if (parent === undefined) this.set({ phase: 'closed' });

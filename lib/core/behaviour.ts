@@ -1,12 +1,10 @@
-import type { StepReply } from './event.ts';
 import type { Activity, ActivityBase, Template } from './definition.ts';
+import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 
 /** How an activity ended. The status says where it is in its life, the result how that life ended. */
-export type Closing =
-  | { readonly result: 'Succeeded'; readonly output?: Json }
-  | { readonly result: 'Faulted'; readonly fault: Fault };
+export type Closing = { readonly result: 'Succeeded'; readonly output?: Json } | { readonly result: 'Faulted'; readonly fault: Fault };
 
 /** One asking of an agent; `advance` adds who is asked, and the ids. */
 export interface Asking {

@@ -1,5 +1,5 @@
 import { type ActivityType, behaviourOf, behaviours } from './activities/index.ts';
-import { type Activity, type WorkflowDefinition, limits, rootPath } from './definition.ts';
+import { type Activity, limits, rootPath, type WorkflowDefinition } from './definition.ts';
 import { exprVersion, parseExpression } from './expression.ts';
 import { isObject } from './json.ts';
 import { expressionsIn } from './program.ts';
@@ -19,16 +19,21 @@ export function check(definition: WorkflowDefinition): readonly Problem[] {
   const problems: Problem[] = [];
   const report = (path: string, message: string) => problems.push({ severity: 'error', path, message });
 
-  if (!/^[a-z][a-z0-9-]{0,63}$/.test(definition.name)) report('', `"${definition.name}" is no name for a workflow: small letters, digits and "-", at most 64.`);
-  if (!Number.isSafeInteger(definition.version) || definition.version < 1) report('', `version is ${definition.version}; it is a whole number from 1 up.`);
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(definition.name))
+    report('', `"${definition.name}" is no name for a workflow: small letters, digits and "-", at most 64.`);
+  if (!Number.isSafeInteger(definition.version) || definition.version < 1)
+    report('', `version is ${definition.version}; it is a whole number from 1 up.`);
   if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
 
   const { completeWithinSeconds, maxFailures } = definition;
-  if (completeWithinSeconds !== undefined && !(completeWithinSeconds > 0)) report('', `completeWithinSeconds is ${completeWithinSeconds}; it is a number above 0.`);
-  if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0)) report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
+  if (completeWithinSeconds !== undefined && !(completeWithinSeconds > 0))
+    report('', `completeWithinSeconds is ${completeWithinSeconds}; it is a number above 0.`);
+  if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
+    report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
 
   const found = collect(definition.root, report);
-  if (found.length > limits.activitiesMax) report(rootPath, `${found.length} activities; at most ${limits.activitiesMax} make one workflow. Split it with a child workflow.`);
+  if (found.length > limits.activitiesMax)
+    report(rootPath, `${found.length} activities; at most ${limits.activitiesMax} make one workflow. Split it with a child workflow.`);
   for (const [index, each] of found.entries()) checkExpressions(each, index, found, report);
   return problems;
 }
@@ -43,7 +48,10 @@ function collect(root: Activity, report: Report): readonly Placed[] {
   const found: Placed[] = [];
   const visit = (node: Activity, path: string, depth: number): void => {
     if (!isObject(node) || !Object.hasOwn(behaviours, node.activity)) {
-      return report(path, `"${String((node as { activity?: unknown })?.activity)}" is no activity.${didYouMean(String((node as Activity)?.activity), Object.keys(behaviours))}`);
+      return report(
+        path,
+        `"${String((node as { activity?: unknown })?.activity)}" is no activity.${didYouMean(String((node as Activity)?.activity), Object.keys(behaviours))}`,
+      );
     }
     if (depth > limits.depthMax) return report(path, `More than ${limits.depthMax} levels deep. Split it with a child workflow.`);
     found.push({ node, path });
@@ -57,7 +65,8 @@ function collect(root: Activity, report: Report): readonly Placed[] {
     for (const child of behaviour.children(node)) {
       const name: unknown = child?.name;
       const childPath = `${path}/${name}`;
-      if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) report(childPath, `"${name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
+      if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
+        report(childPath, `"${name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
       if (names.has(childPath)) report(childPath, `Two activities have this path. Name one of them: .named('…').`);
       names.add(childPath);
       visit(child, childPath, depth + 1);
@@ -93,11 +102,17 @@ function pointedAt(text: string, position: number): string {
 /** A step's output may be read only where that step has run for certain. */
 function stepProblem(name: string, reader: Placed, index: number, found: readonly Placed[]): string | undefined {
   const steps = found.filter(({ node }) => node.activity === 'step' && node.name === name);
-  if (steps.length === 0) return `no step is named "${name}".${didYouMean(name, found.filter(({ node }) => node.activity === 'step').map(({ node }) => node.name))}`;
-  if (steps.length > 1) return `${steps.length} steps are named "${name}" (${steps.map(({ path }) => path).join(', ')}). Name the one that is meant: .named('…').`;
+  if (steps.length === 0)
+    return `no step is named "${name}".${didYouMean(
+      name,
+      found.filter(({ node }) => node.activity === 'step').map(({ node }) => node.name),
+    )}`;
+  if (steps.length > 1)
+    return `${steps.length} steps are named "${name}" (${steps.map(({ path }) => path).join(', ')}). Name the one that is meant: .named('…').`;
 
   const [step] = steps;
-  if (step && (found.indexOf(step) >= index || inOtherBranch(step, reader, found))) return `"${name}" (${step.path}) need not have run before ${reader.path}.`;
+  if (step && (found.indexOf(step) >= index || inOtherBranch(step, reader, found)))
+    return `"${name}" (${step.path}) need not have run before ${reader.path}.`;
   return undefined;
 }
 

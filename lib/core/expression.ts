@@ -1,7 +1,7 @@
 import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
-import { type Fault, engineFault, engineFaults } from './fault.ts';
-import { type Json, isObject } from './json.ts';
+import { engineFault, engineFaults, type Fault } from './fault.ts';
+import { isObject, type Json } from './json.ts';
 
 /** Version of the language below; a change of meaning gets a new number and keeps the old one readable. */
 export const exprVersion = 1;
@@ -34,7 +34,9 @@ export interface Expression {
   readonly evaluate: (scope: Scope) => Evaluation;
 }
 
-export type Parsed = { readonly ok: true; readonly expression: Expression } | { readonly ok: false; readonly message: string; readonly position: number };
+export type Parsed =
+  | { readonly ok: true; readonly expression: Expression }
+  | { readonly ok: false; readonly message: string; readonly position: number };
 
 const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
 
@@ -115,7 +117,8 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
       return first(node.args[2], (argument) => inspect(argument, found, true));
     }
   }
-  if (node.op === 'call' && node.args[0] === 'matches') return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+  if (node.op === 'call' && node.args[0] === 'matches')
+    return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
   if (isSteps(node)) return refuse('steps are read one by one: steps.name, or steps["name"]');
   const step = stepRead(node);
   if (step !== undefined) {
@@ -160,7 +163,13 @@ function createEnvironment(): Environment {
     enableOptionalTypes: true,
     // JSON's lists and objects may hold anything, beside each other.
     homogeneousAggregateLiterals: false,
-    limits: { maxAstNodes: expressionLimits.astNodesMax, maxDepth: expressionLimits.depthMax, maxListElements: 100, maxMapEntries: 100, maxCallArguments: 32 },
+    limits: {
+      maxAstNodes: expressionLimits.astNodesMax,
+      maxDepth: expressionLimits.depthMax,
+      maxListElements: 100,
+      maxMapEntries: 100,
+      maxCallArguments: 32,
+    },
   })
     .registerVariable('orderId', 'string')
     .registerVariable('order', 'dyn')
@@ -168,7 +177,13 @@ function createEnvironment(): Environment {
     .registerVariable('fault', 'dyn');
 
   // CEL counts in integers, JSON in doubles: without these, `order.total * 2` has no overload.
-  const arithmetic = { '+': (a, b) => a + b, '-': (a, b) => a - b, '*': (a, b) => a * b, '/': (a, b) => a / b, '%': (a, b) => a % b } satisfies {
+  const arithmetic = {
+    '+': (a, b) => a + b,
+    '-': (a, b) => a - b,
+    '*': (a, b) => a * b,
+    '/': (a, b) => a / b,
+    '%': (a, b) => a % b,
+  } satisfies {
     [operator: string]: (a: number, b: number) => number;
   };
   for (const [operator, compute] of Object.entries(arithmetic)) {
@@ -194,8 +209,10 @@ const presentOr = (value: unknown, otherwise: unknown): unknown => {
 
 /** A whole-text match in linear time. */
 function like(text: string, pattern: string): boolean {
-  if (pattern.length > expressionLimits.patternCharactersMax) throw new TooLarge(`a pattern has at most ${expressionLimits.patternCharactersMax} characters`);
-  if (text.length > expressionLimits.matchedCharactersMax) throw new TooLarge(`a matched text has at most ${expressionLimits.matchedCharactersMax} characters`);
+  if (pattern.length > expressionLimits.patternCharactersMax)
+    throw new TooLarge(`a pattern has at most ${expressionLimits.patternCharactersMax} characters`);
+  if (text.length > expressionLimits.matchedCharactersMax)
+    throw new TooLarge(`a matched text has at most ${expressionLimits.matchedCharactersMax} characters`);
   return RE2JS.compile(pattern).matcher(text).matches();
 }
 
@@ -214,7 +231,8 @@ const atLeastOne = (numbers: number[]): number[] => {
 
 function refuseLongList(value: unknown): void {
   const length = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0;
-  if (length > expressionLimits.listEntriesMax) throw new TooLarge(`a list of ${length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
+  if (length > expressionLimits.listEntriesMax)
+    throw new TooLarge(`a list of ${length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
 }
 
 /** Results as JSON: CEL's integers are BigInt, on which `JSON.stringify` throws. */
@@ -222,7 +240,8 @@ function toJson(value: unknown): Json {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'bigint') {
-    if (value > BigInt(Number.MAX_SAFE_INTEGER) || value < BigInt(Number.MIN_SAFE_INTEGER)) throw new Error(`${value} is beyond what JSON numbers hold exactly`);
+    if (value > BigInt(Number.MAX_SAFE_INTEGER) || value < BigInt(Number.MIN_SAFE_INTEGER))
+      throw new Error(`${value} is beyond what JSON numbers hold exactly`);
     return Number(value);
   }
   if (typeof value === 'number') {
@@ -234,7 +253,8 @@ function toJson(value: unknown): Json {
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry)]));
   const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === null) return Object.fromEntries(Object.entries(value as object).map(([key, entry]) => [key, toJson(entry)]));
+  if (prototype === Object.prototype || prototype === null)
+    return Object.fromEntries(Object.entries(value as object).map(([key, entry]) => [key, toJson(entry)]));
 
   throw new Error(`the result is a ${(value as object).constructor.name}, which JSON cannot hold`);
 }

@@ -4,10 +4,19 @@ import { rootPath } from './definition.ts';
 export const idempotencyKeyOf = (orderId: string, path: string, generation: number): string => `${orderId}/${path}/${generation}`;
 
 /** One asking, apart from its order and path: `1#1.2` is generation 1, asked under claim 1 for the 2nd time. */
-export const askingOf = ({ generation, epoch, attempt }: { readonly generation: number; readonly epoch: number; readonly attempt: number }): string => `${generation}#${epoch}.${attempt}`;
+export const askingOf = ({
+  generation,
+  epoch,
+  attempt,
+}: {
+  readonly generation: number;
+  readonly epoch: number;
+  readonly attempt: number;
+}): string => `${generation}#${epoch}.${attempt}`;
 
 /** Names one asking: it changes with every attempt and with every claim. */
-export const requestIdOf = (orderId: string, path: string, asked: Parameters<typeof askingOf>[0]): string => requestIdFrom(orderId, path, askingOf(asked));
+export const requestIdOf = (orderId: string, path: string, asked: Parameters<typeof askingOf>[0]): string =>
+  requestIdFrom(orderId, path, askingOf(asked));
 
 /** The request id that a journal entry means: it keeps only what can't be read from its order and path. */
 export const requestIdFrom = (orderId: string, path: string, asking: string): string => `${orderId}/${path}/${asking}`;

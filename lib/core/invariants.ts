@@ -1,5 +1,5 @@
 import type { StepState } from './activities/step.ts';
-import { type Program, nodeAt, parentOf } from './program.ts';
+import { nodeAt, type Program, parentOf } from './program.ts';
 import type { State } from './state.ts';
 
 /** What must hold of every state; empty when all does. Each line says what is wrong, and where. */

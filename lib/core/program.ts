@@ -1,9 +1,9 @@
-import { behaviourOf, type ActivityType } from './activities/index.ts';
+import { type ActivityType, behaviourOf } from './activities/index.ts';
 import type { Activity, Template, WorkflowDefinition } from './definition.ts';
 import { rootPath } from './definition.ts';
-import { type Evaluation, type Scope, parseExpression } from './expression.ts';
+import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 import { engineFault, engineFaults } from './fault.ts';
-import { type Json, isObject } from './json.ts';
+import { isObject, type Json } from './json.ts';
 
 /** A definition, prepared once: its nodes by path, and which steps' outputs are read by somebody. */
 export interface Program {
@@ -56,7 +56,9 @@ export const parentOf = (path: string): string | undefined => {
 export function* expressionsIn(template: Template, pointer = ''): Generator<{ text: string; pointer: string }> {
   if (isCel(template)) yield { text: template.$cel, pointer };
   else if (Array.isArray(template)) for (const [index, entry] of template.entries()) yield* expressionsIn(entry, `${pointer}/${index}`);
-  else if (isObject(template)) for (const [key, entry] of Object.entries(template)) yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  else if (isObject(template))
+    for (const [key, entry] of Object.entries(template))
+      yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
 /** Fills a template: each expression replaced by what it yields. */

@@ -1,4 +1,4 @@
-import { type Json, isObject } from './json.ts';
+import { isObject, type Json } from './json.ts';
 
 /**
  * JSON pointers of the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a list or
@@ -8,17 +8,32 @@ export function secretPointers(schema: Json | undefined): readonly string[] {
   return JSON.stringify(schema ?? null).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
 }
 
-function pointersWithin(schema: Json | undefined, pointer: string, root: Json | undefined, references: readonly string[]): readonly string[] {
+function pointersWithin(
+  schema: Json | undefined,
+  pointer: string,
+  root: Json | undefined,
+  references: readonly string[],
+): readonly string[] {
   if (!isObject(schema)) return [];
   if (schema['secret'] === true) return [pointer];
   const within = (part: unknown, at: string) => pointersWithin(part as Json, at, root, references);
   const { $ref, properties, prefixItems } = schema;
   return [
-    ...(typeof $ref !== 'string' ? [] : references.includes($ref) ? [pointer] : pointersWithin(referred(root, $ref), pointer, root, [...references, $ref])),
-    ...(isObject(properties) ? Object.entries(properties).flatMap(([name, property]) => within(property, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`)) : []),
+    ...(typeof $ref !== 'string'
+      ? []
+      : references.includes($ref)
+        ? [pointer]
+        : pointersWithin(referred(root, $ref), pointer, root, [...references, $ref])),
+    ...(isObject(properties)
+      ? Object.entries(properties).flatMap(([name, property]) =>
+          within(property, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+        )
+      : []),
     ...(Array.isArray(prefixItems) ? prefixItems.flatMap((item, index) => within(item, `${pointer}/${index}`)) : []),
     ...['items', 'additionalProperties'].flatMap((key) => within(schema[key], `${pointer}/*`)),
-    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].flatMap((each) => within(each, pointer)) : [])),
+    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) =>
+      Array.isArray(schema[key]) ? schema[key].flatMap((each) => within(each, pointer)) : [],
+    ),
   ];
 }
 
@@ -62,7 +77,10 @@ const textsWithin = (value: Json): readonly string[] => {
 export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
   if (secrets.length === 0 || value === undefined) return value;
   // The longest first: a secret may be part of another one.
-  return rewrite(value, secrets.toSorted((a, b) => b.length - a.length)) as T;
+  return rewrite(
+    value,
+    secrets.toSorted((a, b) => b.length - a.length),
+  ) as T;
 }
 
 function rewrite(value: Json, secrets: readonly string[]): Json {
@@ -70,9 +88,13 @@ function rewrite(value: Json, secrets: readonly string[]): Json {
   if (typeof value === 'string') return hidden(value);
   if (typeof value === 'number') return secrets.includes(String(value)) ? mask : value;
   if (Array.isArray(value)) return value.map((entry) => rewrite(entry, secrets));
-  if (isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, secrets)]));
+  if (isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, secrets)]));
   return value;
 }
 
 const partsOf = (pointer: string): readonly string[] =>
-  pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));

@@ -1,6 +1,8 @@
 /** ` Did you mean "x"?` where one of the known names is close, else nothing. */
 export function didYouMean(wrong: string, known: readonly string[]): string {
-  const [best] = known.map((name) => ({ name, distance: distance(wrong.toLowerCase(), name.toLowerCase()) })).sort((a, b) => a.distance - b.distance);
+  const [best] = known
+    .map((name) => ({ name, distance: distance(wrong.toLowerCase(), name.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
   return best && best.distance <= Math.max(1, Math.floor(best.name.length / 3)) ? ` Did you mean "${best.name}"?` : '';
 }
 

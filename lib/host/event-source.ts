@@ -22,14 +22,23 @@ const restAfterFailureMs = 200;
 /** Who sent a message that this process finds in its own queues: there is nobody to tell senders apart. */
 export const localSenderId = 'local';
 
-export function startEventSource(source: QueueSource, handler: QueueHandler, { channel, clock, telemetry, onFatal }: { channel: Channel; clock: Clock; telemetry: Telemetry; onFatal: (error: unknown) => void }): EventSource {
+export function startEventSource(
+  source: QueueSource,
+  handler: QueueHandler,
+  { channel, clock, telemetry, onFatal }: { channel: Channel; clock: Clock; telemetry: Telemetry; onFatal: (error: unknown) => void },
+): EventSource {
   const stopping = new AbortController();
 
   const poll = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
-        const messages = await channel.receive(source.queue, { max: source.batchSize, visibilityMs: source.visibilityMs, waitMs, signal: stopping.signal });
-        if (messages.length > 0) await channel.acknowledge(source.queue, await handled(messages));
+        const messages = await channel.receive(source.queue, {
+          max: source.batchSize,
+          visibilityMs: source.visibilityMs,
+          waitMs,
+          signal: stopping.signal,
+        });
+        if (messages.length > 0) await settle(messages, await handled(messages));
       } catch (error) {
         if ((error as { fatal?: boolean }).fatal) return onFatal(error);
         telemetry.log('warn', 'event source rests', { queue: source.queue, error });
@@ -38,12 +47,24 @@ export function startEventSource(source: QueueSource, handler: QueueHandler, { c
     }
   };
 
+  const settle = async (messages: readonly Received[], processed: readonly string[]): Promise<void> => {
+    await channel.acknowledge(source.queue, processed);
+    if (!stopping.signal.aborted || processed.length === messages.length) return;
+    // Given up because the host stops: another one may take it at once.
+    const open = messages.map(({ receipt }) => receipt).filter((receipt) => !processed.includes(receipt));
+    await channel.release(source.queue, open, 0);
+  };
+
   /** A function may be at work for longer than a message stays invisible; nobody else is to begin it meanwhile. */
   const keepInvisible = async (messages: readonly Received[], ended: AbortSignal): Promise<void> => {
     for (;;) {
       await clock.sleep(source.visibilityMs / 2, ended);
       if (ended.aborted) return;
-      await channel.release(source.queue, messages.map(({ receipt }) => receipt), source.visibilityMs);
+      await channel.release(
+        source.queue,
+        messages.map(({ receipt }) => receipt),
+        source.visibilityMs,
+      );
     }
   };
 
@@ -78,7 +99,12 @@ const eventOf = (queue: string, messages: readonly Received[]): SQSEvent => ({
     messageId,
     body,
     receiptHandle: receipt,
-    attributes: { ApproximateReceiveCount: String(receiveCount), SentTimestamp: String(sentAt), SenderId: localSenderId, ApproximateFirstReceiveTimestamp: String(sentAt) },
+    attributes: {
+      ApproximateReceiveCount: String(receiveCount),
+      SentTimestamp: String(sentAt),
+      SenderId: localSenderId,
+      ApproximateFirstReceiveTimestamp: String(sentAt),
+    },
     messageAttributes: {},
     md5OfBody: '',
     eventSource: 'aws:sqs',

@@ -1,11 +1,11 @@
-import { EventEmitter } from 'node:events';
 import { hash, randomBytes } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { App } from '../authoring/workflow.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { CreateFunction } from '../function.ts';
-import { type Lease, acquireLease, lockPolicyAdvice } from '../lease.ts';
-import { type Emit, type Ports, type System, type SystemEvents, createSystem } from '../system.ts';
+import { acquireLease, type Lease, lockPolicyAdvice } from '../lease.ts';
+import { createSystem, type Emit, type Ports, type System, type SystemEvents } from '../system.ts';
 import { type FunctionSpec, topologyOf } from '../topology.ts';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
@@ -30,7 +30,10 @@ export interface Host {
   /** Where the API listens; undefined where no HTTP was asked for. */
   readonly url: string | undefined;
   readonly system: System;
-  on<E extends keyof SystemEvents | 'stopped'>(event: E, listener: (detail: E extends keyof SystemEvents ? SystemEvents[E] : { error?: unknown }) => void): void;
+  on<E extends keyof SystemEvents | 'stopped'>(
+    event: E,
+    listener: (detail: E extends keyof SystemEvents ? SystemEvents[E] : { error?: unknown }) => void,
+  ): void;
   /** Keeps one instance to this host, renewing the lease until it is released, or the host stops or dies. */
   hold(orderId: string, leaseMs?: number): Promise<Lease | undefined>;
   /** One pass of the supervisor, now. */
@@ -57,12 +60,22 @@ const leaseMsDefault = 30_000;
 const drainMs = 8_000;
 const housekeepingMs = 60_000;
 
-export async function startHost({ app, config, ports, load, services = [], http, hostId = newHostId(), without = [] }: HostOptions): Promise<Host> {
+export async function startHost({
+  app,
+  config,
+  ports,
+  load,
+  services = [],
+  http,
+  hostId = newHostId(),
+  without = [],
+}: HostOptions): Promise<Host> {
   const { clock, telemetry, channel, store } = ports;
   const events = new EventEmitter();
   // A listener's trouble is its own: neither the order nor the other listeners suffer from it.
   const emit: Emit = (event, detail) => {
-    for (const listener of events.listeners(event)) (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
+    for (const listener of events.listeners(event))
+      (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
   const system = createSystem(app, config, ports, { hostId, emit });
   const givingUp = new AbortController();
@@ -123,8 +136,21 @@ export async function startHost({ app, config, ports, load, services = [], http,
         const at = new Date(clock.now()).toISOString();
         const message = error instanceof Error ? error.message : String(error);
         const id = `service/${name}/${hash('sha256', `${hostId}${at}${message}`).slice(0, 16)}`;
-        const detail = { id, ...(orderId ? { orderId } : {}), at, class: 'basic-failure', type: 'ServiceException', source: name, before: 'running', after: 'running', failureCount: 0, message };
-        ports.publisher.publish([{ id, detailType: 'Service Exception', detail }]).catch((problem: unknown) => telemetry.log('error', 'service exception not announced', { error: problem }));
+        const detail = {
+          id,
+          ...(orderId ? { orderId } : {}),
+          at,
+          class: 'basic-failure',
+          type: 'ServiceException',
+          source: name,
+          before: 'running',
+          after: 'running',
+          failureCount: 0,
+          message,
+        };
+        ports.publisher
+          .publish([{ id, detailType: 'Service Exception', detail }])
+          .catch((problem: unknown) => telemetry.log('error', 'service exception not announced', { error: problem }));
       },
     };
   }
@@ -134,7 +160,8 @@ export async function startHost({ app, config, ports, load, services = [], http,
     stopping.abort();
     const giveUp = setTimeout(() => givingUp.abort(), drainMs);
     await Promise.all([entrance?.stop(), ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
-    for (const { queue } of sourcesIn(2)) while (!givingUp.signal.aborted && (await channel.depth(queue)).visible > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const { queue } of sourcesIn(2))
+      while (!givingUp.signal.aborted && (await channel.depth(queue)).visible > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
     clearTimeout(giveUp);
     for (const service of services) await service.stop?.();
@@ -142,7 +169,8 @@ export async function startHost({ app, config, ports, load, services = [], http,
     for (const lease of leases.values()) await lease.release();
   }
 
-  const sourcesIn = (turn: 1 | 2): readonly EventSource[] => running.filter(({ spec }) => spec.stopsIn === turn).flatMap(({ sources }) => sources);
+  const sourcesIn = (turn: 1 | 2): readonly EventSource[] =>
+    running.filter(({ spec }) => spec.stopsIn === turn).flatMap(({ sources }) => sources);
 
   return {
     url: entrance?.url,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { problemText } from '../api/problem.ts';
@@ -19,16 +19,22 @@ export interface HttpEntrance {
 const bodyBytesMax = 300 * 1024;
 
 /** @throws SetupError when the port is in use or may not be used. */
-export async function startHttp(handler: HttpHandler, { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry }): Promise<HttpEntrance> {
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 }, (request, response) => {
-    // A page of another site that got this address under its own name must not reach what listens for this machine alone.
-    if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
-    answer(handler, request, response).catch((error: unknown) => {
-      telemetry.log('error', 'request failed', { error });
-      if (!response.headersSent) response.writeHead(500);
-      response.end();
-    });
-  });
+export async function startHttp(
+  handler: HttpHandler,
+  { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry },
+): Promise<HttpEntrance> {
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 },
+    (request, response) => {
+      // A page of another site that got this address under its own name must not reach what listens for this machine alone.
+      if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
+      answer(handler, request, response).catch((error: unknown) => {
+        telemetry.log('error', 'request failed', { error });
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      });
+    },
+  );
   await listen(server, port, host);
   const { port: bound } = server.address() as AddressInfo;
   const shown = host.includes(':') ? `[${host}]` : host;
@@ -44,7 +50,8 @@ export async function startHttp(handler: HttpHandler, { port, host, telemetry }:
   };
 }
 
-const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** The host that a client meant, without the port; a client that says nothing is taken for a local one. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
@@ -58,7 +65,10 @@ function misdirected(request: IncomingMessage, response: ServerResponse): void {
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE') return reject(new SetupError(`The port ${port} on ${host} is in use.`, `Choose another one: PORT=${port + 1}, or PORT=0 for any that is free.`));
+      if (error.code === 'EADDRINUSE')
+        return reject(
+          new SetupError(`The port ${port} on ${host} is in use.`, `Choose another one: PORT=${port + 1}, or PORT=0 for any that is free.`),
+        );
       if (error.code === 'EACCES') return reject(new SetupError(`The port ${port} may not be used.`, 'Choose one above 1023 with PORT.'));
       reject(new SetupError(`${host}:${port} cannot be listened on: ${error.message}.`, 'Choose an address of this machine with HOST.'));
     });
@@ -96,7 +106,8 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
 function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGatewayProxyEventV2 {
   const { pathname, search } = splitTarget(request.url ?? '/');
   const headers: { [name: string]: string } = {};
-  for (const [name, value] of Object.entries(request.headers)) if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(',') : value;
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(',') : value;
   // The function refuses by the length that it is told: it sees a body that is too large without its bytes.
   if (body === undefined) headers['content-length'] = String(Math.max(Number(headers['content-length'] ?? 0), bodyBytesMax + 1));
   const method = request.method ?? 'GET';
@@ -112,7 +123,13 @@ function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGateway
       apiId: 'local',
       domainName: headers['host'] ?? 'localhost',
       domainPrefix: 'local',
-      http: { method, path: pathname, protocol: `HTTP/${request.httpVersion}`, sourceIp: request.socket.remoteAddress ?? '', userAgent: headers['user-agent'] ?? '' },
+      http: {
+        method,
+        path: pathname,
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: request.socket.remoteAddress ?? '',
+        userAgent: headers['user-agent'] ?? '',
+      },
       requestId: randomUUID(),
       routeKey: '$default',
       stage: '$default',

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { openLocalIssuer } from '../api/local-issuer.ts';
@@ -26,7 +26,8 @@ export async function startLocal(environment: Environment): Promise<void> {
   const startedAt = performance.now();
   try {
     const config = readConfig(environment);
-    if (config.adapters === 'aws') throw new SetupError('REDRESS_ADAPTERS=aws is not part of this version.', 'Unset it to use the embedded store.');
+    if (config.adapters === 'aws')
+      throw new SetupError('REDRESS_ADAPTERS=aws is not part of this version.', 'Unset it to use the embedded store.');
     const app = await loadApp(environment['REDRESS_APP']);
     await run(app, config, environment, startedAt);
   } catch (error) {
@@ -39,6 +40,9 @@ export async function startLocal(environment: Environment): Promise<void> {
 async function run(app: App, config: Config, environment: Environment, startedAt: number): Promise<void> {
   const clock = systemClock;
   const telemetry = createTelemetry({ level: config.logLevel });
+  // Asked to stop before anything was taken in, there is nothing to drain.
+  let stop = async (code: number): Promise<void> => process.exit(code);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   const isFirstStart = !existsSync(dataFile(config.dataFolder));
   const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
   const gone = (error: unknown) => {
@@ -53,14 +57,17 @@ async function run(app: App, config: Config, environment: Environment, startedAt
   if (services) say(`ok  services                         ${services.about}`);
   const ports = { store, channel, publisher, clock, telemetry, issuer, cursorKey };
   const host = await startHost({ app, config, ports, load: loadFunction, http: { port: config.port, host: config.host } });
-  say(`ok  functions                        ${topologyOf(app).map(({ name }) => name).join(', ')}`);
+  say(
+    `ok  functions                        ${topologyOf(app)
+      .map(({ name }) => name)
+      .join(', ')}`,
+  );
 
-  const stop = stopOnce(async () => {
+  stop = stopOnce(async () => {
     await host.stop();
     await services?.close();
     await database.close();
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   host.on('stopped', ({ error }) => gone(error));
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
@@ -74,7 +81,8 @@ async function loadApp(path: string | undefined): Promise<App> {
     const module = (await import(url)) as { default?: App };
     if (module.default?.workflows && module.default.agents) return module.default;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0')) throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0'))
+      throw error;
   }
   throw new SetupError(`${path ?? url} is no app.`, 'Name a module whose default export comes from defineApp: redress start app.ts.');
 }
@@ -104,12 +112,24 @@ function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
 /** A newcomer sees at once what becomes of orders: one that goes well, and some that don't. */
 async function showSamples(folder: URL, host: Host): Promise<void> {
   const { submit, store, clock } = host.system;
-  const files = readdirSync(folder).filter((name) => name.endsWith('.json')).sort();
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort();
   say(`    submitting ${files.length} sample orders; REDRESS_SAMPLES=off leaves them out`);
   const orders = await Promise.all(
     files.map(async (file) => {
-      const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { order: Json; workflow?: string; reference?: string };
-      const submitted = await submit({ client: 'samples', idempotencyKey: file, order, ...(workflow ? { workflow } : {}), ...(reference ? { reference } : {}) });
+      const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as {
+        order: Json;
+        workflow?: string;
+        reference?: string;
+      };
+      const submitted = await submit({
+        client: 'samples',
+        idempotencyKey: file,
+        order,
+        ...(workflow ? { workflow } : {}),
+        ...(reference ? { reference } : {}),
+      });
       return { file, orderId: submitted.outcome === 'accepted' ? submitted.order.orderId : undefined };
     }),
   );
@@ -120,7 +140,10 @@ async function showSamples(folder: URL, host: Host): Promise<void> {
       const head = await store.head(orderId);
       if (head?.processState !== 'Processed' && head?.processState !== 'Error') continue;
       open.delete(orderId);
-      const end = head.processState === 'Processed' ? `Processed (${head.outcome})` : `Error: ${head.fault?.type} at ${head.fault?.source}, waits for an operator`;
+      const end =
+        head.processState === 'Processed'
+          ? `Processed (${head.outcome})`
+          : `Error: ${head.fault?.type} at ${head.fault?.source}, waits for an operator`;
       say(`    ${file.padEnd(24)} ${end}   ${orderId.slice(0, 12)}…`);
     }
   }

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { Announcement, Publisher } from '../publisher.ts';
 import type { DetailType } from '../record.ts';
-import type { JsonObject } from '../core/json.ts';
 import type { Database } from '../stores/sqlite/database.ts';
 
 export interface Published extends Announcement {
@@ -18,7 +18,9 @@ export interface SqlitePublisher extends Publisher {
 
 /** The event bus as a table. An id that was announced before is not announced again. */
 export function sqlitePublisher(database: Database, clock: Clock): SqlitePublisher {
-  const insert = database.prepare('INSERT INTO announcements (id, detailType, detail, publishedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING');
+  const insert = database.prepare(
+    'INSERT INTO announcements (id, detailType, detail, publishedAt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
   const select = database.prepare('SELECT seq, id, detailType, detail, publishedAt FROM announcements WHERE seq > ? ORDER BY seq LIMIT ?');
 
   const publishWithin = (announcements: readonly Announcement[]): void => {
@@ -31,6 +33,8 @@ export function sqlitePublisher(database: Database, clock: Clock): SqlitePublish
       return { failed: [] };
     },
     published: (afterSeq, limit) =>
-      (select.all(afterSeq, limit) as { seq: number; id: string; detailType: DetailType; detail: string; publishedAt: number }[]).map((row) => ({ ...row, detail: JSON.parse(row.detail) as JsonObject })),
+      (select.all(afterSeq, limit) as { seq: number; id: string; detailType: DetailType; detail: string; publishedAt: number }[]).map(
+        (row) => ({ ...row, detail: JSON.parse(row.detail) as JsonObject }),
+      ),
   };
 }

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
-import { CompactSign, type JWTPayload, SignJWT, UnsecuredJWT, base64url } from 'jose';
+import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import type { Role } from '../../lib/api/authentication.ts';
 import { routes } from '../../lib/api/routes.ts';
-import { type Asked, type Who, goodSubmission, issuer, startApi, tokens } from './support.ts';
+import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** What each token may act as. */
-const granted: { readonly [who in Who]: readonly Role[] } = { acme: ['client'], other: ['client'], clientless: [], operator: ['operator'], admin: ['admin', 'operator'], visitor: [] };
+const granted: { readonly [who in Who]: readonly Role[] } = {
+  acme: ['client'],
+  other: ['client'],
+  clientless: [],
+  operator: ['operator'],
+  admin: ['admin', 'operator'],
+  visitor: [],
+};
 
 /** A request that is well-formed for its row, so that only access decides. */
 const wellFormed: { readonly [call: string]: Asked } = {
@@ -40,7 +47,11 @@ test("another client's order is answered byte for byte like one that never exist
   const never = `ord_${'a'.repeat(52)}`;
   for (const path of ['', '/history']) {
     const [theirs, nobodys] = await Promise.all([orderId, never].map((id) => ask('GET', `/orders/${id}${path}`, { as: 'other' })));
-    const alike = (answer: typeof theirs) => [answer?.status, { ...answer?.json, requestId: '', instance: '' }, [...(answer?.headers ?? [])].filter(([name]) => name !== 'x-request-id')];
+    const alike = (answer: typeof theirs) => [
+      answer?.status,
+      { ...answer?.json, requestId: '', instance: '' },
+      [...(answer?.headers ?? [])].filter(([name]) => name !== 'x-request-id'),
+    ];
     assert.deepEqual(alike(theirs), alike(nobodys));
     assert.equal(theirs?.status, 404);
     assert.equal(theirs?.json.instance, `/orders/${orderId}${path}`);
@@ -57,9 +68,11 @@ test('a client cannot give an instruction, register a client or see the others, 
     ['GET', '/clients', {}],
     ['GET', '/clients', { headers: { 'x-http-method-override': 'PUT', 'x-roles': 'admin' } }],
   ];
-  for (const [method, path, asked] of tries) assert.equal((await ask(method, path, { as: 'acme', ...asked })).status, 403, `${method} ${path}`);
+  for (const [method, path, asked] of tries)
+    assert.equal((await ask(method, path, { as: 'acme', ...asked })).status, 403, `${method} ${path}`);
   assert.equal((await ask('PUT', '/clients/acme', { as: 'operator', body: {} })).status, 403);
-  for (const as of ['operator', 'admin', 'clientless'] as const) assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);
+  for (const as of ['operator', 'admin', 'clientless'] as const)
+    assert.equal((await ask('POST', '/orders', { as, headers: { 'idempotency-key': 'k2' }, body: goodSubmission })).status, 403, as);
   assert.equal((await ask('POST', `/orders/${orderId}`, { as: 'operator', headers: { 'x-http-method-override': 'GET' } })).status, 405);
   assert.equal(await stored(), before);
 });
@@ -71,11 +84,21 @@ const ours = { alg: 'ES256', kid: publicKey?.kid ?? '' };
 
 const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 /** Claims as they are: the local issuer's `sign` would put them right. */
-const signed = (claims: object, header: object = {}): Promise<string> => new SignJWT(claims as JWTPayload).setProtectedHeader({ ...ours, ...header }).sign(pair.privateKey);
+const signed = (claims: object, header: object = {}): Promise<string> =>
+  new SignJWT(claims as JWTPayload).setProtectedHeader({ ...ours, ...header }).sign(pair.privateKey);
 const signedText = (text: string): Promise<string> => new CompactSign(Buffer.from(text)).setProtectedHeader(ours).sign(pair.privateKey);
 /** An issuer whose key the test has. */
-const known = { issuer: issuer.issuer, audience: issuer.audience, keys: { keys: [{ ...pair.publicKey.export({ format: 'jwk' }), kid: ours.kid, alg: 'ES256', use: 'sig' }] }, skewSeconds: 0 };
-const raw = (header: unknown, payload: unknown, signature = 'AAAA') => [header, payload].map((part) => base64url.encode(typeof part === 'string' ? part : JSON.stringify(part))).concat(signature).join('.');
+const known = {
+  issuer: issuer.issuer,
+  audience: issuer.audience,
+  keys: { keys: [{ ...pair.publicKey.export({ format: 'jwk' }), kid: ours.kid, alg: 'ES256', use: 'sig' }] },
+  skewSeconds: 0,
+};
+const raw = (header: unknown, payload: unknown, signature = 'AAAA') =>
+  [header, payload]
+    .map((part) => base64url.encode(typeof part === 'string' ? part : JSON.stringify(part)))
+    .concat(signature)
+    .join('.');
 
 test('a token that anything is wrong with is refused in the same words, whatever it is', async () => {
   const { ask, stored } = startApi({ issuer: known });
@@ -101,8 +124,12 @@ test('a token that anything is wrong with is refused in the same words, whatever
     'HS256 with the public key as JWK': hs256(JSON.stringify(known.keys.keys[0])),
     'ES256 claimed as RS256': `${base64url.encode(JSON.stringify({ ...ours, alg: 'RS256' }))}.${payload}.${signature}`,
     'another key': await new SignJWT(good).setProtectedHeader(ours).sign(other),
-    'its key brought along': await new SignJWT(good).setProtectedHeader({ ...ours, jwk: pair.publicKey.export({ format: 'jwk' }) as never }).sign(other),
-    'a key elsewhere': await new SignJWT(good).setProtectedHeader({ ...ours, jku: 'http://127.0.0.1:9/keys', x5u: 'http://127.0.0.1:9/x' }).sign(other),
+    'its key brought along': await new SignJWT(good)
+      .setProtectedHeader({ ...ours, jwk: pair.publicKey.export({ format: 'jwk' }) as never })
+      .sign(other),
+    'a key elsewhere': await new SignJWT(good)
+      .setProtectedHeader({ ...ours, jku: 'http://127.0.0.1:9/keys', x5u: 'http://127.0.0.1:9/x' })
+      .sign(other),
     'kid ../../': await signed(good, { kid: '../../' }),
     'kid SQL': await signed(good, { kid: "' OR 1=1 --" }),
     'kid URL': await signed(good, { kid: 'http://127.0.0.1:9/' }),
@@ -139,7 +166,16 @@ test('a token that anything is wrong with is refused in the same words, whatever
   }
   assert.equal(answers.size, 1, 'nobody learns what was wrong');
   assert.equal((await askLocal('GET', '/orders', { token: goodToken })).status, 401);
-  for (const authorization of ['', 'Bearer', 'Bearer ', `Basic ${btoa('a:b')}`, `bearer${goodToken}`, `Bearer ${goodToken}, Bearer ${goodToken}`, goodToken]) assert.equal((await ask('GET', '/orders', { headers: { authorization } })).status, 401, authorization);
+  for (const authorization of [
+    '',
+    'Bearer',
+    'Bearer ',
+    `Basic ${btoa('a:b')}`,
+    `bearer${goodToken}`,
+    `Bearer ${goodToken}, Bearer ${goodToken}`,
+    goodToken,
+  ])
+    assert.equal((await ask('GET', '/orders', { headers: { authorization } })).status, 401, authorization);
   assert.equal((await ask('GET', '/orders', { headers: { authorization: `bearer ${goodToken}` } })).status, 200);
   assert.equal(await stored(), before);
 });
@@ -163,7 +199,8 @@ test('a good token grants what it claims in so many words, and no more', async (
     [{ client: 'c'.repeat(129) }, 403],
     [{ roles: ['operator'], client: undefined }, 200],
   ];
-  for (const [change, status] of claims) assert.equal((await ask('GET', '/orders', { token: await signed({ ...good, ...change }) })).status, status, JSON.stringify(change));
+  for (const [change, status] of claims)
+    assert.equal((await ask('GET', '/orders', { token: await signed({ ...good, ...change }) })).status, status, JSON.stringify(change));
 });
 
 test('a token is good until it expires, however often it was used before', async () => {
@@ -185,12 +222,16 @@ test('keys that cannot be had say nothing against a token', async () => {
 test('an admin registers clients and sees them all', async () => {
   const { ask, store } = startApi();
   const record = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session'] };
-  for (const id of ['zeta', 'acme', 'b.2_c-d']) assert.deepEqual((await ask('PUT', `/clients/${id}`, { as: 'admin', body: record })).json, { id, ...record });
+  for (const id of ['zeta', 'acme', 'b.2_c-d'])
+    assert.deepEqual((await ask('PUT', `/clients/${id}`, { as: 'admin', body: record })).json, { id, ...record });
   assert.deepEqual((await ask('PUT', '/clients/zeta', { as: 'admin', body: {} })).json, { id: 'zeta', responseChannels: [], senders: [] });
   assert.deepEqual(await store.client('acme'), { id: 'acme', ...record });
   const first = (await ask('GET', '/clients?limit=2', { as: 'admin' })).json;
   const second = (await ask('GET', `/clients?limit=2&cursor=${first.next}`, { as: 'admin' })).json;
-  assert.deepEqual([...first.items, ...second.items].map(({ id }) => id), ['acme', 'b.2_c-d', 'zeta']);
+  assert.deepEqual(
+    [...first.items, ...second.items].map(({ id }) => id),
+    ['acme', 'b.2_c-d', 'zeta'],
+  );
   assert.equal(second.next, null);
 
   const before = await store.clients();

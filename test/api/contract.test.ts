@@ -10,9 +10,13 @@ test('the published contract has every call that is served, and no other one', a
   const { ask } = startApi();
   const { json: document } = await ask('GET', '/openapi.json');
   assert.equal(document.openapi, '3.1.1');
-  const published = Object.entries(document.paths).flatMap(([path, methods]) => Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`));
+  const published = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods as object).map((method) => `${method.toUpperCase()} ${path}`),
+  );
   assert.deepEqual(published.toSorted(), routes.map(({ method, path }) => `${method} ${path}`).toSorted());
-  const ids = Object.values(document.paths as object).flatMap((methods) => Object.values(methods as object).map(({ operationId }) => operationId));
+  const ids = Object.values(document.paths as object).flatMap((methods) =>
+    Object.values(methods as object).map(({ operationId }) => operationId),
+  );
   assert.equal(new Set(ids).size, ids.length);
   for (const row of routes) {
     const operation = document.paths[row.path][row.method.toLowerCase()];
@@ -21,12 +25,23 @@ test('the published contract has every call that is served, and no other one', a
     assert.equal(operation.security === undefined, row.roles !== 'anyone', `${row.method} ${row.path}`);
   }
   const submission = document.paths['/orders'].post;
-  assert.deepEqual(submission.parameters.map(({ name, required }: { name: string; required: boolean }) => [name, required]), [['idempotency-key', true]]);
+  assert.deepEqual(
+    submission.parameters.map(({ name, required }: { name: string; required: boolean }) => [name, required]),
+    [['idempotency-key', true]],
+  );
   const { schema } = submission.requestBody.content['application/json'];
-  assert.deepEqual([schema.required, schema.additionalProperties, Object.keys(schema.properties)], [['order'], false, ['workflow', 'order', 'reference', 'responseChannel']]);
+  assert.deepEqual(
+    [schema.required, schema.additionalProperties, Object.keys(schema.properties)],
+    [['order'], false, ['workflow', 'order', 'reference', 'responseChannel']],
+  );
   assert.deepEqual(schema.properties.order.anyOf[0].properties.quantity, { type: 'integer', minimum: 1, maximum: 999 });
   const list = document.paths['/orders'].get.parameters;
-  assert.deepEqual(list.find(({ name }: { name: string }) => name === 'limit').schema, { default: 20, type: 'integer', minimum: 1, maximum: 100 });
+  assert.deepEqual(list.find(({ name }: { name: string }) => name === 'limit').schema, {
+    default: 20,
+    type: 'integer',
+    minimum: 1,
+    maximum: 100,
+  });
   assert.ok(list.every(({ required }: { required: boolean }) => !required));
 });
 
@@ -43,14 +58,21 @@ test('every answer is what the contract says, for every role', async () => {
   let checked = 0;
   for (const { method, path, answers } of routes) {
     for (const as of ['acme', 'operator', 'admin'] as const) {
-      const { status, json } = await ask(method, path.replace('{id}', path.startsWith('/clients') ? 'acme' : orderId), { as, ...asked[`${method} ${path}`] });
+      const { status, json } = await ask(method, path.replace('{id}', path.startsWith('/clients') ? 'acme' : orderId), {
+        as,
+        ...asked[`${method} ${path}`],
+      });
       const schema: ZodType | undefined = answers[status]?.schema;
       if (!schema) continue;
       schema.parse(json);
       checked++;
     }
   }
-  const resubmitted = await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': '"3"' }, body: { kind: 'resubmit', reason: 'r' } });
+  const resubmitted = await ask('POST', `/orders/${orderId}/instructions`, {
+    as: 'operator',
+    headers: { 'if-match': '"3"' },
+    body: { kind: 'resubmit', reason: 'r' },
+  });
   routes.find(({ path }) => path.endsWith('/instructions'))?.answers[202]?.schema?.parse(resubmitted.json);
   assert.ok(checked >= 15, String(checked));
 });
@@ -59,7 +81,10 @@ test('a person who opens the address learns what it is, and nothing on the page 
   const { ask } = startApi();
   const { status, headers, text } = await ask('GET', '/', { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } });
   assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8']);
-  assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/);
+  assert.match(
+    headers.get('content-security-policy') ?? '',
+    /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+  );
   for (const wanted of ['/openapi.json', 'npx redress token']) assert.ok(text.includes(wanted), wanted);
   for (const forbidden of ['<script', 'style="', 'javascript:', 'src=', 'onclick']) assert.ok(!text.includes(forbidden), forbidden);
 });

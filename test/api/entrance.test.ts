@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -18,7 +18,10 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 test('a data folder has one key, whoever opens it, and nobody else may read it', async () => {
   const data = join(folder, 'new', 'data');
   const [first, second] = [openLocalIssuer(data), openLocalIssuer(data)];
-  assert.deepEqual([second.keys, second.cursorKey, second.issuer, second.audience], [first.keys, first.cursorKey, 'http://redress.local', 'redress']);
+  assert.deepEqual(
+    [second.keys, second.cursorKey, second.issuer, second.audience],
+    [first.keys, first.cursorKey, 'http://redress.local', 'redress'],
+  );
   assert.deepEqual(readdirSync(data), ['issuer.json']);
   assert.equal(statSync(join(data, 'issuer.json')).mode & 0o777, 0o600);
   assert.ok(!JSON.stringify(first.keys).includes('"d"'));
@@ -26,7 +29,10 @@ test('a data folder has one key, whoever opens it, and nobody else may read it',
 
   const token = await first.sign({ role: 'client', client: 'acme', expiresInSeconds: 60 });
   const { payload } = await jwtVerify(token, createLocalJWKSet(second.keys), { issuer: second.issuer, audience: second.audience });
-  assert.deepEqual([payload['roles'], payload['client'], payload.sub, (payload.exp ?? 0) - (payload.iat ?? 0)], [['client'], 'acme', 'acme', 60]);
+  assert.deepEqual(
+    [payload['roles'], payload['client'], payload.sub, (payload.exp ?? 0) - (payload.iat ?? 0)],
+    [['client'], 'acme', 'acme', 60],
+  );
   const { payload: lasting } = await jwtVerify(await first.sign({ role: 'operator' }), createLocalJWKSet(first.keys));
   assert.deepEqual([lasting.sub, (lasting.exp ?? 0) - (lasting.iat ?? 0)], ['operator', 43_200]);
 });
@@ -34,7 +40,11 @@ test('a data folder has one key, whoever opens it, and nobody else may read it',
 test('processes that start at the same moment agree on one key', async () => {
   const data = join(folder, 'together');
   const script = `import { openLocalIssuer } from ${JSON.stringify(new URL('../../lib/api/local-issuer.ts', import.meta.url).href)}; console.log(openLocalIssuer(${JSON.stringify(data)}).keys.keys[0].kid);`;
-  const started = await Promise.all(Array.from({ length: 6 }, () => promisify(execFile)(process.execPath, ['-C', 'redress-source', '--input-type=module-typescript', '-e', script])));
+  const started = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      promisify(execFile)(process.execPath, ['-C', 'redress-source', '--input-type=module-typescript', '-e', script]),
+    ),
+  );
   assert.equal(new Set(started.map(({ stdout }) => stdout)).size, 1);
   assert.deepEqual(readdirSync(data), ['issuer.json']);
 });
@@ -50,7 +60,16 @@ test('a key file that is damaged, or a folder that is none, says what to do', ()
 });
 
 const event = (method: string, rawPath: string, more: Partial<APIGatewayProxyEventV2> = {}): APIGatewayProxyEventV2 =>
-  ({ version: '2.0', routeKey: '$default', rawPath, rawQueryString: '', headers: {}, requestContext: { http: { method, path: rawPath } }, isBase64Encoded: false, ...more }) as APIGatewayProxyEventV2;
+  ({
+    version: '2.0',
+    routeKey: '$default',
+    rawPath,
+    rawQueryString: '',
+    headers: {},
+    requestContext: { http: { method, path: rawPath } },
+    isBase64Encoded: false,
+    ...more,
+  }) as APIGatewayProxyEventV2;
 
 test('behind the gateway an order is taken and shown as anywhere else', async () => {
   const handle = gatewayHandler(startApi().api);
@@ -84,6 +103,10 @@ test('behind the gateway even the oddest request gets an answer of the API', asy
   ];
   for (const [request, status, code] of odd) {
     const { statusCode, body } = await handle(request);
-    assert.deepEqual([statusCode, code && JSON.parse(body ?? '').code], [status, code], `${request.requestContext.http.method} ${request.rawPath}`);
+    assert.deepEqual(
+      [statusCode, code && JSON.parse(body ?? '').code],
+      [status, code],
+      `${request.requestContext.http.method} ${request.rawPath}`,
+    );
   }
 });

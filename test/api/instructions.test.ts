@@ -8,7 +8,12 @@ const resubmit = { kind: 'resubmit', reason: 'the bank says it works now' };
 async function withOrderInError() {
   const system = startApi();
   const orderId = await system.orderInError('k');
-  const instruct = (body: unknown, ifMatch?: string, id = orderId) => system.ask('POST', `/orders/${id}/instructions`, { as: 'operator', headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, body });
+  const instruct = (body: unknown, ifMatch?: string, id = orderId) =>
+    system.ask('POST', `/orders/${id}/instructions`, {
+      as: 'operator',
+      headers: ifMatch === undefined ? {} : { 'if-match': ifMatch },
+      body,
+    });
   const head = async () => {
     const found = await system.store.head(orderId);
     assert.ok(found);
@@ -25,7 +30,10 @@ test('an operator resubmits the failed step: only that one is asked again, and t
   await answer('payment', { status: 'succeeded', output: { chargeId: 'c', token: 't' } });
   for (const _ of ['ship', 'tell']) await answer('shipping', { status: 'succeeded', output: {} });
   const order = (await ask('GET', `/orders/${orderId}`, { as: 'acme' })).json;
-  assert.deepEqual([order.processState, order.outcome, order.steps.map(({ attempts }: { attempts: number }) => attempts)], ['Processed', 'completed', [1, 2, 1, 1]]);
+  assert.deepEqual(
+    [order.processState, order.outcome, order.steps.map(({ attempts }: { attempts: number }) => attempts)],
+    ['Processed', 'completed', [1, 2, 1, 1]],
+  );
 
   const late = await instruct(resubmit, `"${(await head()).rev}"`);
   assert.deepEqual([late.status, late.json.code, late.json.errors.length], [409, 'infeasible', 1]);
@@ -49,7 +57,9 @@ test('an instruction that is given wrongly is refused, and nothing is changed', 
   const wrong: readonly [unknown, string | undefined, number, string, string?][] = [
     [resubmit, undefined, 428, 'precondition-required'],
     [{ ...resubmit, dryRun: false }, undefined, 428, 'precondition-required'],
-    ...['*', `W/${current}`, '1', '"x"', '""', '"1", "2"', '"-1"', '"01"', '"1e1"', '"99999999999999999999"'].map((ifMatch): [unknown, string, number, string, string] => [resubmit, ifMatch, 400, 'bad-parameter', '/if-match']),
+    ...['*', `W/${current}`, '1', '"x"', '""', '"1", "2"', '"-1"', '"01"', '"1e1"', '"99999999999999999999"'].map(
+      (ifMatch): [unknown, string, number, string, string] => [resubmit, ifMatch, 400, 'bad-parameter', '/if-match'],
+    ),
     [resubmit, '"1"', 412, 'stale'],
     [resubmit, '"999"', 412, 'stale'],
     [{ kind: 'resubmit' }, current, 422, 'invalid', '/reason'],
@@ -64,10 +74,15 @@ test('an instruction that is given wrongly is refused, and nothing is changed', 
   ];
   for (const [body, ifMatch, status, code, pointer] of wrong) {
     const refused = await instruct(body, ifMatch);
-    assert.deepEqual([refused.status, refused.json.code, refused.json.errors?.[0].pointer], [status, code, pointer], `${JSON.stringify(body)} ${ifMatch}`);
+    assert.deepEqual(
+      [refused.status, refused.json.code, refused.json.errors?.[0].pointer],
+      [status, code, pointer],
+      `${JSON.stringify(body)} ${ifMatch}`,
+    );
     if (status === 412) assert.equal(refused.headers.get('etag'), current);
   }
-  for (const id of ['ord_nothing', '..%2f..', 'x'.repeat(3000), '%00']) assert.equal((await instruct(resubmit, current, id)).status, 404, id);
+  for (const id of ['ord_nothing', '..%2f..', 'x'.repeat(3000), '%00'])
+    assert.equal((await instruct(resubmit, current, id)).status, 404, id);
   assert.equal(await stored(), before);
 });
 

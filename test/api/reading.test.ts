@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Who, card, startApi } from './support.ts';
+import { card, startApi, type Who } from './support.ts';
 
 const names = ['reserve', 'charge', 'ship', 'tell'];
-const clientFields = ['orderId', 'reference', 'workflow', 'processState', 'outcome', 'suspended', 'failureCount', 'completeBy', 'submittedAt', 'updatedAt', 'fault', 'steps'];
+const clientFields = [
+  'orderId',
+  'reference',
+  'workflow',
+  'processState',
+  'outcome',
+  'suspended',
+  'failureCount',
+  'completeBy',
+  'submittedAt',
+  'updatedAt',
+  'fault',
+  'steps',
+];
 const stepFields = ['path', 'name', 'agent', 'operation', 'status', 'result', 'attempts', 'completeBy', 'startedAt', 'closedAt'];
 const operatorFields = ['client', 'rev', 'epoch', 'lockedBy', 'heldBy'];
 
@@ -17,9 +30,23 @@ test('an order shows every step of its workflow, in its order, from the first mo
     return { ...json, course: json.steps.map(({ status, result, attempts }: Step) => `${status} ${result} ${attempts}`) };
   };
   const begun = await look();
-  assert.deepEqual(begun.steps.map(({ name }: Step) => name), names);
+  assert.deepEqual(
+    begun.steps.map(({ name }: Step) => name),
+    names,
+  );
   assert.deepEqual(begun.course, ['Executing null 1', ...Array(3).fill('Initialized null 0')]);
-  assert.deepEqual(begun.steps[0], { path: 'order/reserve', name: 'reserve', agent: 'stock', operation: 'reserve', status: 'Executing', result: null, attempts: 1, completeBy: new Date(clock.now() + 10_000).toISOString(), startedAt: new Date(clock.now()).toISOString(), closedAt: null });
+  assert.deepEqual(begun.steps[0], {
+    path: 'order/reserve',
+    name: 'reserve',
+    agent: 'stock',
+    operation: 'reserve',
+    status: 'Executing',
+    result: null,
+    attempts: 1,
+    completeBy: new Date(clock.now() + 10_000).toISOString(),
+    startedAt: new Date(clock.now()).toISOString(),
+    closedAt: null,
+  });
 
   await clock.advance(1000);
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
@@ -37,8 +64,23 @@ test('an order that waits for an operator shows why, and which step failed', asy
   const { ask, orderInError } = startApi();
   const { json } = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'acme' });
   assert.equal(json.processState, 'Error');
-  assert.deepEqual(json.fault, { type: 'CardDeclined', class: 'expected', message: 'declined: [secret]', permanent: true, source: 'order/charge', data: null });
-  assert.deepEqual(json.steps.map(({ status, result }: Step) => [status, result]), [['Closed', 'Succeeded'], ['Faulting', null], ['Initialized', null], ['Initialized', null]]);
+  assert.deepEqual(json.fault, {
+    type: 'CardDeclined',
+    class: 'expected',
+    message: 'declined: [secret]',
+    permanent: true,
+    source: 'order/charge',
+    data: null,
+  });
+  assert.deepEqual(
+    json.steps.map(({ status, result }: Step) => [status, result]),
+    [
+      ['Closed', 'Succeeded'],
+      ['Faulting', null],
+      ['Initialized', null],
+      ['Initialized', null],
+    ],
+  );
 });
 
 test('a client sees its order from outside; operators and admins see who is at work on it, too (F-08)', async () => {
@@ -52,8 +94,14 @@ test('a client sees its order from outside; operators and admins see who is at w
   for (const as of ['operator', 'admin'] as const) {
     const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
     assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order']);
-    assert.deepEqual([json.client, json.lockedBy, json.heldBy, json.order], ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }]);
-    assert.deepEqual(json.steps.map(({ output }: Step) => output), [{ reservationId: 'r-1' }, null, null, null]);
+    assert.deepEqual(
+      [json.client, json.lockedBy, json.heldBy, json.order],
+      ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }],
+    );
+    assert.deepEqual(
+      json.steps.map(({ output }: Step) => output),
+      [{ reservationId: 'r-1' }, null, null, null],
+    );
     assert.ok(!text.includes(card));
   }
 });
@@ -90,12 +138,24 @@ test('an order whose journal has gone into pages shows the same steps and a hist
   const orderId = await orderInError('k');
   for (let turn = 0; turn < 12; turn++) {
     const { headers } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
-    await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': headers.get('etag') ?? '' }, body: { kind: 'resubmit', reason: `turn ${turn}` } });
+    await ask('POST', `/orders/${orderId}/instructions`, {
+      as: 'operator',
+      headers: { 'if-match': headers.get('etag') ?? '' },
+      body: { kind: 'resubmit', reason: `turn ${turn}` },
+    });
     await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
   }
   assert.ok((await store.pages(orderId)).length > 1);
   const { json } = await ask('GET', `/orders/${orderId}`, { as: 'acme' });
-  assert.deepEqual(json.steps.map(({ status, attempts }: Step) => [status, attempts]), [['Closed', 1], ['Faulting', 13], ['Initialized', 0], ['Initialized', 0]]);
+  assert.deepEqual(
+    json.steps.map(({ status, attempts }: Step) => [status, attempts]),
+    [
+      ['Closed', 1],
+      ['Faulting', 13],
+      ['Initialized', 0],
+      ['Initialized', 0],
+    ],
+  );
   assert.equal(json.steps[0].result, 'Succeeded');
 
   const seqs: number[] = [];
@@ -105,13 +165,20 @@ test('an order whose journal has gone into pages shows the same steps and a hist
     seqs.push(...json.items.map(({ seq }: { seq: number }) => seq));
     cursor = json.next && `&cursor=${json.next}`;
   } while (cursor);
-  assert.deepEqual(seqs, seqs.map((_, index) => index + 1));
+  assert.deepEqual(
+    seqs,
+    seqs.map((_, index) => index + 1),
+  );
 });
 
 test('the history tells an operator everything, and a client what concerns it', async () => {
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
-  await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': '"3"' }, body: { kind: 'resubmit', reason: 'reason_canary' } });
+  await ask('POST', `/orders/${orderId}/instructions`, {
+    as: 'operator',
+    headers: { 'if-match': '"3"' },
+    body: { kind: 'resubmit', reason: 'reason_canary' },
+  });
   const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
   assert.deepEqual(all.map(({ type }) => type).slice(0, 4), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked']);
   const given = all.find(({ type }) => type === 'InstructionGiven');
@@ -121,8 +188,12 @@ test('the history tells an operator everything, and a client what concerns it', 
   assert.equal((all.find(({ type }) => type === 'OrderHeld')?.['fault'] as Step | undefined)?.['type'], 'CardDeclined');
 
   const own = await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'acme' });
-  assert.deepEqual(own.json.items.map(({ seq, type, path }: Step) => [seq, type, path]), all.map(({ seq, type, path }) => [seq, type, path]));
-  for (const hidden of ['requestId', 'output', '"by"', 'olga', 'reason_canary', 'epoch', 'r-1']) assert.ok(!own.text.includes(hidden), hidden);
+  assert.deepEqual(
+    own.json.items.map(({ seq, type, path }: Step) => [seq, type, path]),
+    all.map(({ seq, type, path }) => [seq, type, path]),
+  );
+  for (const hidden of ['requestId', 'output', '"by"', 'olga', 'reason_canary', 'epoch', 'r-1'])
+    assert.ok(!own.text.includes(hidden), hidden);
 });
 
 /** Ten orders, a second apart: the odd ones of acme, the even ones of another client. */
@@ -130,16 +201,25 @@ async function tenOrders() {
   const system = startApi();
   const ids: string[] = [];
   for (let number = 0; number < 10; number++) {
-    ids.push(await system.submitOrder(`k${number}`, { as: number % 2 ? 'acme' : 'other', body: { order: { sku: 'tea', quantity: 1, card }, ...(number < 4 ? { reference: 'early' } : {}) } }));
+    ids.push(
+      await system.submitOrder(`k${number}`, {
+        as: number % 2 ? 'acme' : 'other',
+        body: { order: { sku: 'tea', quantity: 1, card }, ...(number < 4 ? { reference: 'early' } : {}) },
+      }),
+    );
     await system.clock.advance(1000);
   }
-  const submittedAt = async (number: number): Promise<string> => (await system.ask('GET', `/orders/${ids[number]}`, { as: 'operator' })).json.submittedAt;
+  const submittedAt = async (number: number): Promise<string> =>
+    (await system.ask('GET', `/orders/${ids[number]}`, { as: 'operator' })).json.submittedAt;
   return { ...system, ids, submittedAt };
 }
 
 test('a list of orders is newest first, in pages that leave out none and repeat none', async () => {
   const { ask, ids, submitOrder } = await tenOrders();
-  for (const [as, wanted] of [['operator', ids], ['acme', ids.filter((_, index) => index % 2)]] as [Who, string[]][]) {
+  for (const [as, wanted] of [
+    ['operator', ids],
+    ['acme', ids.filter((_, index) => index % 2)],
+  ] as [Who, string[]][]) {
     for (const limit of [1, 3, 5, 100]) {
       const seen: string[] = [];
       for (let next: string | null = ''; next !== null; ) {
@@ -154,15 +234,24 @@ test('a list of orders is newest first, in pages that leave out none and repeat 
     }
   }
   const { json } = await ask('GET', '/orders', { as: 'acme' });
-  assert.deepEqual(Object.keys(json.items[0]), clientFields.filter((field) => field !== 'steps'));
-  assert.deepEqual(Object.keys((await ask('GET', '/orders', { as: 'operator' })).json.items[0]), [...clientFields.filter((field) => field !== 'steps'), ...operatorFields]);
+  assert.deepEqual(
+    Object.keys(json.items[0]),
+    clientFields.filter((field) => field !== 'steps'),
+  );
+  assert.deepEqual(Object.keys((await ask('GET', '/orders', { as: 'operator' })).json.items[0]), [
+    ...clientFields.filter((field) => field !== 'steps'),
+    ...operatorFields,
+  ]);
 });
 
 test('a list of orders can be narrowed', async () => {
   const { ask, ids, answer, submittedAt } = await tenOrders();
   await answer('stock', { status: 'succeeded', output: { reservationId: 'r' } });
   await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: 'no' } });
-  const found = async (query: string) => (await ask('GET', `/orders?limit=100&${query}`, { as: 'operator' })).json.items.map(({ orderId }: Step) => ids.indexOf(orderId as string));
+  const found = async (query: string) =>
+    (await ask('GET', `/orders?limit=100&${query}`, { as: 'operator' })).json.items.map(({ orderId }: Step) =>
+      ids.indexOf(orderId as string),
+    );
   const third = await submittedAt(2);
   const inParis = encodeURIComponent(`${new Date(Date.parse(third) + 3_600_000).toISOString().slice(0, -1)}+01:00`);
   const narrowed: readonly [string, number[]][] = [
@@ -190,8 +279,20 @@ test('a list that is asked for wrongly says which parameter, and what is possibl
     ['state=', '/state'],
     ['state=constructor', '/state'],
     ['outcome=ok', '/outcome', 'completed, compensated, rejected, cancelled, terminated'],
-    ...['0', '101', '-1', '1.5', '1e1', '', 'x', '%20%205', '0x10', '9'.repeat(400)].map((limit): [string, string, string] => [`limit=${limit}`, '/limit', '1 to 100']),
-    ...['2026-02-30T00:00:00Z', '2025-02-29T00:00:00Z', 'yesterday', '2026-01-01', '2026-01-01T24:01:00Z', '2026-01-01T00:00:00+02:00', '1767225600000'].map((at): [string, string, string] => [`submittedAfter=${at}`, '/submittedAfter', '2026-01-31T12:00:00Z']),
+    ...['0', '101', '-1', '1.5', '1e1', '', 'x', '%20%205', '0x10', '9'.repeat(400)].map((limit): [string, string, string] => [
+      `limit=${limit}`,
+      '/limit',
+      '1 to 100',
+    ]),
+    ...[
+      '2026-02-30T00:00:00Z',
+      '2025-02-29T00:00:00Z',
+      'yesterday',
+      '2026-01-01',
+      '2026-01-01T24:01:00Z',
+      '2026-01-01T00:00:00+02:00',
+      '1767225600000',
+    ].map((at): [string, string, string] => [`submittedAfter=${at}`, '/submittedAfter', '2026-01-31T12:00:00Z']),
     ['submittedBefore=2026-13-01T00:00:00Z', '/submittedBefore'],
     ['workflow=..', '/workflow'],
     ['fault=a%00', '/fault'],
@@ -210,7 +311,8 @@ test('a list that is asked for wrongly says which parameter, and what is possibl
     assert.deepEqual([status, json.code, json.errors[0].pointer], [400, 'bad-parameter', pointer], query);
     if (possible) assert.ok(json.errors[0].detail.includes(possible), json.errors[0].detail);
   }
-  for (const path of ['/orders/x?y=1', '/orders/x/history?state=Error', '/orders/x/history?limit=0', '/orders/x/history?cursor=junk']) assert.equal((await ask('GET', path, { as: 'operator' })).status, 400, path);
+  for (const path of ['/orders/x?y=1', '/orders/x/history?state=Error', '/orders/x/history?limit=0', '/orders/x/history?cursor=junk'])
+    assert.equal((await ask('GET', path, { as: 'operator' })).status, 400, path);
 });
 
 test('a cursor is good for the caller and the list that it was made for, and only as it was made', async () => {
@@ -233,5 +335,12 @@ test('a cursor is good for the caller and the list that it was made for, and onl
     const changed = cursor.slice(0, at) + (cursor[at] === 'A' ? 'B' : 'A') + cursor.slice(at + 1);
     await refused(`/orders?cursor=${changed}`, 'acme', `changed at ${at}`);
   }
-  for (const forged of [cursor.split('.')[0], `${cursor}.x`, `${cursor}=`, `.${cursor.split('.')[1]}`, `${Buffer.from('[9e15,"x"]').toString('base64url')}.${cursor.split('.')[1]}`]) await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
+  for (const forged of [
+    cursor.split('.')[0],
+    `${cursor}.x`,
+    `${cursor}=`,
+    `.${cursor.split('.')[1]}`,
+    `${Buffer.from('[9e15,"x"]').toString('base64url')}.${cursor.split('.')[1]}`,
+  ])
+    await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
 });

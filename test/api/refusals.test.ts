@@ -23,8 +23,18 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ['NaN', note('NaN'), 400, 'malformed-json'],
   ['a byte order mark', `\ufeff${JSON.stringify(goodSubmission)}`, 400, 'malformed-json'],
   ['UTF-16', new Uint8Array(Buffer.from(JSON.stringify(goodSubmission), 'utf16le')), 400, 'malformed-json'],
-  ['invalid UTF-8', new Uint8Array(Buffer.concat([Buffer.from('{"order":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])), 400, 'malformed-json'],
-  ['overlong UTF-8', new Uint8Array(Buffer.concat([Buffer.from('{"order":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])), 400, 'malformed-json'],
+  [
+    'invalid UTF-8',
+    new Uint8Array(Buffer.concat([Buffer.from('{"order":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])),
+    400,
+    'malformed-json',
+  ],
+  [
+    'overlong UTF-8',
+    new Uint8Array(Buffer.concat([Buffer.from('{"order":"'), Buffer.from([0xc0, 0xaf]), Buffer.from('"}')])),
+    400,
+    'malformed-json',
+  ],
   ['a field twice', '{"order":1,"order":2}', 400, 'malformed-json'],
   ['a field twice, once in disguise', '{"order":1,"\\u006frder":2}', 400, 'malformed-json'],
   ['a field twice, far inside', note('[{"a":{"b":1,"c":":\\"","b":1}}]'), 400, 'malformed-json'],
@@ -35,7 +45,13 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ['too deep', nested(depthMax + 1), 422, 'invalid', `/order/note${'/0'.repeat(depthMax - 2)}`],
   ['far too deep', note('['.repeat(100_000) + ']'.repeat(100_000)), 422, 'invalid', `/order/note${'/0'.repeat(depthMax - 2)}`],
   ['a deep mess', '['.repeat(200_000), 400, 'malformed-json'],
-  ['too many fields', note(`{${Array.from({ length: fieldsMax - others + 1 }, (_, index) => `"f${index}":1`).join()}}`), 422, 'invalid', ''],
+  [
+    'too many fields',
+    note(`{${Array.from({ length: fieldsMax - others + 1 }, (_, index) => `"f${index}":1`).join()}}`),
+    422,
+    'invalid',
+    '',
+  ],
   ['far too many fields', note(`{${Array.from({ length: 20_000 }, (_, index) => `"f${index}":1`).join()}}`), 422, 'invalid', ''],
   ['a long list', note(`[${'1,'.repeat(entriesMax)}1]`), 422, 'invalid', '/order/note'],
   ['a long text', note(JSON.stringify('x'.repeat(charactersMax + 1))), 422, 'invalid', '/order/note'],
@@ -83,7 +99,13 @@ const calls: readonly [string, string, Asked, number, string][] = [
   ['GET', '/.git/config', {}, 404, 'not-found'],
   ['GET', '/%2e%2e/%2e%2e/etc/passwd', {}, 404, 'not-found'],
   ['DELETE', '/orders', {}, 405, 'method-not-allowed'],
-  ['OPTIONS', '/orders', { headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' } }, 405, 'method-not-allowed'],
+  [
+    'OPTIONS',
+    '/orders',
+    { headers: { origin: 'http://evil.example', 'access-control-request-method': 'POST' } },
+    405,
+    'method-not-allowed',
+  ],
   ['PATCH', '/orders/x', { as: 'operator' }, 405, 'method-not-allowed'],
   ['POST', '/', {}, 405, 'method-not-allowed'],
   ['PROPFIND', '/health', {}, 405, 'method-not-allowed'],
@@ -91,8 +113,29 @@ const calls: readonly [string, string, Asked, number, string][] = [
   ['GET', '/orders', { as: 'acme', headers: { accept: 'application/json;q=0, application/problem+json;q=0, */*' } }, 406, 'not-acceptable'],
   ['GET', '/', { headers: { accept: 'application/json' } }, 406, 'not-acceptable'],
   ['POST', '/orders', { ...submission, headers: json({ accept: 'image/*' }) }, 406, 'not-acceptable'],
-  ...['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', 'application/json; charset=utf-16', 'application/problem+json', 'application/jsonp', 'application/json, text/plain', ''].map((type): [string, string, Asked, number, string] => ['POST', '/orders', { ...submission, headers: json({ 'content-type': type }) }, 415, 'unsupported-media-type']),
-  ...['gzip', 'br', 'identity'].map((encoding): [string, string, Asked, number, string] => ['POST', '/orders', { ...submission, headers: json({ 'content-encoding': encoding }) }, 415, 'unsupported-media-type']),
+  ...[
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    'application/json; charset=utf-16',
+    'application/problem+json',
+    'application/jsonp',
+    'application/json, text/plain',
+    '',
+  ].map((type): [string, string, Asked, number, string] => [
+    'POST',
+    '/orders',
+    { ...submission, headers: json({ 'content-type': type }) },
+    415,
+    'unsupported-media-type',
+  ]),
+  ...['gzip', 'br', 'identity'].map((encoding): [string, string, Asked, number, string] => [
+    'POST',
+    '/orders',
+    { ...submission, headers: json({ 'content-encoding': encoding }) },
+    415,
+    'unsupported-media-type',
+  ]),
   ['POST', '/orders', { ...submission, headers: json({ 'content-length': String(bytesMax + 1) }) }, 413, 'too-large'],
   ['POST', '/orders?dry=1', submission, 400, 'bad-parameter'],
 ];
@@ -109,8 +152,10 @@ test('a call that does not fit is refused, and leaves nothing behind', async () 
 
 test('a call that fits in another way is taken', async () => {
   const { ask } = startApi();
-  for (const type of ['application/json', 'Application/JSON; Charset=UTF-8', 'application/json;charset="utf-8"']) assert.equal((await ask('POST', '/orders', { ...submission, headers: json({ 'content-type': type }) })).status, 202, type);
-  for (const accept of ['*/*', 'application/*', 'text/html, application/json;q=0.1', 'application/problem+json', 'text/*;q=0.5, */*;q=0.1']) assert.equal((await ask('GET', '/orders', { as: 'acme', headers: { accept } })).status, 200, accept);
+  for (const type of ['application/json', 'Application/JSON; Charset=UTF-8', 'application/json;charset="utf-8"'])
+    assert.equal((await ask('POST', '/orders', { ...submission, headers: json({ 'content-type': type }) })).status, 202, type);
+  for (const accept of ['*/*', 'application/*', 'text/html, application/json;q=0.1', 'application/problem+json', 'text/*;q=0.5, */*;q=0.1'])
+    assert.equal((await ask('GET', '/orders', { as: 'acme', headers: { accept } })).status, 200, accept);
   for (const path of ['/', '/health', '/openapi.json', '/orders']) {
     const [get, head] = [await ask('GET', path, { as: 'acme' }), await ask('HEAD', path, { as: 'acme' })];
     assert.deepEqual([head.status, head.text, head.headers.get('content-type')], [200, '', get.headers.get('content-type')], path);
@@ -133,7 +178,8 @@ test('what is wrong is said in a fixed order: the route, who calls, the form, th
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, text: '{}' }, 422],
     ['POST', path, { as: 'operator', headers: { 'if-match': '"1"' }, body: { kind: 'resubmit', reason: 'r' } }, 404],
   ];
-  for (const [method, where, asked, status] of ladder) assert.equal((await ask(method, where, asked)).status, status, JSON.stringify(asked));
+  for (const [method, where, asked, status] of ladder)
+    assert.equal((await ask(method, where, asked)).status, status, JSON.stringify(asked));
 });
 
 test('an order that cannot be stored is refused with 503, and a bug with 500 that tells nothing', async () => {
@@ -142,16 +188,33 @@ test('an order that cannot be stored is refused with 503, and a bug with 500 tha
   const outages: readonly [Parameters<typeof startApi>[0], number, string][] = [
     [{ submit: () => Promise.reject(gone), store: failing(gone) }, 503, 'unavailable'],
     [{ submit: () => Promise.reject(new Error('/secret/bug')), store: failing(new Error('/secret/bug')) }, 500, 'internal'],
-    [{ submit: () => { throw new TypeError('/secret/bug'); }, store: failing(new TypeError('/secret/bug')) }, 500, 'internal'],
+    [
+      {
+        submit: () => {
+          throw new TypeError('/secret/bug');
+        },
+        store: failing(new TypeError('/secret/bug')),
+      },
+      500,
+      'internal',
+    ],
     [{ accepting: () => false }, 503, 'unavailable'],
   ];
   for (const [change, status, code] of outages) {
     const { ask, lines } = startApi(change);
-    for (const [method, path, asked] of [['POST', '/orders', submission], ['GET', '/orders/x', { as: 'acme' }], ['GET', '/orders', { as: 'operator' }]] as [string, string, Asked][]) {
+    for (const [method, path, asked] of [
+      ['POST', '/orders', submission],
+      ['GET', '/orders/x', { as: 'acme' }],
+      ['GET', '/orders', { as: 'operator' }],
+    ] as [string, string, Asked][]) {
       const refused = await ask(method, path, asked);
       assert.deepEqual([refused.status, refused.json.code], [status, code], path);
       assert.ok(!refused.text.includes('secret'));
-      if (!change?.accepting) assert.ok(lines.some((line) => line.includes(refused.json.requestId) && line.includes('/secret/')), 'the log says what it was');
+      if (!change?.accepting)
+        assert.ok(
+          lines.some((line) => line.includes(refused.json.requestId) && line.includes('/secret/')),
+          'the log says what it was',
+        );
     }
     assert.equal((await ask('GET', '/health')).status, 200);
   }
@@ -170,10 +233,21 @@ test('no refusal repeats what was sent, and no log line holds a body or a token'
     ['POST', '/orders', { ...submission, text: canary }],
     ['POST', '/orders', { ...submission, headers: json({ 'content-type': canary }) }],
     ['POST', '/orders', { ...submission, headers: json({ 'idempotency-key': `${canary}\u00e9` }) }],
-    ['POST', '/orders', { ...submission, body: { order: { ...goodOrder, quantity: canary }, workflow: canary, reference: canary.repeat(9), responseChannel: canary } }],
+    [
+      'POST',
+      '/orders',
+      {
+        ...submission,
+        body: { order: { ...goodOrder, quantity: canary }, workflow: canary, reference: canary.repeat(9), responseChannel: canary },
+      },
+    ],
     ['POST', '/orders', { ...submission, body: { order: goodOrder, workflow: canary } }],
     ['POST', '/orders', { ...submission, body: { order: goodOrder, responseChannel: canary } }],
-    ['POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': canary }, body: { kind: canary, reason: canary } }],
+    [
+      'POST',
+      `/orders/${orderId}/instructions`,
+      { as: 'operator', headers: { 'if-match': canary }, body: { kind: canary, reason: canary } },
+    ],
     ['PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [canary], senders: [`${canary} x`] } }],
   ];
   for (const [method, path, asked] of tries) {
@@ -184,7 +258,11 @@ test('no refusal repeats what was sent, and no log line holds a body or a token'
   for (const secret of ['canary</script>', card, 'idempotency_canary', 'eyJ', 'Bearer']) assert.ok(!log.includes(secret), secret);
   const entries = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === 'call');
   assert.equal(entries.length, tries.length + 1);
-  for (const entry of entries) assert.deepEqual(['method', 'route', 'status', 'requestId'].filter((field) => !(field in entry)), []);
+  for (const entry of entries)
+    assert.deepEqual(
+      ['method', 'route', 'status', 'requestId'].filter((field) => !(field in entry)),
+      [],
+    );
   assert.deepEqual([entries[0].orderId, entries[0].route], [orderId, '/orders']);
 });
 

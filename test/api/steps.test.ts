@@ -1,33 +1,87 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import { programOf } from '../../lib/core/program.ts';
 import type { Fact } from '../../lib/core/journal.ts';
+import { programOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
 import type { JournalEntry } from '../../lib/instance.ts';
 import { stepsOf, wholeJournal } from '../../lib/steps.ts';
 
 const step = (name: string) => ({ activity: 'step', name, agent: 'stock', operation: name, input: {} }) as const;
-const definition: WorkflowDefinition = { name: 'w', version: 1, exprVersion: 1, order: {}, toOperator: [], root: { activity: 'sequence', name: 'order', children: [step('pick'), step('pack')] } };
+const definition: WorkflowDefinition = {
+  name: 'w',
+  version: 1,
+  exprVersion: 1,
+  order: {},
+  toOperator: [],
+  root: { activity: 'sequence', name: 'order', children: [step('pick'), step('pack')] },
+};
 const program = programOf(definition);
 
-const told = (...facts: readonly object[]): JournalEntry[] => facts.map((fact, index) => ({ seq: index + 1, at: (index + 1) * 100, ...fact }) as Fact<JournalEntry>);
-const asked = (path: string, attempt: number) => ({ type: 'StepAsked', path, attempt, requestId: `r${attempt}`, completeBy: 5000 + attempt });
+const told = (...facts: readonly object[]): JournalEntry[] =>
+  facts.map((fact, index) => ({ seq: index + 1, at: (index + 1) * 100, ...fact }) as Fact<JournalEntry>);
+const asked = (path: string, attempt: number) => ({
+  type: 'StepAsked',
+  path,
+  attempt,
+  requestId: `r${attempt}`,
+  completeBy: 5000 + attempt,
+});
 const closed = (path: string, result = 'Succeeded', output?: unknown) => ({ type: 'ActivityClosed', path, result, output });
-const alive = (path: string, status: string): State => ({ phase: 'running', activities: { [path]: { status, own: {} } }, outputs: {}, stepMs: 0 }) as unknown as State;
+const alive = (path: string, status: string): State =>
+  ({ phase: 'running', activities: { [path]: { status, own: {} } }, outputs: {}, stepMs: 0 }) as unknown as State;
 
 /** Journal, state now, and the first step as it should be told: status, result, attempts, completeBy, startedAt, closedAt. */
 const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][] = [
   ['nothing has happened', [], undefined, ['Initialized', null, 0, null, null, null]],
   ['asked', told(asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
-  ['asked three times, given longer', told(asked('order/pick', 1), asked('order/pick', 2), asked('order/pick', 3), { type: 'StepExtended', path: 'order/pick', completeBy: 9000 }), undefined, ['Executing', null, 3, 9000, 100, null]],
+  [
+    'asked three times, given longer',
+    told(asked('order/pick', 1), asked('order/pick', 2), asked('order/pick', 3), {
+      type: 'StepExtended',
+      path: 'order/pick',
+      completeBy: 9000,
+    }),
+    undefined,
+    ['Executing', null, 3, 9000, 100, null],
+  ],
   ['closed', told(asked('order/pick', 1), closed('order/pick', 'Succeeded', 7)), undefined, ['Closed', 'Succeeded', 1, 5001, 100, 200]],
-  ['closed as canceled', told(asked('order/pick', 1), closed('order/pick', 'Canceled')), undefined, ['Closed', 'Canceled', 1, 5001, 100, 200]],
-  ['could not even be asked', told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderHeld', path: 'order/pick', fault: {} }), alive('order/pick', 'Faulting'), ['Faulting', null, 0, null, 100, null]],
-  ['held, then resubmitted', told(asked('order/pick', 1), { type: 'OrderHeld', path: 'order/pick', fault: {} }, { type: 'OrderReleased', path: 'order/pick' }, asked('order/pick', 2)), undefined, ['Executing', null, 2, 5002, 100, null]],
-  ['run once more after its end', told(asked('order/pick', 1), closed('order/pick'), asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 2, 5001, 300, null]],
+  [
+    'closed as canceled',
+    told(asked('order/pick', 1), closed('order/pick', 'Canceled')),
+    undefined,
+    ['Closed', 'Canceled', 1, 5001, 100, 200],
+  ],
+  [
+    'could not even be asked',
+    told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderHeld', path: 'order/pick', fault: {} }),
+    alive('order/pick', 'Faulting'),
+    ['Faulting', null, 0, null, 100, null],
+  ],
+  [
+    'held, then resubmitted',
+    told(
+      asked('order/pick', 1),
+      { type: 'OrderHeld', path: 'order/pick', fault: {} },
+      { type: 'OrderReleased', path: 'order/pick' },
+      asked('order/pick', 2),
+    ),
+    undefined,
+    ['Executing', null, 2, 5002, 100, null],
+  ],
+  [
+    'run once more after its end',
+    told(asked('order/pick', 1), closed('order/pick'), asked('order/pick', 1)),
+    alive('order/pick', 'Executing'),
+    ['Executing', null, 2, 5001, 300, null],
+  ],
   ['known better than told', told(asked('order/pick', 1)), alive('order/pick', 'Canceling'), ['Canceling', null, 1, 5001, 100, null]],
-  ['something that concerns the order as a whole', told({ type: 'OrderSubmitted', workflow: 'w@1' }, { type: 'DeadlineExpired', failureCount: 1 }), undefined, ['Initialized', null, 0, null, null, null]],
+  [
+    'something that concerns the order as a whole',
+    told({ type: 'OrderSubmitted', workflow: 'w@1' }, { type: 'DeadlineExpired', failureCount: 1 }),
+    undefined,
+    ['Initialized', null, 0, null, null, null],
+  ],
 ];
 
 for (const [why, journal, state, wanted] of courses) {
@@ -35,13 +89,23 @@ for (const [why, journal, state, wanted] of courses) {
     const [pick, pack] = stepsOf(program, journal, state);
     assert.ok(pick && pack);
     assert.deepEqual([pick.status, pick.result, pick.attempts, pick.completeBy, pick.startedAt, pick.closedAt], wanted);
-    assert.deepEqual([pick.path, pick.name, pick.agent, pick.operation, pack.path, pack.status], ['order/pick', 'pick', 'stock', 'pick', 'order/pack', 'Initialized']);
+    assert.deepEqual(
+      [pick.path, pick.name, pick.agent, pick.operation, pack.path, pack.status],
+      ['order/pick', 'pick', 'stock', 'pick', 'order/pack', 'Initialized'],
+    );
   });
 }
 
 test('a step in a loop is told once for each turn, in the place of the definition', () => {
   const journal = told(asked('order[0]/pick', 1), asked('order[1]/pick', 1), closed('order[0]/pick'));
-  assert.deepEqual(stepsOf(program, journal, undefined).map(({ path, status }) => [path, status]), [['order[0]/pick', 'Closed'], ['order[1]/pick', 'Executing'], ['order/pack', 'Initialized']]);
+  assert.deepEqual(
+    stepsOf(program, journal, undefined).map(({ path, status }) => [path, status]),
+    [
+      ['order[0]/pick', 'Closed'],
+      ['order[1]/pick', 'Executing'],
+      ['order/pack', 'Initialized'],
+    ],
+  );
 });
 
 test('a journal is whole and in order, however its pages overlap', () => {

@@ -4,7 +4,11 @@ import { goodOrder, goodSubmission, startApi } from './support.ts';
 
 test('an order is taken with 202, and names itself (F-01)', async () => {
   const { ask, store } = startApi();
-  const { status, json, headers } = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k1' }, body: { ...goodSubmission, reference: 'R-1' } });
+  const { status, json, headers } = await ask('POST', '/orders', {
+    as: 'acme',
+    headers: { 'idempotency-key': 'k1' },
+    body: { ...goodSubmission, reference: 'R-1' },
+  });
   assert.equal(status, 202);
   assert.deepEqual(json, { orderId: json.orderId, processState: 'Processing', submittedAt: '2026-01-01T00:00:00.000Z' });
   assert.equal(headers.get('location'), `/orders/${json.orderId}`);
@@ -18,7 +22,11 @@ test('the same submission again gets the very bytes of the first answer, whateve
   const orderId = await orderInError('k1');
   const first = await store.load(orderId);
   await clock.advance(60_000);
-  const again = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k1' }, text: '{"order":{"card":"tok_canary_4711","quantity":2,"sku":"tea"}}' });
+  const again = await ask('POST', '/orders', {
+    as: 'acme',
+    headers: { 'idempotency-key': 'k1' },
+    text: '{"order":{"card":"tok_canary_4711","quantity":2,"sku":"tea"}}',
+  });
   assert.equal(again.status, 202);
   assert.equal(again.text, first?.order.answer);
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
@@ -42,11 +50,20 @@ test('an order without a proper Idempotency-Key is refused', async () => {
   const before = await stored();
   const keys: (string | undefined)[] = [undefined, '', ' ', 'k'.repeat(256), 'k\u00e9', 'a\tb', '\u0080'];
   for (const key of keys) {
-    const { status, json } = await ask('POST', '/orders', { as: 'acme', headers: key === undefined ? {} : { 'idempotency-key': key }, body: goodSubmission });
+    const { status, json } = await ask('POST', '/orders', {
+      as: 'acme',
+      headers: key === undefined ? {} : { 'idempotency-key': key },
+      body: goodSubmission,
+    });
     assert.deepEqual([status, json.code, json.errors[0].pointer], [400, 'bad-parameter', '/idempotency-key'], JSON.stringify(key));
   }
   assert.equal(await stored(), before);
-  for (const key of ['k', 'k'.repeat(255), '~ !"#']) assert.equal((await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': key }, body: goodSubmission })).status, 202, key);
+  for (const key of ['k', 'k'.repeat(255), '~ !"#'])
+    assert.equal(
+      (await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': key }, body: goodSubmission })).status,
+      202,
+      key,
+    );
 });
 
 const wrongSubmissions: readonly [unknown, string, string][] = [
@@ -62,18 +79,24 @@ const wrongSubmissions: readonly [unknown, string, string][] = [
   [{ ...goodSubmission, reference: 'r'.repeat(129) }, '/reference', 'too-big'],
   [{ ...goodSubmission, responseChannel: 'http://169.254.169.254/latest' }, '/responseChannel', 'unknown-response-channel'],
   [{ ...goodSubmission, responseChannel: 'redress-response-of-somebody' }, '/responseChannel', 'unknown-response-channel'],
-  ...['state', 'processState', 'epoch', 'lockedBy', 'completeBy', 'failureCount', 'client', 'version', 'orderId', 'a/b~c'].map((field): [unknown, string, string] => [
-    { ...goodSubmission, [field]: 1 },
-    `/${field.replace('~', '~0').replace('/', '~1')}`,
-    'unknown-field',
-  ]),
+  ...['state', 'processState', 'epoch', 'lockedBy', 'completeBy', 'failureCount', 'client', 'version', 'orderId', 'a/b~c'].map(
+    (field): [unknown, string, string] => [
+      { ...goodSubmission, [field]: 1 },
+      `/${field.replace('~', '~0').replace('/', '~1')}`,
+      'unknown-field',
+    ],
+  ),
 ];
 test('an order that is not as it must be is refused with the place of every mistake, and leaves nothing behind', async () => {
   const { ask, stored } = startApi();
   const before = await stored();
   for (const [body, pointer, code] of wrongSubmissions) {
     const { status, json } = await ask('POST', '/orders', { as: 'acme', headers: { 'idempotency-key': 'k' }, body });
-    assert.deepEqual([status, json.code, json.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code])], [422, 'invalid', [[pointer, code]]], JSON.stringify(body));
+    assert.deepEqual(
+      [status, json.code, json.errors.map((error: { pointer: string; code: string }) => [error.pointer, error.code])],
+      [422, 'invalid', [[pointer, code]]],
+      JSON.stringify(body),
+    );
   }
   assert.equal(await stored(), before);
 });

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import * as z from 'zod';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, parallel, secret, sequence } from 'redress';
+import * as z from 'zod';
 import { type ApiOptions, createApi } from '../../lib/api/app.ts';
 import type { Role } from '../../lib/api/authentication.ts';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
@@ -25,16 +25,34 @@ import { createTelemetry } from '../../lib/telemetry.ts';
 
 const Declined = fault('CardDeclined');
 const Reservation = z.object({ reservationId: z.string() });
-const stock = defineAgent('stock', { reserve: operation({ input: z.object({ sku: z.string() }), output: Reservation, run: () => ({ reservationId: 'r-1' }) }) });
+const stock = defineAgent('stock', {
+  reserve: operation({ input: z.object({ sku: z.string() }), output: Reservation, run: () => ({ reservationId: 'r-1' }) }),
+});
 const payment = defineAgent('payment', {
-  charge: operation({ input: z.object({ reservationId: z.string(), card: z.string() }), output: z.object({ chargeId: z.string(), token: secret(z.string()) }), faults: [Declined], run: () => ({ chargeId: 'c-1', token: 't' }) }),
+  charge: operation({
+    input: z.object({ reservationId: z.string(), card: z.string() }),
+    output: z.object({ chargeId: z.string(), token: secret(z.string()) }),
+    faults: [Declined],
+    run: () => ({ chargeId: 'c-1', token: 't' }),
+  }),
 });
-const shipping = defineAgent('shipping', { ship: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }), tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
+const shipping = defineAgent('shipping', {
+  ship: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+  tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+});
 const Order = z.object({ sku: z.string(), quantity: z.int().min(1).max(999), card: secret(z.string()), note: z.unknown().optional() });
-const fulfil = defineWorkflow('fulfil-order', { version: 3, order: Order, toOperator: [Declined], completeWithinSeconds: 3600 }, ({ order }) => {
-  const reserve = stock.reserve({ sku: order.sku });
-  return sequence(reserve, payment.charge({ reservationId: reserve.output.reservationId, card: order.card }), parallel(shipping.ship({}), shipping.tell({})));
-});
+const fulfil = defineWorkflow(
+  'fulfil-order',
+  { version: 3, order: Order, toOperator: [Declined], completeWithinSeconds: 3600 },
+  ({ order }) => {
+    const reserve = stock.reserve({ sku: order.sku });
+    return sequence(
+      reserve,
+      payment.charge({ reservationId: reserve.output.reservationId, card: order.card }),
+      parallel(shipping.ship({}), shipping.tell({})),
+    );
+  },
+);
 const app = defineApp({ workflows: [fulfil], agents: [stock, payment, shipping] });
 
 export const card = 'tok_canary_4711';
@@ -84,17 +102,42 @@ export function startApi(change: Partial<ApiOptions> & { claimOnSubmit?: boolean
   });
   const definitions = loadDefinitions(app);
   const scheduler = createScheduler({ store, channel, publisher, clock, telemetry, definitions, hostId: 'host-canary' });
-  const submit = createSubmission({ store, scheduler, definitions, clock, defaultWorkflow: 'fulfil-order', claimOnSubmit: change.claimOnSubmit ?? true, stepMs: 10_000, maxFailures: 3 });
+  const submit = createSubmission({
+    store,
+    scheduler,
+    definitions,
+    clock,
+    defaultWorkflow: 'fulfil-order',
+    claimOnSubmit: change.claimOnSubmit ?? true,
+    stepMs: 10_000,
+    maxFailures: 3,
+  });
   const api = createApi({ store, scheduler, submit, definitions, clock, telemetry, issuer, cursorKey: issuer.cursorKey, ...change });
 
-  async function ask(method: string, path: string, { as, token = as && tokens[as], headers = {}, body, text }: Asked = {}): Promise<Answered> {
+  async function ask(
+    method: string,
+    path: string,
+    { as, token = as && tokens[as], headers = {}, body, text }: Asked = {},
+  ): Promise<Answered> {
     const given = text ?? (body === undefined ? null : JSON.stringify(body));
-    const sent = { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(given === null ? {} : { 'content-type': 'application/json' }), ...headers };
-    const response = await api.request(path, { method, headers: sent, body: given, ...(given === null ? {} : { duplex: 'half' }) } as RequestInit);
+    const sent = {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(given === null ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    };
+    const response = await api.request(path, {
+      method,
+      headers: sent,
+      body: given,
+      ...(given === null ? {} : { duplex: 'half' }),
+    } as RequestInit);
     const answered = { status: response.status, headers: response.headers, text: await response.text() };
     checkLaws(answered);
     checkPublished(method, path, answered);
-    return { ...answered, json: answered.headers.get('content-type')?.includes('json') && answered.text ? JSON.parse(answered.text) : undefined };
+    return {
+      ...answered,
+      json: answered.headers.get('content-type')?.includes('json') && answered.text ? JSON.parse(answered.text) : undefined,
+    };
   }
 
   const submitOrder = async (key: string, { as = 'acme', body = goodSubmission }: { as?: Who; body?: unknown } = {}): Promise<string> => {
@@ -115,19 +158,26 @@ export function startApi(change: Partial<ApiOptions> & { claimOnSubmit?: boolean
   const orderInError = async (key: string): Promise<string> => {
     const orderId = await submitOrder(key);
     await answer('stock', { status: 'succeeded', output: { reservationId: 'r-1' } });
-    await answer('payment', { status: 'failed', fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: `declined: ${card}` } });
+    await answer('payment', {
+      status: 'failed',
+      fault: { type: 'CardDeclined', class: 'unexpected', permanent: true, message: `declined: ${card}` },
+    });
     return orderId;
   };
 
   /** All that is stored, for comparing before and after. */
-  const stored = async (): Promise<string> => JSON.stringify([await store.list({}, undefined, 1000), await store.clients(), publisher.published(0, 1000).length]);
+  const stored = async (): Promise<string> =>
+    JSON.stringify([await store.list({}, undefined, 1000), await store.clients(), publisher.published(0, 1000).length]);
 
   return { ask, submitOrder, answer, orderInError, stored, store, channel, database, clock, api, lines, definitions };
 }
 
 /** Whatever a call answers stands in the published contract. */
 function checkPublished(method: string, path: string, { status, text }: Omit<Answered, 'json'>): void {
-  const row = routes.find((each) => each.method === method && new RegExp(`^${each.path.replace('{id}', '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')));
+  const row = routes.find(
+    (each) =>
+      each.method === method && new RegExp(`^${each.path.replace('{id}', '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')),
+  );
   if (!row) return;
   const isPublished = status < 400 ? status in row.answers : refusalCodes(row).includes((JSON.parse(text) as { code: ProblemCode }).code);
   assert.ok(isPublished, `${method} ${path} answers ${status} ${text}, which its row does not say`);

@@ -18,7 +18,12 @@ export const callOf = <F extends string = never>({ faults = [], ...change }: Par
 });
 
 /** Runs one operation as the agent would. */
-export async function run(agents: readonly AgentDefinition[], operation: string, input: object, call: Call<never> = callOf()): Promise<unknown> {
+export async function run(
+  agents: readonly AgentDefinition[],
+  operation: string,
+  input: object,
+  call: Call<never> = callOf(),
+): Promise<unknown> {
   const [agent = '', name = ''] = operation.split('.');
   const described = agents.find((each) => each.name === agent)?.operations[name];
   if (!described) throw new Error(`There is no ${operation}.`);

@@ -84,8 +84,31 @@ export function temporaryFolder(context: TestContext): string {
   return folder;
 }
 
-/** A store in which some calls go wrong; the rest is the real one. */
-export const storeWith = (store: Store, changes: Partial<Store>): Store => ({ ...store, ...changes });
+type Around = NonNullable<DeskOptions['around']>;
+
+/** Ports whose writes go through the test: it may lose one, refuse it, or do something beside it. */
+export const writesThrough =
+  (through: (...write: Parameters<Store['update']>) => ReturnType<Store['update']>, only: 'update' | 'patch' = 'update'): Around =>
+  ({ store }) => ({ store: { ...store, [only]: through } });
+
+/** Ports through which nothing can be sent to a queue as long as the test says so. */
+export const sendingFails =
+  (queue: string, fails: () => boolean): Around =>
+  ({ channel }) => ({
+    channel: {
+      ...channel,
+      async send(messages) {
+        if (fails() && messages.some((message) => message.queue === queue)) throw new Error(`${queue} takes nothing`);
+        await channel.send(messages);
+      },
+    },
+  });
+
+/** Adds to a list on the way to a result. */
+export function noting<E, T>(list: E[], entry: E, result: T): T {
+  list.push(entry);
+  return result;
+}
 
 export interface DeskOptions {
   readonly variables?: { readonly [name: string]: string };

@@ -18,7 +18,12 @@ export const parallel: Behaviour<Parallel, ParallelState> = {
   templates: () => [],
 
   execute: ({ children }) =>
-    children.length === 0 ? close(succeeded()) : run(children.map((child) => child.name), { open: children.length }),
+    children.length === 0
+      ? close(succeeded())
+      : run(
+          children.map((child) => child.name),
+          { open: children.length },
+        ),
 
   childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),
 };

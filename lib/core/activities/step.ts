@@ -1,5 +1,5 @@
-import { type Behaviour, type Context, type Next, ask, close, raise, succeeded } from '../behaviour.ts';
-import { type ActivityBase, type Template, limits } from '../definition.ts';
+import { ask, type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
+import { type ActivityBase, limits, type Template } from '../definition.ts';
 import { engineFault, engineFaults } from '../fault.ts';
 import { utf8Bytes } from '../json.ts';
 
@@ -70,7 +70,8 @@ export const step: Behaviour<Step, StepState> = {
 const askAgent = (step: Step, generation: number, attempt: number, context: Context): Next<StepState> => {
   const { at, epoch, endBy } = context;
   const asked = { generation, attempt, epoch, since: at };
-  const refuse = (fault: ReturnType<typeof engineFault>) => raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
+  const refuse = (fault: ReturnType<typeof engineFault>) =>
+    raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
 
   if (endBy !== undefined && at >= endBy) {
     return refuse(engineFault(engineFaults.deadlineExceeded, 'The time of the whole order is over, so nothing more is asked.'));
@@ -84,7 +85,9 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
 
 function problems({ agent, operation, completeWithinSeconds, longestSeconds }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
-  const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0));
+  const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(
+    ([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0),
+  );
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
     ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),

@@ -129,7 +129,10 @@ export function openDatabase(path: string): Database {
   }, lookForFileEveryMs).unref();
 
   function unavailable(error: unknown): StoreUnavailableError {
-    const problem = error instanceof StoreUnavailableError ? error : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, { fatal: isFatal(error), cause: error });
+    const problem =
+      error instanceof StoreUnavailableError
+        ? error
+        : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, { fatal: isFatal(error), cause: error });
     if (problem.fatal && !gone) {
       gone = problem;
       for (const listener of goneListeners) listener(problem);
@@ -169,13 +172,19 @@ function connect(path: string): DatabaseSync {
     retryBusy(() => void ownVersion(connection, path));
     // The change to WAL meets a process that opens the same new folder at this moment, and waits for nobody by itself.
     retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
-    connection.exec('PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;');
+    connection.exec(
+      'PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
+    );
     prepareSchema(connection, path);
     return connection;
   } catch (error) {
     if (error instanceof SetupError) throw error;
-    if (errcode(error) === 26) throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
-    throw new SetupError(`The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`, 'Make it writable, or choose another one with REDRESS_DATA.');
+    if (errcode(error) === 26)
+      throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
+    throw new SetupError(
+      `The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`,
+      'Make it writable, or choose another one with REDRESS_DATA.',
+    );
   }
 }
 
@@ -188,9 +197,16 @@ function makeFile(path: string): void {
 /** The version stands in the file's header, 0 in a new one; 0 with tables in it is somebody else's file. */
 function ownVersion(connection: DatabaseSync, path: string): number {
   // One statement: another process may be making the tables of a new file at this moment.
-  const { version, inUse } = connection.prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version').get() as { version: number; inUse: number };
-  if (version > schemaVersion) throw new SetupError(`The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`, 'Update redress, or choose another folder with REDRESS_DATA.');
-  if (version === 0 && inUse) throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
+  const { version, inUse } = connection
+    .prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version')
+    .get() as { version: number; inUse: number };
+  if (version > schemaVersion)
+    throw new SetupError(
+      `The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`,
+      'Update redress, or choose another folder with REDRESS_DATA.',
+    );
+  if (version === 0 && inUse)
+    throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
   return version;
 }
 

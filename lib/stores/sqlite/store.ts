@@ -1,6 +1,6 @@
 import { UnreadableRecordError } from '../../errors.ts';
-import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
 import type { ClientRecord } from '../../record.ts';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 
@@ -11,24 +11,40 @@ const recentMax = 1000;
 
 /** The store in one SQLite file. With `sendWithin`, what a write wants sent is part of its own transaction. */
 export function sqliteStore(database: Database, sendWithin?: SendWithin): Store {
-  const insertOrder = database.prepare('INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING');
-  const insertState = database.prepare('INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const insertOrder = database.prepare(
+    'INSERT INTO orders (orderId, client, reference, submittedAt, record) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const insertState = database.prepare(
+    'INSERT INTO states (rev, epoch, processState, worklist, shard, worklistAt, finishedAt, head, blob, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  );
   const columns = 'rev = ?, epoch = ?, processState = ?, worklist = ?, shard = ?, worklistAt = ?, finishedAt = ?, head = ?';
   const fenced = 'WHERE id = (SELECT id FROM orders WHERE orderId = ?) AND epoch = ? AND rev = ?';
   const updateState = database.prepare(`UPDATE states SET ${columns}, blob = ? ${fenced}`);
   const patchState = database.prepare(`UPDATE states SET ${columns} ${fenced}`);
   const selectOrder = database.prepare('SELECT record FROM orders WHERE orderId = ?');
-  const selectState = database.prepare('SELECT o.submittedAt, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
+  const selectState = database.prepare(
+    'SELECT o.submittedAt, s.head, s.blob FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?',
+  );
   const selectHead = database.prepare('SELECT s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.orderId = ?');
-  const selectDue = database.prepare('SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?');
+  const selectDue = database.prepare(
+    'SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?',
+  );
   const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
   const insertPage = database.prepare('INSERT INTO pages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const selectPages = database.prepare('SELECT page FROM pages WHERE orderId = ? ORDER BY rev');
-  const upsertClient = database.prepare('INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record');
+  const upsertClient = database.prepare(
+    'INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record',
+  );
   const selectClient = database.prepare('SELECT record FROM clients WHERE id = ?');
   const selectClients = database.prepare('SELECT record FROM clients ORDER BY id');
-  const selectFinished = database.prepare("SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?");
-  const deletes = ['DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)', 'DELETE FROM orders WHERE orderId = ?', 'DELETE FROM pages WHERE orderId = ?'].map((sql) => database.prepare(sql));
+  const selectFinished = database.prepare(
+    "SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?",
+  );
+  const deletes = [
+    'DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)',
+    'DELETE FROM orders WHERE orderId = ?',
+    'DELETE FROM pages WHERE orderId = ?',
+  ].map((sql) => database.prepare(sql));
 
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
   const send = (along: Along): void => {
@@ -70,7 +86,13 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     async create(order, state, along) {
       const { orderId } = order;
       const answer = await database.write(() => {
-        const { changes, lastInsertRowid } = insertOrder.run(orderId, order.client, order.reference ?? null, order.submittedAt, JSON.stringify(order));
+        const { changes, lastInsertRowid } = insertOrder.run(
+          orderId,
+          order.client,
+          order.reference ?? null,
+          order.submittedAt,
+          JSON.stringify(order),
+        );
         if (Number(changes) === 0) return { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) };
         insertState.run(...columnsOf(state), state.blob, lastInsertRowid);
         send(along);
@@ -97,7 +119,11 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         along,
       ),
 
-    patch: (head, { epoch, rev }) => conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, { messages: [], announcements: [] }),
+    patch: (head, { epoch, rev }) =>
+      conditional(head.orderId, () => patchState.run(...columnsOf(head), head.orderId, epoch, rev).changes, {
+        messages: [],
+        announcements: [],
+      }),
 
     due: async (worklist, shard, until, limit) => idsOf(selectDue.all(worklist, shard, until, limit)),
     sweep: async (after, limit) => idsOf(selectAll.all(after ?? '', limit)),
@@ -108,7 +134,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     async list(filter, after, limit) {
       const { where, values } = conditionsOf(filter, after);
       const rows = database
-        .prepare(`SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`)
+        .prepare(
+          `SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
+        )
         .all(...values, limit) as { orderId: string; record: string; head: string }[];
       return rows.map((row) => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) }));
     },
@@ -144,7 +172,8 @@ const columnsOf = (state: StateHead | StateRecord): Columns => {
 
 function headOf(orderId: string, text: string): StateHead {
   const head = parsed<StateHead | null>(orderId, text);
-  if (head?.schemaVersion !== 1) throw new UnreadableRecordError(orderId, `it has the schema version ${head?.schemaVersion}, and this program reads 1`);
+  if (head?.schemaVersion !== 1)
+    throw new UnreadableRecordError(orderId, `it has the schema version ${head?.schemaVersion}, and this program reads 1`);
   return head;
 }
 
@@ -158,7 +187,8 @@ function parsed<T>(orderId: string, text: string): T {
   }
 }
 
-const clientOf = (row: unknown): ClientRecord | undefined => (row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as ClientRecord));
+const clientOf = (row: unknown): ClientRecord | undefined =>
+  row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as ClientRecord);
 const idsOf = (rows: readonly unknown[]): readonly string[] => rows.map((row) => (row as { orderId: string }).orderId);
 
 function conditionsOf(filter: OrderFilter, after: { submittedAt: number; orderId: string } | undefined) {
