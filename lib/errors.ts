@@ -49,3 +49,8 @@ export class SetupError extends Error {
     this.remedy = remedy;
   }
 }
+
+/** What was about to be written breaks what must hold: nothing of it is stored. */
+export class InvariantError extends Error {
+  override readonly name = 'InvariantError';
+}

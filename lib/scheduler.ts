@@ -1,9 +1,10 @@
+import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { AskCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import type { Definitions } from './definitions.ts';
-import { InstanceLockedError, UnreadableRecordError } from './errors.ts';
+import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, type Instance, newRecord } from './instance.ts';
 import type { Instruction } from './instruction.ts';
 import { logJournal } from './journal-log.ts';
@@ -16,7 +17,7 @@ import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import type { Along, Page, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { asksOf, type Incoming, InvariantError, type Loaded, type Planned, plan, planNew, withDeadline } from './transition.ts';
+import { type Incoming, type Loaded, type Planned, plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;

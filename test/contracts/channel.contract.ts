@@ -10,6 +10,8 @@ export interface OpenChannel {
   readonly channel: Channel;
   readonly other: Channel;
   readonly clock: ManualClock;
+  /** False where only the platform's own metrics know how old the oldest message is. */
+  readonly tellsAge?: boolean;
   close(): Promise<void>;
 }
 
@@ -275,12 +277,16 @@ export function channelContract(name: string, open: OpenChannels): void {
     assert.deepEqual(bodiesOf(await drain(channel)), ['from here'], 'not acknowledged there');
   });
 
-  it('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({ channel, clock }) => {
+  it('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({
+    channel,
+    clock,
+    tellsAge = true,
+  }) => {
     await channel.send(messages(3));
     await clock.advance(2_000);
     await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
     await channel.receive('q', { ...now, max: 1 });
-    assert.deepEqual(await channel.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: 2_000 });
+    assert.deepEqual(await channel.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: tellsAge ? 2_000 : 0 });
     assert.deepEqual(await channel.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import test, { after } from 'node:test';
 import { sqliteChannel } from '../../lib/channels/sqlite.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
+import { openSqsChannels } from '../aws/support.ts';
+import { startFauxqs } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { listOf } from '../support/workflows.ts';
 import { channelContract } from './channel.contract.ts';
@@ -33,6 +35,10 @@ channelContract('SQLite in a file that two processes share', (redriveOf) => {
     },
   };
 });
+
+const fauxqs = await startFauxqs({ start: Date.UTC(2026, 0, 1) });
+after(() => fauxqs.stop());
+channelContract('SQS on fauxqs', openSqsChannels(fauxqs));
 
 const waiting = { max: 10, visibilityMs: 30_000, waitMs: 20_000 };
 

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import test, { after } from 'node:test';
 import { manualClock } from '../../lib/clock.ts';
 import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
 import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
+import { openEventBridge } from '../aws/support.ts';
+import { startEventBus } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { type OpenPublisher, publisherContract } from './publisher.contract.ts';
 
@@ -30,6 +32,10 @@ publisherContract('SQLite in a file that two processes share', () => {
     folder.remove();
   });
 });
+
+const bus = await startEventBus();
+after(() => bus.stop());
+publisherContract('EventBridge in its protocol', () => openEventBridge(bus));
 
 test('whoever reads the bus goes on behind what he has read, in portions', async () => {
   const clock = manualClock();

@@ -1,6 +1,9 @@
+import { after } from 'node:test';
 import { manualClock } from '../../lib/clock.ts';
 import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
+import { openDynamoDbStore } from '../aws/support.ts';
+import { startDynoxide } from '../support/emulators.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { type OpenStore, storeContract } from './store.contract.ts';
 
@@ -50,3 +53,7 @@ function openInFile(): OpenStore {
 storeContract('SQLite in memory', () => openInMemory(true));
 storeContract('SQLite in memory that sends nothing along', () => openInMemory(false));
 storeContract('SQLite in a file that two processes share', openInFile);
+
+const dynoxide = await startDynoxide();
+after(() => dynoxide.stop());
+storeContract('DynamoDB on dynoxide', () => openDynamoDbStore(dynoxide));

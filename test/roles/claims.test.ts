@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Outgoing } from '../../lib/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { loadDefinitions } from '../../lib/definitions.ts';
 import { openEmbedded } from '../../lib/embedded.ts';
+import { decodeInstance } from '../../lib/instance.ts';
 import type { OrderRecord, ProcessState, StateRecord } from '../../lib/record.ts';
 import { createScheduler } from '../../lib/scheduler.ts';
+import type { Store } from '../../lib/store.ts';
 import { orderIdOf } from '../../lib/submission.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import { type Desk, journalOf, lineOf, openDesk, ok, stepsNamed, storeWith, submitted, tea } from './support.ts';
+import { type Desk, type DeskOptions, journalOf, lineOf, noting, ok, openDesk, stepsNamed, submitted, tea, updating } from './support.ts';
 
 const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -33,7 +35,10 @@ describe('an order is claimed', () => {
 
         await wake(desk, orderId);
         const after = await desk.state(orderId);
-        assert.deepEqual([after.processState, after.lockedBy, after.epoch], claims ? ['Processing', 'host-one', 2] : [processState, lockedBy, 1]);
+        assert.deepEqual(
+          [after.processState, after.lockedBy, after.epoch],
+          claims ? ['Processing', 'host-one', 2] : [processState, lockedBy, 1],
+        );
         assert.equal((await desk.requests()).length, claims ? 1 : 0);
       });
     }
@@ -50,13 +55,19 @@ describe('an order is claimed', () => {
 
   test('F-12 one write sets the claiming host, the deadline and Processing, and the next epoch', async (context) => {
     const writes: StateRecord[] = [];
-    const around = ({ store }: Desk) => ({ store: storeWith(store, { update: (state, ...rest) => (writes.push(state), store.update(state, ...rest)) }) });
-    const desk = openDesk(context, line, { ...pending, around: around as never });
+    const around = updating((store, state, ...rest) => noting(writes, state, store.update(state, ...rest)));
+    const desk = openDesk(context, line, { ...pending, around });
     const orderId = await submitted(desk);
     await desk.clock.advance(1_000);
     await desk.deliver('wake-ups');
-    assert.deepEqual(writes.map(({ rev, epoch, lockedBy, completeBy, processState }) => ({ rev, epoch, lockedBy, completeBy, processState })), [{ rev: 2, epoch: 1, lockedBy: 'host-one', completeBy: desk.clock.now() + 10_000, processState: 'Processing' }]);
-    assert.deepEqual((await journalOf(desk, orderId)).map(({ type }) => type), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked']);
+    assert.deepEqual(
+      writes.map(({ rev, epoch, lockedBy, completeBy, processState }) => ({ rev, epoch, lockedBy, completeBy, processState })),
+      [{ rev: 2, epoch: 1, lockedBy: 'host-one', completeBy: desk.clock.now() + 10_000, processState: 'Processing' }],
+    );
+    assert.deepEqual(
+      (await journalOf(desk, orderId)).map(({ type }) => type),
+      ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked'],
+    );
   });
 
   test('F-12 of two schedulers that claim at once one wins, and the other does nothing', async (context) => {
@@ -67,17 +78,25 @@ describe('an order is claimed', () => {
     // Two messages for one order are one group of a batch: two schedulers get one each.
     const other = createScheduler({ ...desk.system, definitions: desk.system.definitions, hostId: 'host-two' });
     const incoming = [{ id: 'wake-up', type: 'wake-up' as const }];
-    await Promise.all([desk.system.scheduler.accept(orderId, incoming, []), other.accept(orderId, incoming, []), desk.clock.advance(1_000)]);
+    await Promise.all([
+      desk.system.scheduler.accept(orderId, incoming, []),
+      other.accept(orderId, incoming, []),
+      desk.clock.advance(1_000),
+    ]);
     assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderClaimed').length, 1);
     assert.equal((await desk.requests()).length, 1);
     assert.equal(desk.telemetry.counts()['raceLost'], 1);
   });
 
   test('F-14 a claim passes the id alone: the order’s own row is not touched, and no message to a scheduler carries its body', async (context) => {
-    const sent: { queue: string; body: string }[] = [];
-    const around = ({ channel }: Desk) => ({ channel: { ...channel, send: (messages: Parameters<Desk['channel']['send']>[0]) => (sent.push(...messages), channel.send(messages)) } });
-    const desk = openDesk(context, line, { ...pending, sendsAlong: false, around: around as never });
-    desk.database.prepare("CREATE TRIGGER untouched BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'an order never changes'); END").run();
+    const sent: Outgoing[][] = [];
+    const around: DeskOptions['around'] = ({ channel }) => ({
+      channel: { ...channel, send: (messages) => noting(sent, [...messages], channel.send(messages)) },
+    });
+    const desk = openDesk(context, line, { ...pending, sendsAlong: false, around });
+    desk.database
+      .prepare("CREATE TRIGGER untouched BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'an order never changes'); END")
+      .run();
     const orderId = await submitted(desk, { item: 'canary' });
     await desk.deliver('wake-ups');
     const request = await desk.request();
@@ -87,9 +106,10 @@ describe('an order is claimed', () => {
     await desk.deliver('wake-ups');
     assert.equal((await desk.state(orderId)).failureCount, 1);
 
-    const toSchedulers = sent.filter(({ queue }) => queue === 'wake-ups');
+    const toSchedulers = sent.flat().filter(({ queue }) => queue === 'wake-ups');
     assert.ok(toSchedulers.length > 0);
-    for (const { body } of toSchedulers) assert.deepEqual(Object.keys(JSON.parse(body) as object).sort(), ['orderId', 'sentAt', 'type', 'v']);
+    for (const { body } of toSchedulers)
+      assert.deepEqual(Object.keys(JSON.parse(body) as object).sort(), ['orderId', 'sentAt', 'type', 'v']);
     assert.doesNotMatch(JSON.stringify(await desk.store.head(orderId)), /canary/);
   });
 });
@@ -100,7 +120,9 @@ describe('many schedulers on one store', () => {
   /** Of each wake-up so many copies go to as many schedulers. */
   const copies = 4;
 
-  test(`F-13 F-12 ${hosts} schedulers claim ${orders} orders: each order once, by one of them, and every loser is counted`, { timeout: 120_000 }, async (context) => {
+  test(`F-13 F-12 ${hosts} schedulers claim ${orders} orders: each order once, by one of them, and every loser is counted`, {
+    timeout: 120_000,
+  }, async (context) => {
     const app = lineOf(stepsNamed('pick'));
     const instant: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve() };
     const { store, channel, publisher, database } = openEmbedded(':memory:', { clock: instant });
@@ -108,28 +130,49 @@ describe('many schedulers on one store', () => {
     const definitions = loadDefinitions(app);
     const claims = new Map<string, string[]>();
     let refused = 0;
-    const watched = storeWith(store, {
+    const watched: Store = {
+      ...store,
       async update(state, when, along) {
         const write = await store.update(state, when, along);
         if (write.outcome === 'refused') refused += 1;
         else claims.set(state.orderId, [...(claims.get(state.orderId) ?? []), `${state.epoch} ${state.lockedBy}`]);
         return write;
       },
-    });
+    };
     const schedulers = Array.from({ length: hosts }, (_, index) => {
       const telemetry = createTelemetry({ level: 'off' });
-      return { telemetry, scheduler: createScheduler({ store: watched, channel, publisher, clock: instant, telemetry, definitions, hostId: `host-${index}` }) };
+      return {
+        telemetry,
+        scheduler: createScheduler({ store: watched, channel, publisher, clock: instant, telemetry, definitions, hostId: `host-${index}` }),
+      };
     });
     const ids = Array.from({ length: orders }, (_, index) => orderIdOf('acme', String(index)));
-    await Promise.all(ids.map((orderId, index) => (schedulers[index % hosts] as (typeof schedulers)[number]).scheduler.create(orderRecord(orderId), { claim: false, stepMs: 10_000, maxFailures: 3 })));
+    await Promise.all(
+      ids.map((orderId, index) =>
+        (schedulers[index % hosts] as (typeof schedulers)[number]).scheduler.create(orderRecord(orderId), {
+          claim: false,
+          stepMs: 10_000,
+          maxFailures: 3,
+        }),
+      ),
+    );
 
-    const wakeUps = ids.flatMap((orderId, index) => Array.from({ length: copies }, (_, copy) => ({ orderId, by: schedulers[(index + copy * 5) % hosts] })));
+    const wakeUps = ids.flatMap((orderId, index) =>
+      Array.from({ length: copies }, (_, copy) => ({ orderId, by: schedulers[(index + copy * 5) % hosts] })),
+    );
     await Promise.all(wakeUps.map(({ orderId, by }) => by?.scheduler.accept(orderId, [{ id: 'wake-up', type: 'wake-up' }], [])));
 
     assert.equal(claims.size, orders);
-    assert.deepEqual([...claims].filter(([, { length }]) => length !== 1), [], 'no order has two claims, so no two owners');
+    assert.deepEqual(
+      [...claims].filter(([, { length }]) => length !== 1),
+      [],
+      'no order has two claims, so no two owners',
+    );
     assert.equal(new Set([...claims.values()].flat()).size, hosts, 'every scheduler has its share');
-    assert.equal(schedulers.reduce((sum, { telemetry }) => sum + (telemetry.counts()['raceLost'] ?? 0), 0), refused);
+    assert.equal(
+      schedulers.reduce((sum, { telemetry }) => sum + (telemetry.counts()['raceLost'] ?? 0), 0),
+      refused,
+    );
     assert.ok(refused > orders, `${refused} races were lost`);
     assert.equal((await channel.depth('worker-requests')).visible, orders);
     for (const orderId of ids.slice(0, 50)) {
@@ -138,14 +181,35 @@ describe('many schedulers on one store', () => {
     }
   });
 
-  const orderRecord = (orderId: string): OrderRecord => ({ orderId, client: 'acme', workflow: { name: 'line', version: 1 }, body: tea, hash: 'h', submittedAt: Date.UTC(2026, 0, 1), answer: '{}' });
+  const orderRecord = (orderId: string): OrderRecord => ({
+    orderId,
+    client: 'acme',
+    workflow: { name: 'line', version: 1 },
+    body: tea,
+    hash: 'h',
+    submittedAt: Date.UTC(2026, 0, 1),
+    answer: '{}',
+  });
 
   test('F-13 the host that claimed an order need not be the one that goes on with it: any may, under the same claim', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const other = createScheduler({ ...desk.system, definitions: desk.system.definitions, hostId: 'host-two' });
     const { requestId } = await desk.request();
-    await other.accept(orderId, [{ id: requestId, type: 'reply', requestId, agent: 'worker', sentAt: desk.clock.now(), reply: ok() as { status: 'succeeded'; output: object } as never }], []);
+    await other.accept(
+      orderId,
+      [
+        {
+          id: requestId,
+          type: 'reply',
+          requestId,
+          agent: 'worker',
+          sentAt: desk.clock.now(),
+          reply: ok() as { status: 'succeeded'; output: object } as never,
+        },
+      ],
+      [],
+    );
     const { lockedBy, epoch } = await desk.state(orderId);
     assert.deepEqual([lockedBy, epoch], ['host-one', 1]);
     assert.equal((await desk.request()).path, 'order/pack');

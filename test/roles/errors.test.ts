@@ -1,14 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type JsonObject, PermanentFailure, cel, defineAgent, defineApp, defineWorkflow, operation } from 'redress';
+import { cel, defineAgent, defineApp, defineWorkflow, type JsonObject, operation, PermanentFailure, parallel } from 'redress';
 import * as z from 'zod';
 import type { RuntimeService, ServiceRuntime } from '../../lib/host/host.ts';
+import type { Request } from '../../lib/messages.ts';
 import type { SystemEvents } from '../../lib/system.ts';
-import { type Desk, failed, journalOf, lineOf, nothing, openDesk, reaches, started, stepsNamed, submitted, tea, timePasses, typesOf } from './support.ts';
+import {
+  type Desk,
+  failed,
+  journalOf,
+  lineOf,
+  nothing,
+  noting,
+  openDesk,
+  reaches,
+  started,
+  stepsNamed,
+  submitted,
+  tea,
+  timePasses,
+  typesOf,
+  updating,
+} from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
-const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
-const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+const modes = [
+  { sendsAlong: true, how: 'one transaction' },
+  { sendsAlong: false, how: 'write, then send' },
+];
+const resubmit = (desk: Desk, orderId: string) =>
+  timePasses(
+    desk.clock,
+    desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }),
+  );
 
 /** The supervisor finds the order late, and the scheduler hears of it. */
 async function late(desk: Desk): Promise<void> {
@@ -26,11 +50,24 @@ describe('a person is told that an order is in Error', () => {
       const [, again] = await desk.requests();
       await desk.answer(again as never, failed('Broken', 'the shelf is empty'));
 
-      const detail = { orderId, at: new Date(desk.clock.now()).toISOString(), class: 'unexpected', type: 'Broken', source: 'order/pick', before: 'Processing', after: 'Error', failureCount: 1, message: 'the shelf is empty' };
-      assert.deepEqual(desk.announced().map(({ detailType, detail }) => [detailType, detail]), [
-        ['Order In Error', { id: `${orderId}#1`, ...detail }],
-        ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
-      ]);
+      const detail = {
+        orderId,
+        at: new Date(desk.clock.now()).toISOString(),
+        class: 'unexpected',
+        type: 'Broken',
+        source: 'order/pick',
+        before: 'Processing',
+        after: 'Error',
+        failureCount: 1,
+        message: 'the shelf is empty',
+      };
+      assert.deepEqual(
+        desk.announced().map(({ detailType, detail }) => [detailType, detail]),
+        [
+          ['Order In Error', { id: `${orderId}#1`, ...detail }],
+          ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
+        ],
+      );
     });
 
     test(`F-59 F-51 when an order is late more often than it may be: once, and nothing handles it (${how})`, async (context) => {
@@ -44,8 +81,19 @@ describe('a person is told that an order is in Error', () => {
       for (let pass = 0; pass < 3; pass++) await late(desk);
 
       const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
-      const detail = { orderId, class: 'basic-failure', type: 'DeadlineExceeded', source: 'order/pick', before: 'Processing', after: 'Error', failureCount: 3 };
-      assert.deepEqual(told, [['Order In Error', { id: `${orderId}#1`, ...detail }], ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }]]);
+      const detail = {
+        orderId,
+        class: 'basic-failure',
+        type: 'DeadlineExceeded',
+        source: 'order/pick',
+        before: 'Processing',
+        after: 'Error',
+        failureCount: 3,
+      };
+      assert.deepEqual(told, [
+        ['Order In Error', { id: `${orderId}#1`, ...detail }],
+        ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
+      ]);
       assert.deepEqual((await desk.state(orderId)).outbox, []);
     });
 
@@ -56,7 +104,13 @@ describe('a person is told that an order is in Error', () => {
         await desk.answer(await desk.request(), failed('Broken'));
         await resubmit(desk, orderId);
       }
-      assert.deepEqual(desk.announced().filter(({ detailType }) => detailType === 'Order In Error').map(({ id }) => id), [`${orderId}#1`, `${orderId}#2`, `${orderId}#3`]);
+      assert.deepEqual(
+        desk
+          .announced()
+          .filter(({ detailType }) => detailType === 'Order In Error')
+          .map(({ id }) => id),
+        [`${orderId}#1`, `${orderId}#2`, `${orderId}#3`],
+      );
     });
 
     test(`F-59 an order that goes well is announced only where that is wanted (${how})`, async (context) => {
@@ -64,18 +118,20 @@ describe('a person is told that an order is in Error', () => {
         const desk = openDesk(context, lineOf(stepsNamed('pick')), { sendsAlong, variables: { ANNOUNCE_PROCESSED: wanted } });
         const orderId = await submitted(desk);
         await desk.answer(await desk.request());
-        assert.deepEqual(desk.announced().map(({ detailType, id }) => [detailType, id]), wanted === 'on' ? [['Order Processed', `${orderId}/processed`]] : []);
+        assert.deepEqual(
+          desk.announced().map(({ detailType, id }) => [detailType, id]),
+          wanted === 'on' ? [['Order Processed', `${orderId}/processed`]] : [],
+        );
       }
     });
   }
 
   test('F-59 the Error and its alert are one write: a state without the alert is never stored', async (context) => {
     const seen: unknown[] = [];
-    const around: Parameters<typeof openDesk>[2] = {
-      sendsAlong: false,
-      around: ({ store }) => ({ store: { ...store, update: (state, when, along) => (seen.push([state.processState, state.outbox.map(({ id }) => id.slice(state.orderId.length))]), store.update(state, when, along)) } }),
-    };
-    const desk = openDesk(context, line, around);
+    const around = updating((store, state, ...rest) =>
+      noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(state.orderId.length))], store.update(state, ...rest)),
+    );
+    const desk = openDesk(context, line, { sendsAlong: false, around });
     await submitted(desk);
     await desk.answer(await desk.request(), failed('Broken'));
     assert.deepEqual(seen, [['Error', ['#1', '#1/terminated']]]);
@@ -83,7 +139,13 @@ describe('a person is told that an order is in Error', () => {
 });
 
 describe('the host is told of a workflow that nothing handles', () => {
-  const bad = lineOf({ pick: ({ item }) => { if (item === 'bad') throw new PermanentFailure('Broken', 'no'); return {}; }, pack: nothing });
+  const bad = lineOf({
+    pick: ({ item }) => {
+      if (item === 'bad') throw new PermanentFailure('Broken', 'no');
+      return {};
+    },
+    pack: nothing,
+  });
 
   test('F-62 it hears of it with the fault, does not crash, and other orders go on', async (context) => {
     const system = await started(context, bad);
@@ -92,7 +154,10 @@ describe('the host is told of a workflow that nothing handles', () => {
     const [good, broken, other] = [await submitted(system), await submitted(system, { item: 'bad' }), await submitted(system)];
     await reaches(system, broken, 'Error');
     for (const orderId of [good, other]) await reaches(system, orderId, 'Processed');
-    assert.deepEqual(heard.map(({ orderId, record }) => [orderId, record.processState, record.fault?.type]), [[broken, 'Error', 'Broken']]);
+    assert.deepEqual(
+      heard.map(({ orderId, record }) => [orderId, record.processState, record.fault?.type]),
+      [[broken, 'Error', 'Broken']],
+    );
   });
 
   for (const sendsAlong of [true, false]) {
@@ -115,20 +180,58 @@ describe('the host is told of a workflow that nothing handles', () => {
 
   test('F-62 it hears of an order that is late too often, of one that fails again, and of one that cannot even begin', async (context) => {
     const heard: string[] = [];
-    const emit: Parameters<typeof openDesk>[2] = { variables: { MAX_FAILURES: '0' }, emit: (event, { orderId }) => void heard.push(`${event} ${orderId}`) };
+    const emit: Parameters<typeof openDesk>[2] = {
+      variables: { MAX_FAILURES: '0' },
+      emit: (event, { orderId }) => void heard.push(`${event} ${orderId}`),
+    };
     const desk = openDesk(context, line, emit);
     const overdue = await submitted(desk);
     await late(desk);
     await resubmit(desk, overdue);
     await late(desk);
 
-    const worker = defineAgent('worker', { pick: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }) });
-    const impossible = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ items: z.array(z.string()) }) }, ({ order }) => worker.pick({ item: cel<string>`${order.items}[3]` }))], agents: [worker] });
+    const worker = defineAgent('worker', {
+      pick: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }),
+    });
+    const impossible = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ items: z.array(z.string()) }) }, ({ order }) =>
+          worker.pick({ item: cel<string>`${order.items}[3]` }),
+        ),
+      ],
+      agents: [worker],
+    });
     const other = openDesk(context, impossible, emit);
     const stillborn = await submitted(other, { items: [] });
     assert.equal((await other.state(stillborn)).fault?.type, 'ExpressionFailed');
-    assert.deepEqual(heard, [overdue, overdue, stillborn].map((orderId) => `workflowTerminated ${orderId}`));
+    assert.deepEqual(
+      heard,
+      [overdue, overdue, stillborn].map((orderId) => `workflowTerminated ${orderId}`),
+    );
     assert.deepEqual(typesOf(other.announced()), ['Order In Error', 'Workflow Terminated']);
+  });
+});
+
+describe('the host is told once', () => {
+  test('F-62 of one hold it hears once, however much is written down meanwhile', async (context) => {
+    const heard: string[] = [];
+    const work = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
+    const worker = defineAgent('worker', { left: work, right: work });
+    const fork = defineApp({
+      workflows: [
+        defineWorkflow('fork', { version: 1, order: z.object({ item: z.string() }) }, () => parallel(worker.left({}), worker.right({}))),
+      ],
+      agents: [worker],
+    });
+    const desk = openDesk(context, fork, { emit: (event) => void heard.push(event) });
+    const orderId = await submitted(desk);
+    const [left, right] = (await desk.requests()) as [Request, Request];
+    await desk.answer(left, failed('Broken'));
+    const { rev } = await desk.state(orderId);
+    await desk.answer(right);
+    assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other answer is recorded');
+    assert.deepEqual(heard, ['workflowTerminated']);
+    assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
   });
 });
 
@@ -154,7 +257,9 @@ describe('a service of the user’s own', () => {
 
   test('F-65 it says that it failed: the host’s event is raised, it is announced, and everything goes on', async (context) => {
     let runtime: ServiceRuntime | undefined;
-    const system = await started(context, lineOf({ pick: nothing }), { services: [{ name: 'archive', start: (given) => void (runtime = given) }] });
+    const system = await started(context, lineOf({ pick: nothing }), {
+      services: [{ name: 'archive', start: (given) => void (runtime = given) }],
+    });
     const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
     system.host.on('servicesExceptionNotHandled', (event) => void heard.push(event));
     const orderId = await submitted(system);
@@ -163,15 +268,27 @@ describe('a service of the user’s own', () => {
     runtime?.raiseServicesExceptionNotHandled('a text');
 
     await reaches(system, orderId, 'Processed');
-    assert.deepEqual(heard, [{ service: 'archive', orderId, error }, { service: 'archive', error: 'a text' }]);
-    const announced = system.publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['orderId'] ?? null, detail['source'], detail['class'], detail['message']] as const);
-    assert.deepEqual(announced, [['Service Exception', orderId, 'archive', 'basic-failure', 'the archive is full'], ['Service Exception', null, 'archive', 'basic-failure', 'a text']]);
+    assert.deepEqual(heard, [
+      { service: 'archive', orderId, error },
+      { service: 'archive', error: 'a text' },
+    ]);
+    const announced = system.publisher
+      .published(0, 100)
+      .map(
+        ({ detailType, detail }) => [detailType, detail['orderId'] ?? null, detail['source'], detail['class'], detail['message']] as const,
+      );
+    assert.deepEqual(announced, [
+      ['Service Exception', orderId, 'archive', 'basic-failure', 'the archive is full'],
+      ['Service Exception', null, 'archive', 'basic-failure', 'a text'],
+    ]);
     assert.ok(system.publisher.published(0, 100).every(({ id, detail }) => (detail as JsonObject)['id'] === id));
   });
 
   test('F-65 a listener that throws does not come back at the service', async (context) => {
     let runtime: ServiceRuntime | undefined;
-    const system = await started(context, lineOf({ pick: nothing }), { services: [{ name: 'archive', start: (given) => void (runtime = given) }] });
+    const system = await started(context, lineOf({ pick: nothing }), {
+      services: [{ name: 'archive', start: (given) => void (runtime = given) }],
+    });
     system.host.on('servicesExceptionNotHandled', () => {
       throw new Error('my own affair');
     });
@@ -186,6 +303,12 @@ describe('what is written down of an Error', () => {
     const desk = openDesk(context, line, { variables: { MAX_FAILURES: '0' } });
     const orderId = await submitted(desk);
     await late(desk);
-    assert.deepEqual((await journalOf(desk, orderId)).slice(-2).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })), [{ type: 'ThresholdExceeded', path: 'order/pick' }, { type: 'OrderHeld', path: 'order/pick' }]);
+    assert.deepEqual(
+      (await journalOf(desk, orderId)).slice(-2).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })),
+      [
+        { type: 'ThresholdExceeded', path: 'order/pick' },
+        { type: 'OrderHeld', path: 'order/pick' },
+      ],
+    );
   });
 });

@@ -1,18 +1,27 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
-import { type Call, type JsonObject, PermanentFailure, defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import { describe, type TestContext, test } from 'node:test';
+import { type Call, defineAgent, defineApp, defineWorkflow, fault, type JsonObject, operation, PermanentFailure, sequence } from 'redress';
 import * as z from 'zod';
 import { decodeInstance } from '../../lib/instance.ts';
-import { type Desk, failed, ok, openDesk, submitted, timePasses, typesOf } from './support.ts';
+import { type Desk, failed, noting, ok, openDesk, submitted, timePasses, typesOf } from './support.ts';
 
 const Refused = fault('Refused');
 const CardDeclined = fault('CardDeclined', Refused);
 const Charge = z.object({ chargeId: z.string() });
 
 const till = (run: (call: Call<'Refused/CardDeclined'>) => unknown = () => ({ chargeId: 'c-1' })) => {
-  const payment = defineAgent('worker', { charge: operation({ input: z.object({}), output: Charge, faults: [CardDeclined], run: (_, call) => run(call) as { chargeId: string } }) });
+  const payment = defineAgent('worker', {
+    charge: operation({ input: z.object({}), output: Charge, faults: [CardDeclined], run: (_, call) => run(call) as { chargeId: string } }),
+  });
   const receipt = defineAgent('desk', { tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-  return defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), toOperator: [Refused] }, () => sequence(payment.charge({}), receipt.tell({})))], agents: [payment, receipt] });
+  return defineApp({
+    workflows: [
+      defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), toOperator: [Refused] }, () =>
+        sequence(payment.charge({}), receipt.tell({})),
+      ),
+    ],
+    agents: [payment, receipt],
+  });
 };
 
 /** An order whose charge was asked for and answered by the operation itself. */
@@ -23,7 +32,8 @@ async function charged(context: TestContext, run?: Parameters<typeof till>[0]) {
   await desk.deliver('worker-replies');
   return { desk, orderId };
 }
-const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
+const resubmit = (desk: Desk, orderId: string) =>
+  timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
 
 describe('a failure that asking again cannot mend', () => {
   test('F-43 F-21 puts the order into Error at once, is announced once, and is never tried again', async (context) => {
@@ -34,7 +44,14 @@ describe('a failure that asking again cannot mend', () => {
     });
     const { processState, fault: summary } = await desk.state(orderId);
     assert.equal(processState, 'Error');
-    assert.deepEqual(summary, { type: 'TillBroken', class: 'unexpected', message: 'the till is broken', permanent: true, source: 'order/charge', data: { till: 7 } });
+    assert.deepEqual(summary, {
+      type: 'TillBroken',
+      class: 'unexpected',
+      message: 'the till is broken',
+      permanent: true,
+      source: 'order/charge',
+      data: { till: 7 },
+    });
 
     for (let pass = 0; pass < 5; pass++) {
       await desk.clock.advance(600_000);
@@ -66,12 +83,37 @@ describe('a failure that asking again cannot mend', () => {
 
 describe('what class a fault is of', () => {
   const kinds: readonly (readonly [string, Parameters<typeof till>[0], string, string])[] = [
-    ['one that the operation declares is expected', (call) => call.failed(CardDeclined, 'the card was declined'), 'CardDeclined', 'expected'],
-    ['one that it throws under a declared name is the same', () => Promise.reject(new PermanentFailure('CardDeclined', 'the card was declined')), 'CardDeclined', 'expected'],
-    ['one that nobody declared is unexpected', () => Promise.reject(new PermanentFailure('TillBroken', 'broken')), 'TillBroken', 'unexpected'],
-    ['an answer that is not what it should be is a failure of the called program', () => ({ chargeId: 7 }), 'InvalidReply', 'application-failure'],
+    [
+      'one that the operation declares is expected',
+      (call) => call.failed(CardDeclined, 'the card was declined'),
+      'CardDeclined',
+      'expected',
+    ],
+    [
+      'one that it throws under a declared name is the same',
+      () => Promise.reject(new PermanentFailure('CardDeclined', 'the card was declined')),
+      'CardDeclined',
+      'expected',
+    ],
+    [
+      'one that nobody declared is unexpected',
+      () => Promise.reject(new PermanentFailure('TillBroken', 'broken')),
+      'TillBroken',
+      'unexpected',
+    ],
+    [
+      'an answer that is not what it should be is a failure of the called program',
+      () => ({ chargeId: 7 }),
+      'InvalidReply',
+      'application-failure',
+    ],
     ['no answer at all is one, too', () => undefined, 'InvalidReply', 'application-failure'],
-    ['a name that objects know is no engine fault', () => Promise.reject(new PermanentFailure('Constructor', 'hm')), 'Constructor', 'unexpected'],
+    [
+      'a name that objects know is no engine fault',
+      () => Promise.reject(new PermanentFailure('Constructor', 'hm')),
+      'Constructor',
+      'unexpected',
+    ],
   ];
   for (const [what, run, type, faultClass] of kinds) {
     test(`F-123 F-43 ${what}`, async (context) => {
@@ -99,7 +141,10 @@ describe('what class a fault is of', () => {
   test('F-123 an agent does not choose the class of its faults, nor where they come from', async (context) => {
     const desk = openDesk(context, till());
     const orderId = await submitted(desk);
-    const lie = { status: 'failed', fault: { type: 'TillBroken', message: 'no', permanent: true, class: 'expected', source: 'order/tell' } };
+    const lie = {
+      status: 'failed',
+      fault: { type: 'TillBroken', message: 'no', permanent: true, class: 'expected', source: 'order/tell' },
+    };
     await desk.answer(await desk.request(), lie as never);
     const { fault: summary } = await desk.state(orderId);
     assert.deepEqual([summary?.class, summary?.source], ['unexpected', 'order/charge']);
@@ -121,7 +166,10 @@ describe('the key of a step that is resubmitted', () => {
       await desk.answer(first, answer);
       assert.equal((await resubmit(desk, orderId)).outcome, 'done');
       const second = await desk.request();
-      assert.deepEqual([first.idempotencyKey, second.idempotencyKey], [`${orderId}/order/charge/1`, `${orderId}/order/charge/${generation}`]);
+      assert.deepEqual(
+        [first.idempotencyKey, second.idempotencyKey],
+        [`${orderId}/order/charge/1`, `${orderId}/order/charge/${generation}`],
+      );
       assert.notEqual(second.requestId, first.requestId);
 
       await desk.answer(first, ok({ chargeId: 'old' }));
@@ -146,7 +194,9 @@ describe('the key of a step that is resubmitted', () => {
 
   test('F-44 an operation whose answer is unusable is asked for it again under the same key', async (context) => {
     const keys: string[] = [];
-    const { desk, orderId } = await charged(context, ({ idempotencyKey }) => (keys.push(idempotencyKey), keys.length === 1 ? {} : { chargeId: 'c-1' }));
+    const { desk, orderId } = await charged(context, ({ idempotencyKey }) =>
+      noting(keys, idempotencyKey, keys.length === 0 ? {} : { chargeId: 'c-1' }),
+    );
     assert.equal((await desk.state(orderId)).fault?.type, 'InvalidReply');
     await resubmit(desk, orderId);
     await desk.deliver('worker-requests');

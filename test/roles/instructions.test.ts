@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
@@ -7,12 +7,34 @@ import { InstanceLockedError } from '../../lib/errors.ts';
 import type { Instruction } from '../../lib/instruction.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import type { Request } from '../../lib/messages.ts';
-import { type Desk, type DeskOptions, type LineOptions, countIn, failed, journalOf, lineOf, ok, openDesk, stepsIn, stepsNamed, storeWith, submitted, timePasses } from './support.ts';
+import {
+  countIn,
+  type Desk,
+  type DeskOptions,
+  failed,
+  journalOf,
+  type LineOptions,
+  lineOf,
+  ok,
+  openDesk,
+  stepsIn,
+  stepsNamed,
+  submitted,
+  timePasses,
+  updating,
+} from './support.ts';
 
 type Options = Parameters<Desk['system']['scheduler']['instruct']>[2];
 let ids = 0;
 const instruct = (desk: Desk, orderId: string, more: Partial<Instruction> = {}, options: Partial<Options> = {}) =>
-  timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'the shelf is full again', ...more }, { id: `i-${++ids}`, ...options }));
+  timePasses(
+    desk.clock,
+    desk.system.scheduler.instruct(
+      orderId,
+      { kind: 'resubmit', by: 'olga', reason: 'the shelf is full again', ...more },
+      { id: `i-${++ids}`, ...options },
+    ),
+  );
 
 /** An order of four steps, the second of which was refused. */
 async function inError(context: TestContext, { line = {}, desk: options = {} }: { line?: LineOptions; desk?: DeskOptions } = {}) {
@@ -36,7 +58,15 @@ describe('an operator resubmits an order', () => {
       for (const request of requests) await desk.answer(request);
     }
     assert.deepEqual(asked, ['order/two', 'order/three', 'order/four']);
-    assert.deepEqual((await stepsIn(desk, orderId)).map(({ attempts, result }) => [attempts, result]), [[1, 'Succeeded'], [2, 'Succeeded'], [1, 'Succeeded'], [1, 'Succeeded']]);
+    assert.deepEqual(
+      (await stepsIn(desk, orderId)).map(({ attempts, result }) => [attempts, result]),
+      [
+        [1, 'Succeeded'],
+        [2, 'Succeeded'],
+        [1, 'Succeeded'],
+        [1, 'Succeeded'],
+      ],
+    );
     const { processState, outcome, fault } = await desk.state(orderId);
     assert.deepEqual([processState, outcome, fault], ['Processed', 'completed', null]);
   });
@@ -57,7 +87,14 @@ describe('an operator resubmits an order', () => {
     const { desk, orderId } = await inError(context);
     await instruct(desk, orderId);
     const given = (await journalOf(desk, orderId)).find(({ type }) => type === 'InstructionGiven');
-    assert.deepEqual(given && { ...given, seq: 0 }, { seq: 0, at: desk.clock.now(), type: 'InstructionGiven', kind: 'resubmit', by: 'olga', reason: 'the shelf is full again' });
+    assert.deepEqual(given && { ...given, seq: 0 }, {
+      seq: 0,
+      at: desk.clock.now(),
+      type: 'InstructionGiven',
+      kind: 'resubmit',
+      by: 'olga',
+      reason: 'the shelf is full again',
+    });
   });
 
   test('F-60 it may fail again, and be resubmitted again', async (context) => {
@@ -76,7 +113,10 @@ describe('an instruction is refused, and changes nothing', () => {
   const unchanged = async (desk: Desk, orderId: string, work: () => Promise<unknown>) => {
     const before = [await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length];
     const answer = await work();
-    assert.ok(isDeepStrictEqual([await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length], before), 'nothing is changed');
+    assert.ok(
+      isDeepStrictEqual([await desk.store.load(orderId), countIn(desk, 'messages'), desk.announced().length], before),
+      'nothing is changed',
+    );
     return answer;
   };
 
@@ -112,7 +152,10 @@ describe('an instruction is refused, and changes nothing', () => {
   test('F-60 where the time of the whole order is over, unless it is given more', async (context) => {
     const { desk, orderId } = await inError(context, { line: { completeWithinSeconds: 60 } });
     await desk.clock.advance(60_000);
-    assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), { outcome: 'infeasible', reasons: ['The time of the whole order was over at 2026-01-01T00:01:00.000Z. Give it more with completeWithinSeconds.'] });
+    assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), {
+      outcome: 'infeasible',
+      reasons: ['The time of the whole order was over at 2026-01-01T00:01:00.000Z. Give it more with completeWithinSeconds.'],
+    });
     assert.equal((await instruct(desk, orderId, { completeWithinSeconds: 5 })).outcome, 'done');
     const request = await desk.request();
     assert.equal(Date.parse(request.completeBy) - desk.clock.now(), 5_000, 'no step may take longer than the order');
@@ -121,16 +164,32 @@ describe('an instruction is refused, and changes nothing', () => {
   test('F-60 where it is only a dry run: it shows what would be asked', async (context) => {
     const { desk, orderId } = await inError(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
-    const asks = [{ path: 'order/two', agent: 'worker', operation: 'two', attempt: 2, idempotencyKey: `${orderId}/order/two/2`, completeBy: new Date(desk.clock.now() + 10_000).toISOString() }];
+    const asks = [
+      {
+        path: 'order/two',
+        agent: 'worker',
+        operation: 'two',
+        attempt: 2,
+        idempotencyKey: `${orderId}/order/two/2`,
+        completeBy: new Date(desk.clock.now() + 10_000).toISOString(),
+      },
+    ];
     assert.deepEqual(answer, { outcome: 'planned', plan: { processState: 'Processing', asks } });
     await instruct(desk, orderId);
     const { path, operation: name, attempt, idempotencyKey, completeBy } = await desk.request();
-    assert.deepEqual([{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy }], asks, 'and that is what is asked then');
+    assert.deepEqual(
+      [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy }],
+      asks,
+      'and that is what is asked then',
+    );
   });
 
   test('F-60 where two operators act at once on what both have seen: one is carried out, the other is stale', async (context) => {
     const { desk, orderId } = await inError(context);
-    const answers = await Promise.all([instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }), instruct(desk, orderId, { by: 'otto' }, { ifMatch: 3 })]);
+    const answers = await Promise.all([
+      instruct(desk, orderId, { by: 'olga' }, { ifMatch: 3 }),
+      instruct(desk, orderId, { by: 'otto' }, { ifMatch: 3 }),
+    ]);
     assert.deepEqual(answers.map(({ outcome }) => outcome).sort(), ['done', 'stale']);
     assert.equal((await desk.requests()).length, 1);
     assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'InstructionGiven').length, 1);
@@ -155,7 +214,14 @@ describe('an instruction is refused, and changes nothing', () => {
 
 describe('an order in Error', () => {
   const worker = defineAgent('worker', { left, right: left, last: left });
-  const fork = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(parallel(worker.left({}), worker.right({})), worker.last({})))], agents: [worker] });
+  const fork = defineApp({
+    workflows: [
+      defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+        sequence(parallel(worker.left({}), worker.right({})), worker.last({})),
+      ),
+    ],
+    agents: [worker],
+  });
 
   /** Two steps side by side, of which one was refused while the other is at work. */
   async function half(context: TestContext) {
@@ -190,12 +256,19 @@ describe('an order in Error', () => {
   });
 
   test('F-60 what has expired meanwhile is asked again on resubmission, and what has not is waited for', async (context) => {
-    for (const [waitedMs, asked] of [[9_000, ['order/parallel/left']], [11_000, ['order/parallel/left', 'order/parallel/right']]] as const) {
+    for (const [waitedMs, asked] of [
+      [9_000, ['order/parallel/left']],
+      [11_000, ['order/parallel/left', 'order/parallel/right']],
+    ] as const) {
       const { desk, orderId } = await half(context);
       await desk.clock.advance(waitedMs);
       await desk.supervisor.pass();
       await desk.deliver('wake-ups');
-      assert.deepEqual([(await desk.state(orderId)).failureCount, (await desk.requests()).length], [0, 0], 'the supervisor leaves it alone');
+      assert.deepEqual(
+        [(await desk.state(orderId)).failureCount, (await desk.requests()).length],
+        [0, 0],
+        'the supervisor leaves it alone',
+      );
       await instruct(desk, orderId);
       assert.deepEqual(paths(await desk.requests()), asked);
     }
@@ -215,7 +288,10 @@ describe('an order in Error', () => {
 
   test('F-60 an instruction that loses a race is applied to what won', async (context) => {
     let race: (() => Promise<unknown>) | undefined;
-    const around: DeskOptions['around'] = ({ store }) => ({ store: storeWith(store, { update: async (...all) => (await race?.(), store.update(...all)) }) });
+    const around = updating(async (store, ...write) => {
+      await race?.();
+      return store.update(...write);
+    });
     const desk = openDesk(context, fork, { around });
     const orderId = await submitted(desk);
     const [left] = (await desk.requests()) as [Request, Request];
@@ -233,7 +309,11 @@ describe('an order in Error', () => {
 
 /** An order in Error whose recorded answer is too big to be taken: it would lie in the state and in the journal. */
 async function tooBigToGoOn(context: TestContext) {
-  const worker = defineAgent('worker', { left, right: operation({ input: z.object({}), output: z.object({ text: z.string() }), run: () => ({ text: '' }) }), last: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }) });
+  const worker = defineAgent('worker', {
+    left,
+    right: operation({ input: z.object({}), output: z.object({ text: z.string() }), run: () => ({ text: '' }) }),
+    last: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }),
+  });
   const app = defineApp({
     workflows: [
       defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => {

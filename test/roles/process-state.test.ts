@@ -6,7 +6,7 @@ import * as z from 'zod';
 import type { Request } from '../../lib/messages.ts';
 import type { ProcessState, StateHead } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
-import { type Desk, failed, ok, openDesk, storeWith, submitted, tea } from './support.ts';
+import { type Desk, failed, ok, openDesk, submitted, tea } from './support.ts';
 
 const Any = z.object({});
 const work = operation({ input: Any, output: Any, run: () => ({}) });
@@ -14,23 +14,54 @@ const worker = defineAgent('worker', { pick: work, pack: work, tell: work, ship:
 /** Steps in turn and side by side, and a wait between them. */
 const workflowWith = (recover: 'step' | 'order') =>
   defineApp({
-    workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), recover, maxFailures: 2, completeWithinSeconds: 600 }, () => sequence(worker.pick({}), parallel(worker.pack({}), worker.tell({})), delay({ seconds: 20 }), worker.ship({})))],
+    workflows: [
+      defineWorkflow(
+        'line',
+        { version: 1, order: z.object({ item: z.string() }), recover, maxFailures: 2, completeWithinSeconds: 600 },
+        () => sequence(worker.pick({}), parallel(worker.pack({}), worker.tell({})), delay({ seconds: 20 }), worker.ship({})),
+      ),
+    ],
     agents: [worker],
   });
 
 /** From where to where an order may go. It stays where it is by any number of writes. */
-const legal: { readonly [from in ProcessState]: readonly ProcessState[] } = { Pending: ['Processing', 'Error'], Processing: ['Pending', 'Processed', 'Error'], Error: ['Processing', 'Processed'], Processed: [] };
+const legal: { readonly [from in ProcessState]: readonly ProcessState[] } = {
+  Pending: ['Processing', 'Error'],
+  Processing: ['Pending', 'Processed', 'Error'],
+  Error: ['Processing', 'Processed'],
+  Processed: [],
+};
 
-const doings = ['deliver wake-ups', 'deliver replies', 'succeed', 'refuse', 'fail for now', 'answer again', 'answer an old request', 'lose a request', 'a second passes', 'ten seconds pass', 'supervise', 'resubmit', 'resubmit with time', 'wake'] as const;
+const doings = [
+  'deliver wake-ups',
+  'deliver replies',
+  'succeed',
+  'refuse',
+  'fail for now',
+  'answer again',
+  'answer an old request',
+  'lose a request',
+  'a second passes',
+  'ten seconds pass',
+  'supervise',
+  'resubmit',
+  'resubmit with time',
+  'wake',
+] as const;
 
 /** A store that notes every state that is stored, in its order. */
 function watching(store: Store, stored: Map<string, StateHead[]>): Store {
-  const note = (head: StateHead) => void stored.set(head.orderId, [...(stored.get(head.orderId) ?? []), head]);
-  return storeWith(store, {
-    create: (order, state, along) => store.create(order, state, along).then((created) => (created.outcome === 'written' && note(state), created)),
-    update: (state, ...rest) => store.update(state, ...rest).then((write) => (write.outcome === 'written' && note(state), write)),
-    patch: (head, when) => store.patch(head, when).then((write) => (write.outcome === 'written' && note(head), write)),
-  });
+  async function noted<T extends { readonly outcome: string }>(head: StateHead, write: Promise<T>): Promise<T> {
+    const answer = await write;
+    if (answer.outcome === 'written') stored.set(head.orderId, [...(stored.get(head.orderId) ?? []), head]);
+    return answer;
+  }
+  return {
+    ...store,
+    create: (order, state, along) => noted(state, store.create(order, state, along)),
+    update: (state, ...rest) => noted(state, store.update(state, ...rest)),
+    patch: (head, when) => noted(head, store.patch(head, when)),
+  };
 }
 
 interface Player {
@@ -50,7 +81,8 @@ async function play({ desk, orderId, seen }: Player, doing: (typeof doings)[numb
     seen.push(...requests);
     return requests;
   };
-  const instruct = (more: object) => system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'why not', ...more }, { id: `i-${turn}` });
+  const instruct = (more: object) =>
+    system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'why not', ...more }, { id: `i-${turn}` });
   switch (doing) {
     case 'deliver wake-ups':
       return void (await desk.deliver('wake-ups'));
@@ -84,14 +116,28 @@ async function play({ desk, orderId, seen }: Player, doing: (typeof doings)[numb
 }
 
 describe('the state of an order', () => {
-  const histories = { history: fc.array(fc.oneof(fc.constantFrom(...doings), fc.constantFrom('succeed' as const, 'ten seconds pass' as const, 'deliver wake-ups' as const)), { minLength: 10, maxLength: 60 }), sendsAlong: fc.boolean(), claimed: fc.boolean(), recover: fc.constantFrom('step' as const, 'order' as const) };
+  const histories = {
+    history: fc.array(
+      fc.oneof(fc.constantFrom(...doings), fc.constantFrom('succeed' as const, 'ten seconds pass' as const, 'deliver wake-ups' as const)),
+      { minLength: 10, maxLength: 60 },
+    ),
+    sendsAlong: fc.boolean(),
+    claimed: fc.boolean(),
+    recover: fc.constantFrom('step' as const, 'order' as const),
+  };
 
-  test('F-04 whatever happens, only the four states are stored, only legal changes happen, and Processed is the end', { timeout: 120_000 }, async (context) => {
+  test('F-04 whatever happens, only the four states are stored, only legal changes happen, and Processed is the end', {
+    timeout: 120_000,
+  }, async (context) => {
     const ends = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.record(histories), async ({ history, sendsAlong, claimed, recover }) => {
         const stored = new Map<string, StateHead[]>();
-        const desk = openDesk(context, workflowWith(recover), { sendsAlong, variables: { CLAIM_ON_SUBMIT: claimed ? 'on' : 'off' }, around: ({ store }) => ({ store: watching(store, stored) }) });
+        const desk = openDesk(context, workflowWith(recover), {
+          sendsAlong,
+          variables: { CLAIM_ON_SUBMIT: claimed ? 'on' : 'off' },
+          around: ({ store }) => ({ store: watching(store, stored) }),
+        });
         const player = { desk, orderId: await submitted(desk, tea), seen: [] };
         for (const [turn, doing] of history.entries()) await play(player, doing, turn);
 
@@ -100,7 +146,10 @@ describe('the state of an order', () => {
           assert.ok(Object.hasOwn(legal, processState), `${processState} is no state`);
           const before = course[index - 1];
           if (!before) continue;
-          assert.ok(before.processState === processState || legal[before.processState].includes(processState), `${before.processState} to ${processState}`);
+          assert.ok(
+            before.processState === processState || legal[before.processState].includes(processState),
+            `${before.processState} to ${processState}`,
+          );
           assert.equal(rev, before.rev + 1, 'rev rises by one at every write');
           assert.ok(epoch >= before.epoch, 'epoch never falls');
           if (before.processState === 'Processed') assert.equal(processState, 'Processed');

@@ -1,19 +1,49 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, delay, operation, sequence } from 'redress';
 import * as z from 'zod';
 import type { SystemEvents } from '../../lib/system.ts';
-import { type Desk, type DeskOptions, lineOf, nothing, ok, openDesk, reaches, started, stateIn, stepsNamed, submitted, tea, temporaryFolder, timePasses, typesOf } from './support.ts';
+import {
+  type Desk,
+  type DeskOptions,
+  lineOf,
+  nothing,
+  ok,
+  openDesk,
+  reaches,
+  sendingFails,
+  started,
+  stateIn,
+  stepsNamed,
+  submitted,
+  tea,
+  temporaryFolder,
+  timePasses,
+  typesOf,
+} from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
-const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+const modes = [
+  { sendsAlong: true, how: 'one transaction' },
+  { sendsAlong: false, how: 'write, then send' },
+];
 
-const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) => database.prepare('SELECT head, blob FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').get(orderId) as { head: string; blob: string };
-const write = ({ database }: Pick<Desk, 'database'>, orderId: string, column: 'head' | 'blob', text: string) => database.prepare(`UPDATE states SET ${column} = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)`).run(text, orderId);
-const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) =>
+  database.prepare('SELECT head, blob FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').get(orderId) as {
+    head: string;
+    blob: string;
+  };
+const write = ({ database }: Pick<Desk, 'database'>, orderId: string, column: 'head' | 'blob', text: string) =>
+  database.prepare(`UPDATE states SET ${column} = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)`).run(text, orderId);
+const resubmit = (desk: Desk, orderId: string) =>
+  timePasses(
+    desk.clock,
+    desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }),
+  );
 let wakes = 0;
 async function wake(desk: Desk, ...orderIds: readonly string[]): Promise<number> {
-  for (const orderId of orderIds) await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now() + ++wakes).toISOString() });
+  for (const orderId of orderIds)
+    await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now() + ++wakes).toISOString() });
   return desk.deliver('wake-ups');
 }
 
@@ -26,7 +56,10 @@ describe('an order whose record cannot be read', () => {
       assert.equal(await wake(desk, orderId), 0, 'its message does not come back');
 
       const { processState, fault } = await stateIn(desk.store, orderId);
-      assert.deepEqual([processState, fault?.type, fault?.class, fault?.message], ['Error', 'RecordUnreadable', 'basic-failure', 'its instance is damaged']);
+      assert.deepEqual(
+        [processState, fault?.type, fault?.class, fault?.message],
+        ['Error', 'RecordUnreadable', 'basic-failure', 'its instance is damaged'],
+      );
       assert.equal(rowOf(desk, orderId).blob, '{"state":{"pha');
       const { head } = rowOf(desk, orderId);
       for (let pass = 0; pass < 3; pass++) {
@@ -35,7 +68,9 @@ describe('an order whose record cannot be read', () => {
         assert.equal((await desk.supervisor.pass()).woken, 0, 'nobody looks at it without end');
       }
       assert.equal(rowOf(desk, orderId).head, head);
-      const told = desk.announced().map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
+      const told = desk
+        .announced()
+        .map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
       assert.deepEqual(told, [
         ['Service Exception', `${orderId}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
         ['Order In Error', `${orderId}#1`, 'RecordUnreadable', 'Processing', 'Error'],
@@ -43,18 +78,20 @@ describe('an order whose record cannot be read', () => {
     });
 
     test(`F-63 what its submitter had not yet been told is told (${how})`, async (context) => {
-      const away = { now: true };
-      const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === 'mine') ? Promise.reject(new Error('away')) : channel.send(messages)) } });
-      const desk = openDesk(context, line, { sendsAlong, around });
+      let away = true;
+      const desk = openDesk(context, line, { sendsAlong, around: sendingFails('mine', () => away) });
       await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
       const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
       write(desk, orderId, 'blob', 'x');
       await wake(desk, orderId);
-      away.now = false;
+      away = false;
       await desk.clock.advance(10_000);
       await desk.supervisor.pass();
       await desk.deliver('wake-ups');
-      assert.deepEqual(desk.messages('mine').map(({ status }) => status), ['received']);
+      assert.deepEqual(
+        desk.messages('mine').map(({ status }) => status),
+        ['received'],
+      );
       assert.deepEqual((await stateIn(desk.store, orderId)).outbox, []);
       await desk.clock.advance(60_000);
       assert.equal((await desk.supervisor.pass()).woken, 0);
@@ -63,7 +100,10 @@ describe('an order whose record cannot be read', () => {
 
   test('F-63 the others of its batch are worked on, and the host hears of it', async (context) => {
     const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
-    const desk = openDesk(context, lineOf({ pick: nothing }), { variables: { CLAIM_ON_SUBMIT: 'off' }, emit: (event, detail) => event === 'servicesExceptionNotHandled' && heard.push(detail as never) });
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      variables: { CLAIM_ON_SUBMIT: 'off' },
+      emit: (event, detail) => event === 'servicesExceptionNotHandled' && heard.push(detail as never),
+    });
     const ids = [await submitted(desk), await submitted(desk), await submitted(desk)];
     write(desk, ids[1] ?? '', 'blob', '');
     assert.equal(await desk.deliver('wake-ups'), 0);
@@ -71,7 +111,10 @@ describe('an order whose record cannot be read', () => {
     await desk.deliver('worker-replies');
     const states = await Promise.all(ids.map(async (orderId) => (await stateIn(desk.store, orderId)).processState));
     assert.deepEqual(states, ['Processed', 'Error', 'Processed']);
-    assert.deepEqual(heard.map(({ service, orderId }) => [service, orderId]), [['store', ids[1]]]);
+    assert.deepEqual(
+      heard.map(({ service, orderId }) => [service, orderId]),
+      [['store', ids[1]]],
+    );
   });
 
   test('F-63 not even its attributes can be read: it is announced, nothing is written, and all others are processed', async (context) => {
@@ -82,7 +125,10 @@ describe('an order whose record cannot be read', () => {
     await system.clock.advance(30_000);
     await reaches(system, await submitted(system), 'Processed');
 
-    assert.deepEqual(system.publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['orderId'], detail['message']]), [['Service Exception', broken, 'it is damaged']]);
+    assert.deepEqual(
+      system.publisher.published(0, 100).map(({ detailType, detail }) => [detailType, detail['orderId'], detail['message']]),
+      [['Service Exception', broken, 'it is damaged']],
+    );
     assert.equal(rowOf(system, broken).head, '{"rev":1,');
   });
 
@@ -204,8 +250,18 @@ describe('an order whose record can be read again', () => {
   });
 
   test('F-63 F-89 one that was waiting goes on waiting, and does nothing twice', async (context) => {
-    const worker = defineAgent('worker', { pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }), pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(worker.pick({}), delay({ seconds: 60 }), worker.pack({})))], agents: [worker] });
+    const worker = defineAgent('worker', {
+      pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const app = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+          sequence(worker.pick({}), delay({ seconds: 60 }), worker.pack({})),
+        ),
+      ],
+      agents: [worker],
+    });
     const desk = openDesk(context, app);
     const orderId = await submitted(desk);
     await desk.answer(await desk.request());

@@ -4,23 +4,31 @@ import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence }
 import * as z from 'zod';
 import { acquireLease } from '../../lib/lease.ts';
 import type { Request } from '../../lib/messages.ts';
-import { type DeskOptions, lineOf, ok, openDesk, replyTo, stateIn, stepsIn, stepsNamed, submitted, tea, temporaryFolder, timePasses } from './support.ts';
+import {
+  lineOf,
+  ok,
+  openDesk,
+  replyTo,
+  stateIn,
+  stepsIn,
+  stepsNamed,
+  submitted,
+  tea,
+  temporaryFolder,
+  timePasses,
+  updating,
+} from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 
 /** Lets so many writes lose against somebody else's. */
-const losing = (races: { left: number; lost: number }): NonNullable<DeskOptions['around']> => ({ store }) => ({
-  store: {
-    ...store,
-    async update(state, when, along) {
-      if (races.left-- <= 0) return store.update(state, when, along);
-      races.lost += 1;
-      const head = await store.head(state.orderId);
-      if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
-      return store.update(state, when, along);
-    },
-  },
-});
+const losing = (races: { left: number; lost: number }) =>
+  updating(async (store, state, ...rest) => {
+    const head = races.left-- > 0 ? await store.head(state.orderId) : undefined;
+    if (head) races.lost += 1;
+    if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
+    return store.update(state, ...rest);
+  });
 
 describe('a message loses a race', () => {
   test('F-12 it is applied to what won, in the same invocation', async (context) => {
@@ -109,16 +117,36 @@ describe('somebody has the order to himself', () => {
   test('F-26 two messages of one order on two nodes are both processed: the second sees what the first left', async (context) => {
     const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
     const worker = defineAgent('worker', { left: step, right: step, last: step });
-    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(parallel(worker.left({}), worker.right({})), worker.last({})))], agents: [worker] });
+    const app = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+          sequence(parallel(worker.left({}), worker.right({})), worker.last({})),
+        ),
+      ],
+      agents: [worker],
+    });
     const dataFolder = temporaryFolder(context);
     const one = openDesk(context, app, { dataFolder, hostId: 'host-one' });
     const two = openDesk(context, app, { dataFolder, hostId: 'host-two', clock: one.clock });
     const orderId = await submitted(one);
     const [left, right] = (await one.requests()) as [Request, Request];
-    const replyOf = (request: Request) => ({ id: request.requestId, type: 'reply' as const, requestId: request.requestId, agent: 'worker', sentAt: one.clock.now(), reply: { status: 'succeeded' as const, output: {} } });
-    await timePasses(one.clock, Promise.all([one.system.scheduler.accept(orderId, [replyOf(left)], []), two.system.scheduler.accept(orderId, [replyOf(right)], [])]));
+    const replyOf = (request: Request) => ({
+      id: request.requestId,
+      type: 'reply' as const,
+      requestId: request.requestId,
+      agent: 'worker',
+      sentAt: one.clock.now(),
+      reply: { status: 'succeeded' as const, output: {} },
+    });
+    await timePasses(
+      one.clock,
+      Promise.all([one.system.scheduler.accept(orderId, [replyOf(left)], []), two.system.scheduler.accept(orderId, [replyOf(right)], [])]),
+    );
 
-    assert.deepEqual((await stepsIn(one, orderId)).map(({ name, result }) => `${name} ${result}`), ['left Succeeded', 'right Succeeded', 'last null']);
+    assert.deepEqual(
+      (await stepsIn(one, orderId)).map(({ name, result }) => `${name} ${result}`),
+      ['left Succeeded', 'right Succeeded', 'last null'],
+    );
     assert.equal((await two.request()).path, 'order/last');
     assert.equal((await stateIn(two.store, orderId)).heldBy, null);
   });

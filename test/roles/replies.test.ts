@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
-import { type Json, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import { describe, type TestContext, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, type Json, operation, sequence } from 'redress';
 import * as z from 'zod';
 import type { Reply, Request } from '../../lib/messages.ts';
-import { type Desk, type DeskOptions, failed, lineOf, ok, openDesk, replyTo, stepsNamed, submitted } from './support.ts';
+import { type Desk, type DeskOptions, failed, lineOf, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted } from './support.ts';
 
 const output = z.object({ id: z.string(), at: z.iso.datetime().optional() });
 const first = defineAgent('first', { pick: operation({ input: z.object({}), output, run: () => ({ id: 'never' }) }) });
 const second = defineAgent('second', { ship: operation({ input: z.object({}), output, run: () => ({ id: 'never' }) }) });
-const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(first.pick({}), second.ship({})))], agents: [first, second] });
+const app = defineApp({
+  workflows: [
+    defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(first.pick({}), second.ship({}))),
+  ],
+  agents: [first, second],
+});
 
 /** An order whose first step has been asked. */
 async function asked(context: TestContext, options: DeskOptions = {}): Promise<{ desk: Desk; orderId: string; request: Request }> {
@@ -40,23 +45,49 @@ describe('an answer is taken', () => {
 
 describe('an answer is not taken', () => {
   const wrongs: readonly (readonly [string, (request: Request, desk: Desk, orderId: string) => Promise<unknown>])[] = [
-    ['names another asking', (request, desk) => desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, good, { agent: 'first' })],
-    ['names an asking of another claim', (request, desk) => desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#2.1'), epoch: 2 }, good, { agent: 'first' })],
-    ['names a step that has not been asked', (request, desk) => desk.answer({ ...request, requestId: request.requestId.replace('pick', 'ship'), path: 'order/ship' }, good, { agent: 'second' })],
-    ['names no step at all', (request, desk, orderId) => desk.answer({ ...request, requestId: `${orderId}/constructor/1#1.1`, path: 'constructor' }, good, { agent: 'first' })],
+    [
+      'names another asking',
+      (request, desk) =>
+        desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#1.2'), attempt: 2 }, good, { agent: 'first' }),
+    ],
+    [
+      'names an asking of another claim',
+      (request, desk) =>
+        desk.answer({ ...request, requestId: request.requestId.replace('#1.1', '#2.1'), epoch: 2 }, good, { agent: 'first' }),
+    ],
+    [
+      'names a step that has not been asked',
+      (request, desk) =>
+        desk.answer({ ...request, requestId: request.requestId.replace('pick', 'ship'), path: 'order/ship' }, good, { agent: 'second' }),
+    ],
+    [
+      'names no step at all',
+      (request, desk, orderId) =>
+        desk.answer({ ...request, requestId: `${orderId}/constructor/1#1.1`, path: 'constructor' }, good, { agent: 'first' }),
+    ],
     ['names no asking', (request, desk) => desk.answer({ ...request, requestId: 'r-1' }, good, { agent: 'first' })],
     ['gives another attempt than its id', (request, desk) => desk.answer(request, good, { agent: 'first', attempt: 2 })],
     ['gives another epoch than its id', (request, desk) => desk.answer(request, good, { agent: 'first', epoch: 7 })],
     ['gives another step than its id', (request, desk) => desk.answer(request, good, { agent: 'first', path: 'order/ship' })],
-    ['gives another order than its id', async (request, desk) => desk.answer({ ...request, orderId: await submitted(desk) }, good, { agent: 'first' })],
+    [
+      'gives another order than its id',
+      async (request, desk) => desk.answer({ ...request, orderId: await submitted(desk) }, good, { agent: 'first' }),
+    ],
     ['comes on the queue of another agent', (request, desk) => desk.answer(request, good, { agent: 'second' })],
     ['has an output that the operation does not promise', (request, desk) => desk.answer(request, ok({ id: 7 }), { agent: 'first' })],
     ['has an output with a field too many', (request, desk) => desk.answer(request, ok({ id: 'r-1', lockedBy: 'me' }), { agent: 'first' })],
     ['has no output', (request, desk) => desk.answer(request, { status: 'succeeded' } as never, { agent: 'first' })],
     ['has a fault without a proper name', (request, desk) => desk.answer(request, failed('card-declined'), { agent: 'first' })],
     ['has a result of no known kind', (request, desk) => desk.answer(request, { status: 'perhaps' } as never, { agent: 'first' })],
-    ['was sent after the time was over', (request, desk) => desk.answer(request, good, { agent: 'first', sentAt: Date.parse(request.completeBy) + 1 })],
-    ['has another version', (request, desk) => desk.send('first-replies', { ...replyTo(request, good, desk.clock.now()), v: 2 }).then(() => desk.deliver('first-replies'))],
+    [
+      'was sent after the time was over',
+      (request, desk) => desk.answer(request, good, { agent: 'first', sentAt: Date.parse(request.completeBy) + 1 }),
+    ],
+    [
+      'has another version',
+      (request, desk) =>
+        desk.send('first-replies', { ...replyTo(request, good, desk.clock.now()), v: 2 }).then(() => desk.deliver('first-replies')),
+    ],
   ];
   for (const [what, answer] of wrongs) {
     test(`F-38 that ${what}; the right one still is`, async (context) => {
@@ -83,7 +114,13 @@ describe('an answer is not taken', () => {
 
 describe('an answer that comes too late changes nothing', () => {
   /** A write would raise rev; a message that is not acknowledged would still lie there. */
-  async function changesNothing(desk: Desk, orderId: string, request: Request, result: Reply['result'] = good, sentAt?: number): Promise<void> {
+  async function changesNothing(
+    desk: Desk,
+    orderId: string,
+    request: Request,
+    result: Reply['result'] = good,
+    sentAt?: number,
+  ): Promise<void> {
     const before = await desk.store.load(orderId);
     const stale = desk.telemetry.counts()['staleReply'] ?? 0;
     await desk.answer(request, result, { agent: 'first', ...(sentAt === undefined ? {} : { sentAt }) });
@@ -161,7 +198,7 @@ describe('nobody answers', () => {
     const ways: readonly (readonly [typeof silent, DeskOptions, (desk: Desk) => Promise<unknown>])[] = [
       [silent, {}, (desk) => desk.deliver('worker-requests')],
       // Dies when it has done its work and is about to answer.
-      [crashing, { around: ({ channel }) => ({ channel: { ...channel, send: (messages) => (messages.some(({ queue }) => queue === 'worker-replies') ? Promise.reject(new Error('killed')) : channel.send(messages)) } }) }, (desk) => desk.deliver('worker-requests')],
+      [crashing, { around: sendingFails('worker-replies', () => true) }, (desk) => desk.deliver('worker-requests')],
       [crashing, {}, (desk) => desk.take('worker-requests')],
     ];
     for (const [line, options, happens] of ways) {
@@ -176,7 +213,11 @@ describe('nobody answers', () => {
       ends.push({ before, after: await picture(desk, orderId), asked: desk.messages('worker-requests').at(-1)?.['attempt'] as Json });
     }
     const after = { ...overdue, isOverdue: false, rev: 3, failureCount: 1 };
-    assert.deepEqual(ends, [{ before: overdue, after, asked: 2 }, { before: overdue, after, asked: 2 }, { before: overdue, after, asked: 2 }]);
+    assert.deepEqual(ends, [
+      { before: overdue, after, asked: 2 },
+      { before: overdue, after, asked: 2 },
+      { before: overdue, after, asked: 2 },
+    ]);
   });
 
   test('F-40 the former owner writes nothing any more once the order has been given to somebody else', async (context) => {
@@ -186,7 +227,10 @@ describe('nobody answers', () => {
     await desk.clock.advance(10_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
-    const write = await desk.store.update({ ...stale, rev: stale.rev + 1, processState: 'Processed' }, stale, { messages: [{ queue: 'worker-requests', body: '{}' }], announcements: [] });
+    const write = await desk.store.update({ ...stale, rev: stale.rev + 1, processState: 'Processed' }, stale, {
+      messages: [{ queue: 'worker-requests', body: '{}' }],
+      announcements: [],
+    });
     assert.equal(write.outcome, 'refused');
     assert.equal((await desk.state(orderId)).processState, 'Processing');
     assert.ok(!desk.messages('worker-requests').some((message) => Object.keys(message).length === 0), 'a refused write sends nothing');

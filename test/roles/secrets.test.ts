@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
-import { type Json, PermanentFailure, TransientFailure, cel, defineAgent, defineApp, defineWorkflow, delay, operation, secret, sequence } from 'redress';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  cel,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  delay,
+  type Json,
+  operation,
+  PermanentFailure,
+  secret,
+  sequence,
+  TransientFailure,
+} from 'redress';
 import * as z from 'zod';
 import { decodeInstance } from '../../lib/instance.ts';
-import { type Desk, journalOf, openDesk, stateIn, submitted } from './support.ts';
+import { type Desk, journalOf, noting, openDesk, stateIn, submitted } from './support.ts';
 
 const card = 'tok_canary_4711';
 const pin = 48_151_623;
@@ -17,9 +29,21 @@ type Answer = (input: { card: string; pin: number }) => unknown;
 /** Charges the card, then ships with the token that the till gave. */
 function shop(charge: Answer, ship: (input: { token: string }) => unknown = () => ({})) {
   const payment = defineAgent('worker', {
-    charge: operation({ input: z.object({ card: z.string(), pin: z.number() }), output: z.object({ id: z.string(), token: secret(z.string()), echo: z.unknown().optional() }), attemptsMax: 2, run: (input) => charge(input) as { id: string; token: string } }),
+    charge: operation({
+      input: z.object({ card: z.string(), pin: z.number() }),
+      output: z.object({ id: z.string(), token: secret(z.string()), echo: z.unknown().optional() }),
+      attemptsMax: 2,
+      run: (input) => charge(input) as { id: string; token: string },
+    }),
   });
-  const parcels = defineAgent('parcels', { ship: operation({ input: z.object({ token: z.string() }), output: z.object({ note: z.string().optional() }), attemptsMax: 2, run: (input) => ship(input) as object }) });
+  const parcels = defineAgent('parcels', {
+    ship: operation({
+      input: z.object({ token: z.string() }),
+      output: z.object({ note: z.string().optional() }),
+      attemptsMax: 2,
+      run: (input) => ship(input) as object,
+    }),
+  });
   const workflow = defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) => {
     const charged = payment.charge({ card: body.card, pin: body.holder.pin });
     return sequence(charged, parcels.ship({ token: charged.output.token }));
@@ -31,15 +55,31 @@ const paid = { id: 'c-1', token };
 /** Where a secret stands in what people other than the agents get to see of an order, and in the log. */
 async function leaksOf(desk: Desk, orderId: string): Promise<readonly string[]> {
   const { blob: _, ...attributes } = await stateIn(desk.store, orderId);
-  const places = { journal: await journalOf(desk, orderId), announcements: desk.announced(), statuses: desk.messages('mine'), wakeUps: desk.messages('wake-ups'), attributes, log: desk.log };
-  return Object.entries(places).flatMap(([place, content]) => [...JSON.stringify(content).matchAll(canaries)].map(({ input, index }) => `${place}: ${input.slice(Math.max(0, index - 80), index + 30)}`));
+  const places = {
+    journal: await journalOf(desk, orderId),
+    announcements: desk.announced(),
+    statuses: desk.messages('mine'),
+    wakeUps: desk.messages('wake-ups'),
+    attributes,
+    log: desk.log,
+  };
+  return Object.entries(places).flatMap(([place, content]) =>
+    [...JSON.stringify(content).matchAll(canaries)].map(
+      ({ input, index }) => `${place}: ${input.slice(Math.max(0, index - 80), index + 30)}`,
+    ),
+  );
 }
 
-async function played(context: TestContext, app: ReturnType<typeof shop>, sendsAlong = true): Promise<{ desk: Desk; orderId: string; leaks: readonly string[] }> {
+async function played(
+  context: TestContext,
+  app: ReturnType<typeof shop>,
+  sendsAlong = true,
+): Promise<{ desk: Desk; orderId: string; leaks: readonly string[] }> {
   const desk = openDesk(context, app, { sendsAlong });
   await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
   const orderId = await submitted(desk, order, { client: 'acme', responseChannel: 'mine' });
-  for (let round = 0; round < 3; round++) for (const queue of ['worker-requests', 'worker-replies', 'parcels-requests', 'parcels-replies']) await desk.deliver(queue);
+  for (let round = 0; round < 3; round++)
+    for (const queue of ['worker-requests', 'worker-replies', 'parcels-requests', 'parcels-replies']) await desk.deliver(queue);
   return { desk, orderId, leaks: await leaksOf(desk, orderId) };
 }
 
@@ -47,7 +87,18 @@ describe('what an order marks as secret', () => {
   for (const sendsAlong of [true, false]) {
     test(`S24 F-34 is given to the agent that needs it, and shown to nobody else (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
       const given: Json[] = [];
-      const { desk, orderId, leaks: found } = await played(context, shop((input) => (given.push(input), paid), (input) => (given.push(input), {})), sendsAlong);
+      const {
+        desk,
+        orderId,
+        leaks: found,
+      } = await played(
+        context,
+        shop(
+          (input) => noting(given, input, paid),
+          (input) => noting(given, input, {}),
+        ),
+        sendsAlong,
+      );
       assert.deepEqual(given, [{ card, pin }, { token }]);
       assert.equal((await desk.state(orderId)).processState, 'Processed');
       assert.deepEqual(found, []);
@@ -58,9 +109,18 @@ describe('what an order marks as secret', () => {
   const leaks: readonly (readonly [string, Answer])[] = [
     ['the message of a refusal', (input) => Promise.reject(new PermanentFailure('Broken', quote(input.card)))],
     ['the message of a refusal, as a number', (input) => Promise.reject(new PermanentFailure('Broken', quote(String(input.pin))))],
-    ['the data of a refusal, deep inside', (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [{ body: `{"card":"${input.card}"}` }] } }))],
-    ['the data of a refusal, as the number itself', (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [input.pin] } }))],
-    ['the data of a refusal, as the name of a field', (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { [input.card]: 'unknown' } }))],
+    [
+      'the data of a refusal, deep inside',
+      (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [{ body: `{"card":"${input.card}"}` }] } })),
+    ],
+    [
+      'the data of a refusal, as the number itself',
+      (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { sent: [input.pin] } })),
+    ],
+    [
+      'the data of a refusal, as the name of a field',
+      (input) => Promise.reject(new PermanentFailure('Broken', 'no', { data: { [input.card]: 'unknown' } })),
+    ],
     ['a failure that may pass', (input) => Promise.reject(new TransientFailure(quote(input.card)))],
     ['an exception that nobody foresaw', (input) => Promise.reject(new Error(quote(input.card)))],
     ['an exception whose very name it is', (input) => Promise.reject(Object.assign(new Error('no'), { name: input.card }))],
@@ -74,16 +134,42 @@ describe('what an order marks as secret', () => {
   }
 
   test('S24 what a step answered in secret is not shown where the next service quotes it', async (context) => {
-    const { desk, orderId, leaks: found } = await played(context, shop(() => paid, (input) => Promise.reject(new PermanentFailure('Broken', quote(input.token)))));
+    const {
+      desk,
+      orderId,
+      leaks: found,
+    } = await played(
+      context,
+      shop(
+        () => paid,
+        (input) => Promise.reject(new PermanentFailure('Broken', quote(input.token))),
+      ),
+    );
     assert.equal((await desk.state(orderId)).processState, 'Error');
     assert.deepEqual(found, []);
     assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
   });
 
   test('S24 the engine’s own faults do not quote it', async (context) => {
-    const worker = defineAgent('worker', { work: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }) });
-    const wait = defineApp({ workflows: [defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) => sequence(delay({ seconds: body.holder.pin }), worker.work({ text: 'x' })))], agents: [worker] });
-    const index = defineApp({ workflows: [defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) => worker.work({ text: cel<string>`{'a': 'b'}[${body.card}]` }))], agents: [worker] });
+    const worker = defineAgent('worker', {
+      work: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }),
+    });
+    const wait = defineApp({
+      workflows: [
+        defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) =>
+          sequence(delay({ seconds: body.holder.pin }), worker.work({ text: 'x' })),
+        ),
+      ],
+      agents: [worker],
+    });
+    const index = defineApp({
+      workflows: [
+        defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) =>
+          worker.work({ text: cel<string>`{'a': 'b'}[${body.card}]` }),
+        ),
+      ],
+      agents: [worker],
+    });
     for (const app of [wait, index]) {
       const { desk, orderId, leaks: found } = await played(context, app as ReturnType<typeof shop>);
       assert.equal((await desk.state(orderId)).fault?.type, 'ExpressionFailed');
@@ -91,8 +177,25 @@ describe('what an order marks as secret', () => {
     }
   });
 
+  test('S24 a message that is no request is not quoted in the log', async (context) => {
+    const desk = openDesk(
+      context,
+      shop(() => paid),
+    );
+    await desk.send('worker-requests', `{"card":"${card}"x}`);
+    assert.equal(await desk.deliver('worker-requests'), 1);
+    assert.match(desk.log.join(''), /This is no request/);
+    assert.doesNotMatch(desk.log.join(''), canaries);
+  });
+
   test('S24 lies only where the order goes on from: in its body, and in what later steps read', async (context) => {
-    const { desk, orderId } = await played(context, shop(() => paid, () => new Promise(() => {})));
+    const { desk, orderId } = await played(
+      context,
+      shop(
+        () => paid,
+        () => new Promise(() => {}),
+      ),
+    );
     const { state, tail } = decodeInstance(await stateIn(desk.store, orderId));
     assert.deepEqual(state.outputs, { 'order/charge': paid }, 'the next step needs it');
     assert.doesNotMatch(JSON.stringify([tail, state.activities]), canaries);

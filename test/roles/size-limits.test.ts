@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { limits } from '../../lib/core/definition.ts';
 import { type DeskOptions, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
-const modes = [{ sendsAlong: true, how: 'one transaction' }, { sendsAlong: false, how: 'write, then send' }];
+const modes = [
+  { sendsAlong: true, how: 'one transaction' },
+  { sendsAlong: false, how: 'write, then send' },
+];
 /** A text that has so many bytes as JSON, of two bytes a letter. */
 const textOf = (bytes: number) => 'ä'.repeat((bytes - 2) / 2);
 
@@ -26,11 +29,17 @@ describe('an output that is too large', () => {
     test(`S23 F-31 is noticed by ${who}: the order is in Error, and the message says what to do`, async (context) => {
       const { desk, orderId, idempotencyKey } = await answered(context, limits.outputBytesMax + 2, run);
       const { processState, fault } = await desk.state(orderId);
-      assert.deepEqual([processState, fault?.type, fault?.class, fault?.source], ['Error', 'OutputTooLarge', run ? 'application-failure' : 'basic-failure', 'order/pick']);
+      assert.deepEqual(
+        [processState, fault?.type, fault?.class, fault?.source],
+        ['Error', 'OutputTooLarge', run ? 'application-failure' : 'basic-failure', 'order/pick'],
+      );
       assert.equal(fault?.message, 'The output has 262146 bytes; at most 262144 are kept. Answer with a reference to where it lies.');
       assert.deepEqual(await desk.requests(), []);
 
-      await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i' }));
+      await timePasses(
+        desk.clock,
+        desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i' }),
+      );
       assert.equal((await desk.request()).idempotencyKey, idempotencyKey, 'the effect may exist: it is not asked for under another name');
     });
   }
@@ -44,7 +53,12 @@ describe('an output that is too large', () => {
 describe('a state that would be too large', () => {
   /** Each of its steps answers 100 KB that the last one reads. */
   const step = operation({ input: z.object({}), output: z.string(), run: () => '' });
-  const worker = defineAgent('worker', { a: step, b: step, c: step, read: operation({ input: z.array(z.string()), output: z.object({}), run: () => ({}) }) });
+  const worker = defineAgent('worker', {
+    a: step,
+    b: step,
+    c: step,
+    read: operation({ input: z.array(z.string()), output: z.object({}), run: () => ({}) }),
+  });
   const hoarding = defineApp({
     workflows: [
       defineWorkflow('hoard', { version: 1, order: z.object({ item: z.string() }) }, () => {
@@ -55,7 +69,10 @@ describe('a state that would be too large', () => {
     ],
     agents: [worker],
   });
-  const both = defineApp({ workflows: hoarding.workflows, agents: [defineAgent('worker', { ...hoarding.agents[0]?.operations, ...line.agents[0]?.operations })] });
+  const both = defineApp({
+    workflows: hoarding.workflows,
+    agents: [defineAgent('worker', { ...hoarding.agents[0]?.operations, ...line.agents[0]?.operations })],
+  });
 
   for (const { sendsAlong, how } of modes) {
     test(`S23 F-63 is not stored: the order is put before a person with the way out, and others go on (${how})`, async (context) => {
@@ -70,8 +87,14 @@ describe('a state that would be too large', () => {
 
       const after = await desk.state(orderId);
       assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
-      assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would have \d+ bytes; at most 358400 are stored\. Let its steps answer with references\.$/);
-      assert.deepEqual([typesOf(desk.announced()), desk.messages('worker-replies'), await desk.requests()], [['Service Exception', 'Order In Error'], [], []]);
+      assert.match(
+        after.fault?.message ?? '',
+        /^The state of order ord_\w+ would have \d+ bytes; at most 358400 are stored\. Let its steps answer with references\.$/,
+      );
+      assert.deepEqual(
+        [typesOf(desk.announced()), desk.messages('worker-replies'), await desk.requests()],
+        [['Service Exception', 'Order In Error'], [], []],
+      );
 
       await desk.answer(requests.find((each) => each.orderId === other) as never);
       await desk.answer(await desk.request());
@@ -91,7 +114,11 @@ describe('a service that says too much', () => {
   test('S23 an error page as a message is cut: the order is in Error for what it is, and the record stays small', async (context) => {
     const { desk, state } = await refused(context, '<html>'.repeat(50_000));
     assert.equal(state.fault?.type, 'Broken');
-    assert.ok(state.fault?.message.endsWith('…') && JSON.stringify(state).length < 20_000 && desk.announced().every(({ detail }) => JSON.stringify(detail).length < 5_000));
+    assert.ok(
+      state.fault?.message.endsWith('…') &&
+        JSON.stringify(state).length < 20_000 &&
+        desk.announced().every(({ detail }) => JSON.stringify(detail).length < 5_000),
+    );
   });
 
   test('S23 data that nobody could read anyway is left out, and the message says so', async (context) => {
@@ -116,8 +143,14 @@ describe('a long order', () => {
       assert.equal((await desk.state(orderId)).processState, 'Processed');
       assert.ok(largest < 4_096, `${largest} characters`);
       const journal = await journalOf(desk, orderId);
-      assert.deepEqual(journal.map(({ seq }) => seq), journal.map((_, index) => index + 1));
-      assert.deepEqual(journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [entry.path] : [])), names.map((name) => `order/${name}`));
+      assert.deepEqual(
+        journal.map(({ seq }) => seq),
+        journal.map((_, index) => index + 1),
+      );
+      assert.deepEqual(
+        journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [entry.path] : [])),
+        names.map((name) => `order/${name}`),
+      );
     });
   }
 });

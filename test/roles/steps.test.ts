@@ -1,9 +1,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Json, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
-import { type Desk, failed, journalOf, lineOf, nothing, ok, openDesk, reaches, started, stepsIn, stepsNamed, submitted, temporaryFolder } from './support.ts';
+import {
+  type Desk,
+  failed,
+  journalOf,
+  lineOf,
+  nothing,
+  noting,
+  ok,
+  openDesk,
+  reaches,
+  started,
+  stepsIn,
+  stepsNamed,
+  submitted,
+  temporaryFolder,
+} from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack', 'ship'));
 
@@ -12,7 +27,15 @@ describe('the steps of an order', () => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const stages: string[] = [];
-    const look = async () => stages.push((await stepsIn(desk, orderId)).map(({ name, status, result, startedAt, closedAt }) => `${name} ${result ?? status}${startedAt === null ? '' : ' started'}${closedAt === null ? '' : ' closed'}`).join(', '));
+    const look = async () =>
+      stages.push(
+        (await stepsIn(desk, orderId))
+          .map(
+            ({ name, status, result, startedAt, closedAt }) =>
+              `${name} ${result ?? status}${startedAt === null ? '' : ' started'}${closedAt === null ? '' : ' closed'}`,
+          )
+          .join(', '),
+      );
     await look();
     for (let step = 0; step < 3; step++) {
       await desk.clock.advance(1_000);
@@ -26,17 +49,38 @@ describe('the steps of an order', () => {
       'pick Succeeded started closed, pack Succeeded started closed, ship Succeeded started closed',
     ]);
     const journal = (await journalOf(desk, orderId)).filter((entry) => 'path' in entry && entry.path === 'order/pack');
-    assert.deepEqual(journal.map(({ type, at }) => [type, at - Date.UTC(2026, 0, 1)]), [['StepAsked', 1_000], ['ActivityClosed', 2_000]]);
+    assert.deepEqual(
+      journal.map(({ type, at }) => [type, at - Date.UTC(2026, 0, 1)]),
+      [
+        ['StepAsked', 1_000],
+        ['ActivityClosed', 2_000],
+      ],
+    );
   });
 
   test('F-33 every running step has a time by which it must be complete, never after the order’s own', async (context) => {
-    const worker = defineAgent('worker', { quick: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 3, run: () => ({}) }), slow: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 60, run: () => ({}) }), usual: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-    const workflow = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), completeWithinSeconds: 40 }, () => parallel(worker.quick({}), worker.slow({}), worker.usual({})));
-    const desk = openDesk(context, defineApp({ workflows: [workflow], agents: [worker] }), { variables: { STEP_COMPLETE_WITHIN_SECONDS: '20' } });
+    const worker = defineAgent('worker', {
+      quick: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 3, run: () => ({}) }),
+      slow: operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 60, run: () => ({}) }),
+      usual: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const workflow = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), completeWithinSeconds: 40 }, () =>
+      parallel(worker.quick({}), worker.slow({}), worker.usual({})),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [workflow], agents: [worker] }), {
+      variables: { STEP_COMPLETE_WITHIN_SECONDS: '20' },
+    });
     const orderId = await submitted(desk);
     const start = desk.clock.now();
-    const inSeconds = (at: number | null) => at === null ? null : (at - start) / 1000;
-    assert.deepEqual((await stepsIn(desk, orderId)).map(({ name, completeBy }) => [name, inSeconds(completeBy)]), [['quick', 3], ['slow', 40], ['usual', 20]]);
+    const inSeconds = (at: number | null) => (at === null ? null : (at - start) / 1000);
+    assert.deepEqual(
+      (await stepsIn(desk, orderId)).map(({ name, completeBy }) => [name, inSeconds(completeBy)]),
+      [
+        ['quick', 3],
+        ['slow', 40],
+        ['usual', 20],
+      ],
+    );
     assert.equal(inSeconds((await desk.state(orderId)).completeBy), 40, 'the order is due when the last of them is');
     for (const request of await desk.requests()) assert.ok(Date.parse(request.completeBy) <= start + 40_000);
   });
@@ -63,7 +107,10 @@ describe('the steps of an order', () => {
   });
 
   test('F-34 a step gets what an earlier one answered', async (context) => {
-    const stock = defineAgent('stock', { reserve: operation({ input: z.object({}), output: z.object({ id: z.string() }), run: () => ({ id: 'never' }) }), take: operation({ input: z.object({ id: z.string() }), output: z.object({}), run: () => ({}) }) });
+    const stock = defineAgent('stock', {
+      reserve: operation({ input: z.object({}), output: z.object({ id: z.string() }), run: () => ({ id: 'never' }) }),
+      take: operation({ input: z.object({ id: z.string() }), output: z.object({}), run: () => ({}) }),
+    });
     const workflow = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => {
       const reserve = stock.reserve({});
       return sequence(reserve, stock.take({ id: reserve.output.id }));
@@ -77,7 +124,12 @@ describe('the steps of an order', () => {
   test('F-36 F-35 each step asks its own agent on that agent’s queue, and hears from it on the other one of the pair', async (context) => {
     const stock = defineAgent('stock', { pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
     const parcels = defineAgent('parcels', { ship: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(stock.pick({}), parcels.ship({})))], agents: [stock, parcels] });
+    const app = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(stock.pick({}), parcels.ship({}))),
+      ],
+      agents: [stock, parcels],
+    });
     const desk = openDesk(context, app);
     const orderId = await submitted(desk);
     const flow: string[] = [];
@@ -90,8 +142,16 @@ describe('the steps of an order', () => {
   });
 
   test('F-46 steps that do not depend on each other run at the same time', async (context) => {
-    const worker = defineAgent('worker', { pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }), tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => parallel(worker.pack({}), worker.tell({})))], agents: [worker] });
+    const worker = defineAgent('worker', {
+      pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const app = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => parallel(worker.pack({}), worker.tell({}))),
+      ],
+      agents: [worker],
+    });
     const desk = openDesk(context, app);
     const orderId = await submitted(desk);
     const [pack, tell] = await desk.requests();
@@ -102,13 +162,24 @@ describe('the steps of an order', () => {
     await desk.clock.advance(2_000);
     await desk.answer(pack);
     const [first, second] = await stepsIn(desk, orderId);
-    assert.ok(first && second && Number(first.startedAt) < Number(second.closedAt) && Number(second.startedAt) < Number(first.closedAt), 'they overlap in time');
+    assert.ok(
+      first && second && Number(first.startedAt) < Number(second.closedAt) && Number(second.startedAt) < Number(first.closedAt),
+      'they overlap in time',
+    );
     assert.equal((await desk.state(orderId)).processState, 'Processed');
   });
 
   test('F-46 two answers in one batch are one write, and both count', async (context) => {
-    const worker = defineAgent('worker', { pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }), tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }) });
-    const app = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => parallel(worker.pack({}), worker.tell({})))], agents: [worker] });
+    const worker = defineAgent('worker', {
+      pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      tell: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const app = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => parallel(worker.pack({}), worker.tell({}))),
+      ],
+      agents: [worker],
+    });
     const desk = openDesk(context, app);
     const orderId = await submitted(desk);
     await desk.deliver('worker-requests');
@@ -142,25 +213,36 @@ describe('one key for one effect', () => {
   test('F-44 every attempt at a step has an id of its own, and the same idempotency key', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
-    assert.deepEqual(await keysOver(desk, orderId), ['/order/pick/1#1.1 /order/pick/1', '/order/pick/1#1.2 /order/pick/1', '/order/pick/1#1.3 /order/pick/1']);
+    assert.deepEqual(await keysOver(desk, orderId), [
+      '/order/pick/1#1.1 /order/pick/1',
+      '/order/pick/1#1.2 /order/pick/1',
+      '/order/pick/1#1.3 /order/pick/1',
+    ]);
   });
 
   test('F-44 an order that is reset as a whole is claimed anew and asks under the same keys', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
-    assert.deepEqual(await keysOver(desk, orderId), ['/order/pick/1#1.1 /order/pick/1', '/order/pick/1#3.2 /order/pick/1', '/order/pick/1#5.3 /order/pick/1']);
+    assert.deepEqual(await keysOver(desk, orderId), [
+      '/order/pick/1#1.1 /order/pick/1',
+      '/order/pick/1#3.2 /order/pick/1',
+      '/order/pick/1#5.3 /order/pick/1',
+    ]);
   });
 
   test('F-44 a request that is delivered three times has one effect and moves the order once', async (context) => {
-    const effects = new Set<string>();
-    const desk = openDesk(context, lineOf({ charge: (_, { idempotencyKey }) => (effects.add(idempotencyKey), {}), ship: nothing }));
+    const keys: string[] = [];
+    const desk = openDesk(context, lineOf({ charge: (_, { idempotencyKey }) => noting(keys, idempotencyKey, {}), ship: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
     for (let copy = 0; copy < 3; copy++) await desk.send('worker-requests', request);
     await desk.deliver('worker-requests');
     await desk.deliver('worker-replies');
-    assert.equal(effects.size, 1);
-    assert.deepEqual((await desk.requests()).map(({ path }) => path), ['order/ship']);
+    assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
+    assert.deepEqual(
+      (await desk.requests()).map(({ path }) => path),
+      ['order/ship'],
+    );
     assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'ActivityClosed').length, 1);
   });
 });
@@ -169,10 +251,17 @@ describe('a host dies', () => {
   test('F-28 killed between step 2 and 3 of 5, a new host goes on: steps 1 and 2 ran once, the others run', async (context) => {
     const dataFolder = temporaryFolder(context);
     const ran: string[] = [];
-    const step = (name: string) => operation({ input: z.object({}), output: z.object({}), run: () => (ran.push(name), {}) });
+    const step = (name: string) => operation({ input: z.object({}), output: z.object({}), run: () => noting(ran, name, {}) });
     const early = defineAgent('early', { one: step('one'), two: step('two') });
     const late = defineAgent('late', { three: step('three'), four: step('four'), five: step('five') });
-    const five = defineApp({ workflows: [defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () => sequence(early.one({}), early.two({}), late.three({}), late.four({}), late.five({})))], agents: [early, late] });
+    const five = defineApp({
+      workflows: [
+        defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+          sequence(early.one({}), early.two({}), late.three({}), late.four({}), late.five({})),
+        ),
+      ],
+      agents: [early, late],
+    });
 
     const killed = await startSystem(five, { dataFolder, hostId: 'host-one', without: ['agent-late'] });
     const orderId = await submitted(killed);
@@ -184,13 +273,16 @@ describe('a host dies', () => {
     await reaches(system, orderId, 'Processed');
     assert.deepEqual(ran, ['one', 'two', 'three', 'four', 'five']);
     const steps = await stepsIn({ ...system, system: system.host.system }, orderId);
-    assert.deepEqual(steps.map(({ attempts }) => attempts), [1, 1, 1, 1, 1]);
+    assert.deepEqual(
+      steps.map(({ attempts }) => attempts),
+      [1, 1, 1, 1, 1],
+    );
   });
 
   test('F-28 orders in flight at every stage are all brought to their end by the next host', async (context) => {
     const dataFolder = temporaryFolder(context);
-    const done = new Map<string, number>();
-    const count = (_: object, { idempotencyKey }: { idempotencyKey: string }): Json => (done.set(idempotencyKey, (done.get(idempotencyKey) ?? 0) + 1), {});
+    const keys: string[] = [];
+    const count = (_: object, { idempotencyKey }: { idempotencyKey: string }) => noting(keys, idempotencyKey, {});
     const three = lineOf({ one: count, two: count, three: count });
     const killed = await startSystem(three, { dataFolder, hostId: 'host-one' });
     const ids: string[] = [];
@@ -203,6 +295,6 @@ describe('a host dies', () => {
     const system = await started(context, three, { dataFolder, hostId: 'host-two', clock: killed.clock });
     await system.clock.advance(70_000);
     for (const orderId of ids) await reaches(system, orderId, 'Processed');
-    assert.equal(done.size, 90, 'one effect for each step of each order');
+    assert.equal(new Set(keys).size, 90, 'one effect for each step of each order');
   });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
+import { describe, type TestContext, test } from 'node:test';
 import type { JsonObject } from 'redress';
-import { type DeskOptions, countIn, lineOf, openDesk, stepsNamed, storeWith, submitted, tea, typesOf } from './support.ts';
+import { countIn, type DeskOptions, lineOf, openDesk, stepsNamed, submitted, tea, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const channel = 'redress-response-acme';
@@ -54,7 +54,11 @@ describe('an order comes as a message', () => {
 
   test('F-02 while the store is away a submission stays on its queue, and its neighbours with it', async (context) => {
     let away = true;
-    const desk = await shop(context, { around: ({ store }) => ({ store: storeWith(store, { create: (...all) => (away ? Promise.reject(new Error('away')) : store.create(...all)) }) }) });
+    const desk = await shop(context, {
+      around: ({ store }) => ({
+        store: { ...store, create: (...all) => (away ? Promise.reject(new Error('away')) : store.create(...all)) },
+      }),
+    });
     assert.equal(await desk.post(submission, { ...submission, idempotencyKey: 'l' }), 2);
     assert.equal(countIn(desk, 'orders'), 0);
 
@@ -65,7 +69,10 @@ describe('an order comes as a message', () => {
 });
 
 describe('who may speak for a client', () => {
-  for (const [who, client] of [['a sender that is registered for another client', 'other'], ['a sender of a client that nobody knows', 'stranger']] as const) {
+  for (const [who, client] of [
+    ['a sender that is registered for another client', 'other'],
+    ['a sender of a client that nobody knows', 'stranger'],
+  ] as const) {
     test(`F-01 an order from ${who} is set aside whole, and a person is told`, async (context) => {
       const desk = await shop(context);
       const message = { ...submission, client, responseChannel: 'redress-response-other' };
@@ -74,7 +81,10 @@ describe('who may speak for a client', () => {
       assert.equal(countIn(desk, 'orders'), 0);
       assert.deepEqual(desk.messages('redress-response-other'), [], 'whoever may not speak for a client may not write to it either');
       const [aside] = desk.messages('set-aside');
-      assert.deepEqual([aside?.['queue'], aside?.['reason'], JSON.parse(String(aside?.['body']))], ['submissions', 'Its sender is not registered for this client.', message]);
+      assert.deepEqual(
+        [aside?.['queue'], aside?.['reason'], JSON.parse(String(aside?.['body']))],
+        ['submissions', 'Its sender is not registered for this client.', message],
+      );
       assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
     });
   }
@@ -111,24 +121,45 @@ describe('an order that is refused', () => {
   test('F-07 it is answered on the response queue that is registered, with the errors', async (context) => {
     const desk = await refused(context, { ...submission, order: { item: 7 }, reference: 'r', responseChannel: channel });
     const [{ errors, ...status } = {}] = desk.messages(channel);
-    assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', at: new Date(desk.clock.now()).toISOString() });
-    assert.deepEqual((errors as JsonObject[]).map(({ pointer, code }) => [pointer, code]), [['/order/item', 'invalid-type']]);
+    assert.deepEqual(status, {
+      v: 1,
+      type: 'status',
+      reference: 'r',
+      idempotencyKey: 'k',
+      seq: 1,
+      status: 'refused',
+      at: new Date(desk.clock.now()).toISOString(),
+    });
+    assert.deepEqual(
+      (errors as JsonObject[]).map(({ pointer, code }) => [pointer, code]),
+      [['/order/item', 'invalid-type']],
+    );
     assert.deepEqual(desk.messages('set-aside'), []);
   });
 
   test('F-07 an unknown workflow is answered, too', async (context) => {
     const desk = await refused(context, { ...submission, workflow: 'lime', responseChannel: channel });
-    assert.deepEqual((desk.messages(channel)[0]?.['errors'] as JsonObject[]).map(({ code }) => code), ['unknown-workflow']);
+    assert.deepEqual(
+      desk.messages(channel).flatMap(({ errors }) => (errors as JsonObject[]).map(({ code }) => code)),
+      ['unknown-workflow'],
+    );
   });
 
   test('F-07 the same key with another body is answered, and the first order stays as it is', async (context) => {
     const desk = await shop(context);
     await desk.post(submission, { ...submission, order: { item: 'coffee' }, responseChannel: channel });
-    assert.deepEqual(desk.messages(channel).map(({ status, errors }) => [status, (errors as JsonObject[])[0]?.['code']]), [['refused', 'idempotency-key-reused']]);
+    assert.deepEqual(
+      desk.messages(channel).map(({ status, errors }) => [status, (errors as JsonObject[])[0]?.['code']]),
+      [['refused', 'idempotency-key-reused']],
+    );
     assert.equal(countIn(desk, 'orders'), 1);
   });
 
-  for (const [what, more] of [['without a response queue', {}], ['with the response queue of another client', { responseChannel: 'redress-response-other' }], ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }]] as const) {
+  for (const [what, more] of [
+    ['without a response queue', {}],
+    ['with the response queue of another client', { responseChannel: 'redress-response-other' }],
+    ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }],
+  ] as const) {
     test(`F-07 ${what} it is set aside with the errors, and nothing is sent there`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
       const [aside] = desk.messages('set-aside');

@@ -1,12 +1,24 @@
-import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import {
+  type Activity,
+  type App,
+  type Call,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  type Json,
+  type JsonObject,
+  type Operation,
+  operation,
+  sequence,
+} from 'redress';
+import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
-import { type Activity, type App, type Call, type Json, type JsonObject, type Operation, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
-import { type TestSystem, type TestSystemOptions, startSystem } from 'redress/testing';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
@@ -14,15 +26,15 @@ import type { Received } from '../../lib/channel.ts';
 import { type ManualClock, manualClock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
-import { type JournalEntry, decodeInstance } from '../../lib/instance.ts';
-import { type Heartbeat, type Reply, type Request, queues } from '../../lib/messages.ts';
+import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import { type Heartbeat, queues, type Reply, type Request } from '../../lib/messages.ts';
 import type { Published } from '../../lib/publishers/sqlite.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
 import type { Store } from '../../lib/store.ts';
-import { type Supervisor, createSupervisor } from '../../lib/supervisor.ts';
-import { type Emit, type Ports, type System, createSystem } from '../../lib/system.ts';
-import { type Telemetry, createTelemetry } from '../../lib/telemetry.ts';
+import { createSupervisor, type Supervisor } from '../../lib/supervisor.ts';
+import { createSystem, type Emit, type Ports, type System } from '../../lib/system.ts';
+import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 import { redriveIn, topologyOf } from '../../lib/topology.ts';
 
 const Input = z.object({ orderId: z.string(), item: z.string() });
@@ -36,14 +48,22 @@ export interface LineOptions {
   readonly maxFailures?: number;
   readonly onExhausted?: 'error' | 'wait';
   /** What all its operations have beside `run`. */
-  readonly operation?: Partial<Pick<Operation<z.ZodType, z.ZodType, string>, 'output' | 'completeWithinSeconds' | 'longestSeconds' | 'attemptsMax'>>;
+  readonly operation?: Partial<
+    Pick<Operation<z.ZodType, z.ZodType, string>, 'output' | 'completeWithinSeconds' | 'longestSeconds' | 'attemptsMax'>
+  >;
 }
 
 /** An app whose one workflow, `line`, does these steps one after the other; each asks the agent `worker` for the operation of its name. */
 export function lineOf(runs: Operations, { agent: name = 'worker', version = 1, operation: more = {}, ...options }: LineOptions = {}): App {
-  const worker = defineAgent(name, Object.fromEntries(Object.entries(runs).map(([step, run]) => [step, operation({ input: Input, output: z.unknown(), ...more, run: run as never })])));
+  const worker = defineAgent(
+    name,
+    Object.fromEntries(
+      Object.entries(runs).map(([step, run]) => [step, operation({ input: Input, output: z.unknown(), ...more, run: run as never })]),
+    ),
+  );
   const line = defineWorkflow('line', { version, order: z.object({ item: z.string() }), ...options }, ({ order, orderId }) =>
-    sequence(...Object.keys(runs).map((step) => (worker[step] as (input: unknown) => Activity<never>)({ orderId, item: order.item }))));
+    sequence(...Object.keys(runs).map((step) => (worker[step] as (input: unknown) => Activity<never>)({ orderId, item: order.item }))),
+  );
   return defineApp({ workflows: [line], agents: [worker] });
 }
 
@@ -61,14 +81,23 @@ export async function started(context: TestContext, app: App, options: TestSyste
 }
 
 /** Submits an order that must be accepted; its id. */
-export async function submitted(system: Pick<TestSystem, 'submit'>, order: Json = tea, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
+export async function submitted(
+  system: Pick<TestSystem, 'submit'>,
+  order: Json = tea,
+  options: Parameters<TestSystem['submit']>[1] = {},
+): Promise<string> {
   const answer = await system.submit(order, options);
   assert.equal(answer.outcome, 'accepted', JSON.stringify(answer));
   return answer.outcome === 'accepted' ? answer.order.orderId : '';
 }
 
 /** Lets time go by in steps until the order is in the given state; fails after so long. */
-export async function reaches({ clock, store }: Pick<TestSystem, 'clock' | 'store'>, orderId: string, processState: StateRecord['processState'], { withinMs = 120_000, stepMs = 200 } = {}): Promise<void> {
+export async function reaches(
+  { clock, store }: Pick<TestSystem, 'clock' | 'store'>,
+  orderId: string,
+  processState: StateRecord['processState'],
+  { withinMs = 120_000, stepMs = 200 } = {},
+): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += stepMs) {
     await clock.advance(0);
     const head = await store.head(orderId);
@@ -86,10 +115,10 @@ export function temporaryFolder(context: TestContext): string {
 
 type Around = NonNullable<DeskOptions['around']>;
 
-/** Ports whose writes go through the test: it may lose one, refuse it, or do something beside it. */
-export const writesThrough =
-  (through: (...write: Parameters<Store['update']>) => ReturnType<Store['update']>, only: 'update' | 'patch' = 'update'): Around =>
-  ({ store }) => ({ store: { ...store, [only]: through } });
+/** Ports whose writes go through the test: it may watch one, lose it, refuse it, or let somebody else be faster. */
+export const updating =
+  (through: (store: Store, ...write: Parameters<Store['update']>) => ReturnType<Store['update']>): Around =>
+  ({ store }) => ({ store: { ...store, update: (...write) => through(store, ...write) } });
 
 /** Ports through which nothing can be sent to a queue as long as the test says so. */
 export const sendingFails =
@@ -147,12 +176,22 @@ export interface Desk extends Embedded {
   /** Hands the visible messages of a queue to the function behind it; how many of them go back to the queue. */
   deliver(queue: string): Promise<number>;
   /** An agent's answer, put on its queue and delivered. */
-  answer(request: Request, result?: Result, more?: { readonly agent?: string; readonly sentAt?: number } & Partial<Pick<Reply, 'attempt' | 'epoch' | 'path' | 'requestId' | 'orderId'>>): Promise<void>;
+  answer(
+    request: Request,
+    result?: Result,
+    more?: { readonly agent?: string; readonly sentAt?: number } & Partial<
+      Pick<Reply, 'attempt' | 'epoch' | 'path' | 'requestId' | 'orderId'>
+    >,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 
 export const ok = (output: Json = {}): Result => ({ status: 'succeeded', output });
-export const failed = (type: string, message = 'no', more: { permanent?: boolean; outcomeUnknown?: boolean; data?: Json } = {}): Result => ({ status: 'failed', fault: { type, message, permanent: true, ...more } });
+export const failed = (
+  type: string,
+  message = 'no',
+  more: { permanent?: boolean; outcomeUnknown?: boolean; data?: Json } = {},
+): Result => ({ status: 'failed', fault: { type, message, permanent: true, ...more } });
 
 export const replyTo = (request: Request, result: Result, sentAt: number): Reply => {
   const { requestId, orderId, path, attempt, epoch } = request;
@@ -161,19 +200,42 @@ export const replyTo = (request: Request, result: Result, sentAt: number): Reply
 
 export const heartbeatFor = (request: Request, completeBy: number, sentAt: number): Heartbeat => {
   const { requestId, orderId, path, attempt, epoch } = request;
-  return { v: 1, type: 'heartbeat', requestId, orderId, path, attempt, epoch, sentAt: new Date(sentAt).toISOString(), completeBy: new Date(completeBy).toISOString() };
+  return {
+    v: 1,
+    type: 'heartbeat',
+    requestId,
+    orderId,
+    path,
+    attempt,
+    epoch,
+    sentAt: new Date(sentAt).toISOString(),
+    completeBy: new Date(completeBy).toISOString(),
+  };
 };
 
 export const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
 export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
-  const { variables = {}, sendsAlong = true, clock = manualClock(), dataFolder = ':memory:', hostId = 'host-one', around = () => ({}), emit } = options;
+  const {
+    variables = {},
+    sendsAlong = true,
+    clock = manualClock(),
+    dataFolder = ':memory:',
+    hostId = 'host-one',
+    around = () => ({}),
+    emit,
+  } = options;
   const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
   const log: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void log.push(line) });
   const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong });
   const { store, channel, publisher, database } = embedded;
-  const system = createSystem(app, config, { store, channel, publisher, ...around(embedded), clock, telemetry, ...noIssuer }, { hostId, ...(emit ? { emit } : {}) });
+  const system = createSystem(
+    app,
+    config,
+    { store, channel, publisher, ...around(embedded), clock, telemetry, ...noIssuer },
+    { hostId, ...(emit ? { emit } : {}) },
+  );
   const supervisor = createSupervisor(system);
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
   let keys = 0;
@@ -190,7 +252,8 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
     telemetry,
     log,
     supervisor,
-    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) => passing(system.submit({ client, idempotencyKey: key, order, ...more })),
+    submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
+      passing(system.submit({ client, idempotencyKey: key, order, ...more })),
     state: (orderId) => stateIn(store, orderId),
     send: (queue, body) => channel.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
     messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
@@ -198,7 +261,10 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 
     async take(queue) {
       const received = await receive(queue);
-      await channel.acknowledge(queue, received.map(({ receipt }) => receipt));
+      await channel.acknowledge(
+        queue,
+        received.map(({ receipt }) => receipt),
+      );
       return received.map(({ body }) => JSON.parse(body) as JsonObject);
     },
     requests: async (agent = 'worker') => (await desk.take(queues.requests(agent))) as unknown as readonly Request[],
@@ -213,8 +279,15 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
       if (received.length === 0) return 0;
       const { batchItemFailures } = await passing(functionBehind(queue, system)(eventOf(queue, received)));
       const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      await channel.acknowledge(queue, received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt));
-      await channel.release(queue, received.filter(({ messageId }) => back.has(messageId)).map(({ receipt }) => receipt), 0);
+      await channel.acknowledge(
+        queue,
+        received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt),
+      );
+      await channel.release(
+        queue,
+        received.filter(({ messageId }) => back.has(messageId)).map(({ receipt }) => receipt),
+        0,
+      );
       return back.size;
     },
     async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
@@ -241,7 +314,12 @@ export const eventOf = (queue: string, messages: readonly Received[], senderId =
     messageId,
     body,
     receiptHandle: receipt,
-    attributes: { ApproximateReceiveCount: String(receiveCount), SentTimestamp: String(sentAt), SenderId: senderId, ApproximateFirstReceiveTimestamp: String(sentAt) },
+    attributes: {
+      ApproximateReceiveCount: String(receiveCount),
+      SentTimestamp: String(sentAt),
+      SenderId: senderId,
+      ApproximateFirstReceiveTimestamp: String(sentAt),
+    },
     messageAttributes: {},
     md5OfBody: '',
     eventSource: 'aws:sqs',
@@ -253,7 +331,10 @@ export const eventOf = (queue: string, messages: readonly Received[], senderId =
 /** Waits for work that may sleep: its time goes by while the test waits. */
 export async function timePasses<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
   let done = false;
-  work.then(() => (done = true), () => (done = true));
+  work.then(
+    () => (done = true),
+    () => (done = true),
+  );
   for (await clock.advance(0); !done; await clock.advance(0)) await clock.advance(10);
   return work;
 }
@@ -270,7 +351,10 @@ export async function journalOf({ store }: { store: Store }, orderId: string): P
 }
 
 /** What is known of every step, as the API tells it. */
-export async function stepsIn({ store, system }: { store: Store; system: Pick<System, 'definitions'> }, orderId: string): Promise<readonly StepReport[]> {
+export async function stepsIn(
+  { store, system }: { store: Store; system: Pick<System, 'definitions'> },
+  orderId: string,
+): Promise<readonly StepReport[]> {
   const record = await stateIn(store, orderId);
   const program = system.definitions.program(record.workflow.name, record.workflow.version);
   if (!program) throw new Error('The workflow is not known.');
@@ -287,4 +371,5 @@ export const orphansIn = ({ database }: Pick<Embedded, 'database'>): readonly un
   ...database.prepare('SELECT id FROM states WHERE id NOT IN (SELECT id FROM orders)').all(),
 ];
 
-export const typesOf = (entries: readonly { readonly detailType: string }[]): readonly string[] => entries.map(({ detailType }) => detailType);
+export const typesOf = (entries: readonly { readonly detailType: string }[]): readonly string[] =>
+  entries.map(({ detailType }) => detailType);

@@ -1,20 +1,45 @@
 import assert from 'node:assert/strict';
-import { type TestContext, describe, test } from 'node:test';
-import { type JsonObject, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
+import { describe, type TestContext, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, type JsonObject, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
+import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { Embedded } from '../../lib/embedded.ts';
-import type { Publisher } from '../../lib/publisher.ts';
 import type { Request } from '../../lib/messages.ts';
+import type { Publisher } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
-import type { Store, Write } from '../../lib/store.ts';
-import { type Desk, type DeskOptions, failed, journalOf, lineOf, ok, openDesk, stateIn, stepsNamed, submitted, tea, timePasses } from './support.ts';
+import type { Store } from '../../lib/store.ts';
+import {
+  type Desk,
+  type DeskOptions,
+  eventOf,
+  failed,
+  journalOf,
+  lineOf,
+  ok,
+  openDesk,
+  replyTo,
+  sendingFails,
+  stateIn,
+  stepsNamed,
+  submitted,
+  tea,
+  timePasses,
+  updating,
+} from './support.ts';
 
 const step = operation({ input: z.object({}), output: z.object({}), run: () => ({}) });
 const worker = defineAgent('worker', { left: step, right: step, more: step, last: step });
 const Order = z.object({ item: z.string() });
 /** Two branches, of which one has two steps: a batch of answers may hold the order and ask for more in one write. */
-const fork = defineApp({ workflows: [defineWorkflow('fork', { version: 1, order: Order }, () => sequence(parallel(worker.left({}), sequence(worker.right({}), worker.more({}))), worker.last({})))], agents: [worker] });
+const fork = defineApp({
+  workflows: [
+    defineWorkflow('fork', { version: 1, order: Order }, () =>
+      sequence(parallel(worker.left({}), sequence(worker.right({}), worker.more({}))), worker.last({})),
+    ),
+  ],
+  agents: [worker],
+});
 const line = lineOf(stepsNamed('one', 'two', 'three'));
 const mine = 'redress-response-acme';
 const heard = { client: 'acme', responseChannel: mine };
@@ -22,7 +47,10 @@ const heard = { client: 'acme', responseChannel: mine };
 /** Ports that write down what goes through them, and may fail. `apart` as on AWS: no transaction spans writing and sending. */
 function apart(context: TestContext, { app = line, ...options }: DeskOptions & { app?: typeof line } = {}) {
   const trace: string[] = [];
-  const seen = <T>(what: string, work: () => Promise<T>): Promise<T> => (trace.push(what), work());
+  const seen = <T>(what: string, work: () => Promise<T>): Promise<T> => {
+    trace.push(what);
+    return work();
+  };
   const around = (ports: Embedded) => {
     const { store, channel, publisher } = { ...ports, ...options.around?.(ports) };
     return {
@@ -32,21 +60,36 @@ function apart(context: TestContext, { app = line, ...options }: DeskOptions & {
         update: (...all: Parameters<Store['update']>) => seen('update', () => store.update(...all)),
         patch: (...all: Parameters<Store['patch']>) => seen('patch', () => store.patch(...all)),
       },
-      channel: { ...channel, send: (messages: Parameters<Channel['send']>[0]) => (messages.length === 0 ? Promise.resolve() : seen(`send ${messages.map(({ queue }) => queue).join(' ')}`, () => channel.send(messages))) },
-      publisher: { publish: (announcements: Parameters<Publisher['publish']>[0]) => seen(`publish ${announcements.map(({ detailType }) => detailType).join(', ')}`, () => publisher.publish(announcements)) },
+      channel: {
+        ...channel,
+        send: (messages: Parameters<Channel['send']>[0]) =>
+          messages.length === 0
+            ? Promise.resolve()
+            : seen(`send ${messages.map(({ queue }) => queue).join(' ')}`, () => channel.send(messages)),
+      },
+      publisher: {
+        publish: (announcements: Parameters<Publisher['publish']>[0]) =>
+          seen(`publish ${announcements.map(({ detailType }) => detailType).join(', ')}`, () => publisher.publish(announcements)),
+      },
     };
   };
   const desk = openDesk(context, app, { ...options, sendsAlong: false, around });
   return { desk, trace, since: () => trace.splice(0) };
 }
 const register = (desk: Desk) => desk.store.putClient({ id: 'acme', responseChannels: [mine], senders: [] });
-const resubmit = (desk: Desk, orderId: string) => timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }));
+const resubmit = (desk: Desk, orderId: string) =>
+  timePasses(
+    desk.clock,
+    desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }),
+  );
 const withoutTime = ({ remainingMs: _, ...message }: JsonObject): JsonObject => message;
 const bothAnswers = async (desk: Desk, [left, right]: readonly Request[]) => {
-  for (const [request, result] of [[right, ok()], [left, failed('Broken')]] as const) {
+  for (const [request, result] of [
+    [right, ok()],
+    [left, failed('Broken')],
+  ] as const) {
     assert.ok(request);
-    const { requestId, orderId, path, attempt, epoch } = request;
-    await desk.send('worker-replies', { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: new Date(desk.clock.now()).toISOString(), result });
+    await desk.send('worker-replies', replyTo(request, result, desk.clock.now()));
   }
 };
 
@@ -67,19 +110,28 @@ describe('write first, then send', () => {
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
     for (let round = 0; round < 3; round++) await desk.answer(await desk.request());
-    assert.deepEqual(since().filter((what) => ['create', 'update', 'patch'].includes(what)), ['create', 'update', 'update', 'update', 'patch']);
+    assert.deepEqual(
+      since().filter((what) => ['create', 'update', 'patch'].includes(what)),
+      ['create', 'update', 'update', 'update', 'patch'],
+    );
     assert.deepEqual((await desk.state(orderId)).outbox, []);
     const quiet = apart(context);
     await submitted(quiet.desk);
     for (let round = 0; round < 3; round++) await quiet.desk.answer(await quiet.desk.request());
-    assert.deepEqual(quiet.since().filter((what) => ['create', 'update', 'patch'].includes(what)), ['create', 'update', 'update', 'update'], 'without anything to tell, nothing to clear');
+    assert.deepEqual(
+      quiet.since().filter((what) => ['create', 'update', 'patch'].includes(what)),
+      ['create', 'update', 'update', 'update'],
+      'without anything to tell, nothing to clear',
+    );
   });
 
   test('F-12 a write that is refused sends nothing', async (context) => {
     let refuses = false;
-    const around: DeskOptions['around'] = ({ store }) => ({ store: { ...store, update: async (...all) => (refuses ? { outcome: 'refused', current: await stateIn(store, orderId) } : store.update(...all)) } });
+    const around = updating(async (store, state, ...rest) =>
+      refuses ? { outcome: 'refused', current: await stateIn(store, state.orderId) } : store.update(state, ...rest),
+    );
     const { desk, since } = apart(context, { around });
-    const orderId = await submitted(desk);
+    await submitted(desk);
     const request = await desk.request();
     since();
     refuses = true;
@@ -88,15 +140,10 @@ describe('write first, then send', () => {
   });
 
   test('F-12 a write that is refused by what it wrote itself has succeeded', async (context) => {
-    const around: DeskOptions['around'] = ({ store }) => ({
-      store: {
-        ...store,
-        // The answer got lost, the SDK tried again, and met its own first attempt.
-        async update(...all): Promise<Write> {
-          await store.update(...all);
-          return { outcome: 'refused', current: await stateIn(store, all[0].orderId) };
-        },
-      },
+    // The answer got lost, the SDK tried again, and met its own first attempt.
+    const around = updating(async (store, state, ...rest) => {
+      await store.update(state, ...rest);
+      return { outcome: 'refused', current: await stateIn(store, state.orderId) };
     });
     const { desk, since } = apart(context, { around });
     const orderId = await submitted(desk);
@@ -109,16 +156,11 @@ describe('write first, then send', () => {
   });
 
   test('F-12 it has succeeded, too, where somebody else has written since', async (context) => {
-    const around: DeskOptions['around'] = ({ store }) => ({
-      store: {
-        ...store,
-        async update(...all): Promise<Write> {
-          await store.update(...all);
-          const head = await store.head(all[0].orderId);
-          if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
-          return { outcome: 'refused', current: await stateIn(store, all[0].orderId) };
-        },
-      },
+    const around = updating(async (store, state, ...rest) => {
+      await store.update(state, ...rest);
+      const head = await store.head(state.orderId);
+      if (head) await store.patch({ ...head, rev: head.rev + 1 }, head);
+      return { outcome: 'refused', current: await stateIn(store, state.orderId) };
     });
     const { desk } = apart(context, { around });
     await submitted(desk);
@@ -128,7 +170,11 @@ describe('write first, then send', () => {
 
   test('F-12 a write whose answer never came is found done when the message comes again', async (context) => {
     let lost = true;
-    const around: DeskOptions['around'] = ({ store }) => ({ store: { ...store, update: async (...all) => (await store.update(...all), lost ? Promise.reject(new Error('time-out')) : { outcome: 'written' as const }) } });
+    const around = updating(async (store, ...write) => {
+      const answer = await store.update(...write);
+      if (lost) throw new Error('time-out');
+      return answer;
+    });
     const { desk, since } = apart(context, { around });
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -141,6 +187,56 @@ describe('write first, then send', () => {
     assert.deepEqual(since(), ['send worker-requests']);
     assert.equal((await desk.request()).path, 'order/two');
   });
+});
+
+describe('a function has answered', () => {
+  for (const sendsAlong of [true, false]) {
+    test(`F-28 F17 nothing that it began is still going on (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+      let open = 0;
+      /** A port that counts the calls that have not come to their end. */
+      const counted = <T extends object>(port: T): T =>
+        new Proxy(port, {
+          get(target, name) {
+            const member: unknown = Reflect.get(target, name);
+            if (typeof member !== 'function') return member;
+            return (...all: unknown[]) => {
+              const answer: unknown = member.apply(target, all);
+              if (!(answer instanceof Promise)) return answer;
+              open += 1;
+              return answer.finally(() => void (open -= 1));
+            };
+          },
+        });
+      const long = lineOf(stepsNamed(...Array.from({ length: 12 }, (_, index) => `step${index}`)));
+      const desk = openDesk(context, long, {
+        sendsAlong,
+        around: ({ store, channel, publisher }) => ({ store: counted(store), channel: counted(channel), publisher: counted(publisher) }),
+      });
+      await register(desk);
+      const handle = schedulerFunction({
+        system: desk.system,
+        environment: {},
+        stopping: new AbortController().signal,
+        accepting: () => true,
+      });
+      await desk.system.submit({ client: 'acme', idempotencyKey: 'k', order: tea, responseChannel: mine });
+      assert.equal(open, 0);
+      for (let round = 0; round < 12; round++) {
+        const requests = await desk.requests();
+        const bodies = requests.map((request) =>
+          JSON.stringify(replyTo(request, round === 10 ? failed('Broken') : ok({ text: 'x'.repeat(500) }), desk.clock.now())),
+        );
+        await handle(
+          eventOf(
+            'worker-replies',
+            bodies.map((body, index) => ({ messageId: `${round}/${index}`, body, receiveCount: 1, sentAt: 0, receipt: '' })),
+          ),
+        );
+        assert.equal(open, 0, `after round ${round}`);
+      }
+      assert.equal(desk.messages(mine).at(-1)?.['status'], 'delayed');
+    });
+  }
 });
 
 describe('the same message again', () => {
@@ -160,15 +256,21 @@ describe('the same message again', () => {
     await desk.deliver('worker-replies');
     assert.deepEqual(since(), ['publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
     assert.deepEqual(desk.messages('worker-requests').map(withoutTime), [...first, ...first]);
-    assert.deepEqual(desk.messages(mine).map(({ seq, status }) => [seq, status]), [[1, 'received'], [2, 'delayed'], [2, 'delayed']]);
+    assert.deepEqual(
+      desk.messages(mine).map(({ seq, status }) => [seq, status]),
+      [
+        [1, 'received'],
+        [2, 'delayed'],
+        [2, 'delayed'],
+      ],
+    );
     assert.deepEqual(await desk.state(orderId), before);
     assert.equal(desk.announced().length, 2, 'the bus knows the ids already');
   });
 
   test('F-28 a wake-up whose claim was written and never sent anything sends the first request', async (context) => {
     let dead = false;
-    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (dead && messages.some(({ queue }) => queue === 'worker-requests') ? Promise.reject(new Error('killed')) : channel.send(messages)) } });
-    const { desk, since } = apart(context, { around, variables: { CLAIM_ON_SUBMIT: 'off' } });
+    const { desk, since } = apart(context, { around: sendingFails('worker-requests', () => dead), variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     dead = true;
     assert.equal(await desk.deliver('wake-ups'), 1);
@@ -197,9 +299,12 @@ describe('what is still to be told', () => {
   /** An order in Error with its next request out, whose bus and response queue do not answer as long as `away.now`. */
   async function untold(context: TestContext) {
     const away = { now: false };
-    const around: DeskOptions['around'] = ({ channel, publisher }) => ({
-      channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === mine) ? Promise.reject(new Error('away')) : channel.send(messages)) },
-      publisher: { publish: (announcements) => (away.now ? Promise.resolve({ failed: announcements.map(({ id }) => id) }) : publisher.publish(announcements)) },
+    const around: DeskOptions['around'] = (ports) => ({
+      ...sendingFails(mine, () => away.now)(ports),
+      publisher: {
+        publish: (announcements) =>
+          away.now ? Promise.resolve({ failed: announcements.map(({ id }) => id) }) : ports.publisher.publish(announcements),
+      },
     });
     const opened = apart(context, { app: fork, around });
     const { desk } = opened;
@@ -211,7 +316,8 @@ describe('what is still to be told', () => {
     await desk.deliver('worker-replies');
     return { ...opened, orderId, requests, away };
   }
-  const outboxOf = async (desk: Desk, orderId: string) => (await desk.state(orderId)).outbox.map(({ id, unproven = false }) => `${id.slice(orderId.length)} ${unproven}`);
+  const outboxOf = async (desk: Desk, orderId: string) =>
+    (await desk.state(orderId)).outbox.map(({ id, unproven = false }) => `${id.slice(orderId.length)} ${unproven}`);
 
   test('F-59 what is not acknowledged is marked before the requests go, and they still go', async (context) => {
     const { desk, trace, orderId } = await untold(context);
@@ -230,8 +336,14 @@ describe('what is still to be told', () => {
     assert.equal((await desk.supervisor.pass()).woken, 1);
     await desk.deliver('wake-ups');
     assert.deepEqual(await outboxOf(desk, orderId), []);
-    assert.deepEqual(desk.announced().map(({ id }) => id), [`${orderId}#1`, `${orderId}#1/terminated`]);
-    assert.deepEqual(desk.messages(mine).map(({ seq }) => seq), [1, 2]);
+    assert.deepEqual(
+      desk.announced().map(({ id }) => id),
+      [`${orderId}#1`, `${orderId}#1/terminated`],
+    );
+    assert.deepEqual(
+      desk.messages(mine).map(({ seq }) => seq),
+      [1, 2],
+    );
   });
 
   test('F-59 the answer to a request proves that what went out before it was told: it is cleared, and not sent again', async (context) => {
@@ -256,7 +368,13 @@ describe('what is still to be told', () => {
     await resubmit(desk, orderId);
     const head = await desk.store.head(orderId);
     assert.ok(head);
-    const entry = { id: `${orderId}#9`, kind: 'announcement' as const, detailType: 'Order In Error' as const, detail: {}, provenBy: [(await desk.request()).requestId] };
+    const entry = {
+      id: `${orderId}#9`,
+      kind: 'announcement' as const,
+      detailType: 'Order In Error' as const,
+      detail: {},
+      provenBy: [(await desk.request()).requestId],
+    };
     await desk.store.patch({ ...head, rev: head.rev + 1, outbox: [entry] }, head);
     since();
     await desk.answer(left);
@@ -296,16 +414,15 @@ describe('what is still to be told', () => {
   });
 
   test('F-59 an order stays under due until all is told, also when it is Processed', async (context) => {
-    const away = { now: false };
-    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (away.now && messages.some(({ queue }) => queue === mine) ? Promise.reject(new Error('away')) : channel.send(messages)) } });
-    const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around });
+    let away = false;
+    const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
-    away.now = true;
+    away = true;
     await desk.answer(await desk.request());
     const { processState, worklist } = await desk.state(orderId);
     assert.deepEqual([processState, worklist], ['Processed', 'due']);
-    away.now = false;
+    away = false;
     await desk.clock.advance(10_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
@@ -315,7 +432,9 @@ describe('what is still to be told', () => {
 
   test('F-29 F-02 an order whose creator died before it sent anything is asked for at its first deadline', async (context) => {
     let dead = true;
-    const around: DeskOptions['around'] = ({ channel }) => ({ channel: { ...channel, send: (messages) => (dead ? Promise.reject(new Error('killed')) : channel.send(messages)) } });
+    const around: DeskOptions['around'] = ({ channel }) => ({
+      channel: { ...channel, send: (messages) => (dead ? Promise.reject(new Error('killed')) : channel.send(messages)) },
+    });
     const { desk } = apart(context, { around });
     await register(desk);
     await assert.rejects(desk.submit(tea, { ...heard, key: 'k' }), /killed/);
@@ -325,7 +444,10 @@ describe('what is still to be told', () => {
     await desk.clock.advance(10_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
-    assert.deepEqual(desk.messages(mine).map(({ seq, status }) => [seq, status]), [[1, 'received']]);
+    assert.deepEqual(
+      desk.messages(mine).map(({ seq, status }) => [seq, status]),
+      [[1, 'received']],
+    );
     assert.equal((await desk.request()).path, 'order/one');
   });
 });
@@ -346,9 +468,17 @@ describe('a crash between any two of its calls', () => {
       return answer;
     };
     const around: DeskOptions['around'] = ({ store, channel, publisher }) => ({
-      store: { ...store, create: (...all) => call(() => store.create(...all)), update: (...all) => call(() => store.update(...all)), patch: (...all) => call(() => store.patch(...all)), putPage: (...all) => call(() => store.putPage(...all)) },
+      store: {
+        ...store,
+        create: (...all) => call(() => store.create(...all)),
+        update: (...all) => call(() => store.update(...all)),
+        patch: (...all) => call(() => store.patch(...all)),
+        putPage: (...all) => call(() => store.putPage(...all)),
+      },
       channel: { ...channel, send: (messages) => (messages.length === 0 ? Promise.resolve() : call(() => channel.send(messages))) },
-      publisher: { publish: (announcements) => (announcements.length === 0 ? publisher.publish([]) : call(() => publisher.publish(announcements))) },
+      publisher: {
+        publish: (announcements) => (announcements.length === 0 ? publisher.publish([]) : call(() => publisher.publish(announcements))),
+      },
     });
     return { life, around };
   }
@@ -359,7 +489,11 @@ describe('a crash between any two of its calls', () => {
     const desk = openDesk(context, fork, { sendsAlong: false, around });
     await register(desk);
     const revive = () => (life.dead = false);
-    const untilDone = async <T>(work: () => Promise<T>): Promise<T> => work().catch(() => (revive(), work()));
+    const untilDone = async <T>(work: () => Promise<T>): Promise<T> =>
+      work().catch(() => {
+        revive();
+        return work();
+      });
     const orderId = await untilDone(() => submitted(desk, tea, { ...heard, key: 'k' }));
     let refused = false;
     for (let round = 0; round < 40; round++) {
@@ -367,10 +501,12 @@ describe('a crash between any two of its calls', () => {
       if (state.processState === 'Processed' && state.outbox.length === 0) break;
       if (state.processState === 'Error') await untilDone(() => resubmit(desk, orderId));
       for (const request of await desk.requests()) {
-        const result = request.operation === 'left' && !refused ? ((refused = true), failed('Broken')) : ok();
-        await desk.send('worker-replies', { v: 1, type: 'reply', requestId: request.requestId, orderId, path: request.path, attempt: request.attempt, epoch: request.epoch, sentAt: new Date(desk.clock.now()).toISOString(), result });
+        const refuses: boolean = request.operation === 'left' && !refused;
+        refused ||= refuses;
+        await desk.send('worker-replies', replyTo(request, refuses ? failed('Broken') : ok(), desk.clock.now()));
       }
-      for (const queue of ['worker-replies', 'wake-ups']) for (let tries = 0; tries < 2; tries++) if ((await desk.deliver(queue)) > 0) revive();
+      for (const queue of ['worker-replies', 'wake-ups'])
+        for (let tries = 0; tries < 2; tries++) if ((await desk.deliver(queue)) > 0) revive();
       if ((await desk.channel.depth('worker-requests')).visible > 0) continue;
       await desk.clock.advance(10_000);
       await desk.supervisor.pass();
@@ -379,11 +515,18 @@ describe('a crash between any two of its calls', () => {
     return { desk, orderId, calls: life.calls };
   }
 
-  const told = (messages: readonly JsonObject[]) => [...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values()];
+  const told = (messages: readonly JsonObject[]) => [
+    ...new Map(messages.map(({ seq, status }) => [seq, `${String(seq)} ${String(status)}`])).values(),
+  ];
 
-  test('F-58 F-28 an order comes to the same end wherever the scheduler dies once, and nothing that was recorded is done again', { timeout: 120_000 }, async (context) => {
+  test('F-58 F-28 an order comes to the same end wherever the scheduler dies once, and nothing that was recorded is done again', {
+    timeout: 120_000,
+  }, async (context) => {
     const well = await live(context, { at: -1, position: 'before' });
-    const ids = well.desk.announced().map(({ id }) => id.slice(well.orderId.length)).sort();
+    const ids = well.desk
+      .announced()
+      .map(({ id }) => id.slice(well.orderId.length))
+      .sort();
     const statuses = told(well.desk.messages(mine));
     assert.ok(well.calls > 12 && ids.length === 2 && statuses.length === 3, `${well.calls} calls`);
 
@@ -393,7 +536,14 @@ describe('a crash between any two of its calls', () => {
         const { desk, orderId } = await live(context, { at, position });
         const state: StateRecord = await desk.state(orderId);
         assert.deepEqual([state.processState, state.outcome, state.outbox], ['Processed', 'completed', []], where);
-        assert.deepEqual(desk.announced().map(({ id }) => id.slice(orderId.length)).sort(), ids, where);
+        assert.deepEqual(
+          desk
+            .announced()
+            .map(({ id }) => id.slice(orderId.length))
+            .sort(),
+          ids,
+          where,
+        );
         assert.deepEqual(told(desk.messages(mine)), statuses, where);
         assert.ok(state.failureCount <= 1, where);
         const paths = (await journalOf(desk, orderId)).flatMap((entry) => (entry.type === 'ActivityClosed' ? [entry.path] : []));

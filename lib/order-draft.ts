@@ -1,0 +1,310 @@
+import type { StepState } from './core/activities/step.ts';
+import { advance } from './core/advance.ts';
+import type { AskCommand, Command } from './core/command.ts';
+import type { Event, StepReply } from './core/event.ts';
+import { engineFaults, type Fault, shortType } from './core/fault.ts';
+import { requestIdOf, stepOfRequest } from './core/identity.ts';
+import { violations } from './core/invariants.ts';
+import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
+import { nodeAt } from './core/program.ts';
+import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
+import { completeByOf, longWait } from './deadlines.ts';
+import { secretOutputAt, secretsOf } from './discretion.ts';
+import { InvariantError } from './errors.ts';
+import { type Instance, journal, type OrderFact } from './instance.ts';
+import type { Instruction } from './instruction.ts';
+import { type StatusKind, timeText } from './messages.ts';
+import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
+import type { Incoming, Loaded, Planned, Settings } from './transition.ts';
+
+/** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
+export class OrderDraft {
+  private readonly loaded: Loaded;
+  private readonly now: number;
+  private readonly settings: Settings;
+  private record: StateRecord;
+  private instance: Instance;
+  private readonly commands: Command[] = [];
+  private readonly outbox: OutboxEntry[] = [];
+  private readonly taken: string[] = [];
+  private readonly wakeUps: string[] = [];
+  private changed = false;
+
+  constructor(loaded: Loaded, now: number, settings: Settings) {
+    this.loaded = loaded;
+    this.now = now;
+    this.settings = settings;
+    this.record = loaded.record;
+    this.instance = loaded.instance;
+  }
+
+  /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
+  claim(): void {
+    this.lock();
+    this.happen(this.instance.state.phase === 'initialized' ? { type: 'started', stepMs: this.record.stepMs } : { type: 'reclaimed' });
+  }
+
+  private lock(): void {
+    const epoch = this.record.epoch + 1;
+    this.set({ epoch, lockedBy: this.settings.hostId, processState: 'Processing' });
+    this.note({ type: 'OrderClaimed', epoch });
+  }
+
+  /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
+  takeNotes(): void {
+    const { notes } = this.record;
+    if (notes.length === 0) return;
+    // They go along with the next write; an answer that comes too late makes none.
+    this.instance = journal(this.instance, notes, this.now);
+    this.record = { ...this.record, notes: [] };
+  }
+
+  /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
+  catchUp(): void {
+    const { nextDueFor, processState, fault } = this.record;
+    if (processState !== 'Error' || this.instance.state.phase !== 'running') return;
+    const isOverdue = fault === null || fault.type === shortType(engineFaults.deadlineExceeded);
+    this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
+  }
+
+  take(incoming: Incoming): void {
+    const before = this.instance.state;
+    switch (incoming.type) {
+      case 'reply':
+        if (this.asksAgent(incoming) && this.isValid(incoming))
+          this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
+        break;
+      case 'heartbeat':
+        if (this.asksAgent(incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        break;
+      case 'instruction':
+        this.instruct(incoming.instruction);
+        break;
+      case 'wake-up':
+        this.wakeUps.push(incoming.id);
+        this.changed ||= this.loaded.record.notes.length > 0;
+        if (isUnclaimed(this.record)) this.claim();
+        return;
+    }
+    if (this.instance.state !== before) this.taken.push(incoming.id);
+  }
+
+  /** What the supervisor counted is asked again, unless its answer has come in the meantime. */
+  askAgain(): void {
+    const { nextDueFor, processState } = this.record;
+    if (processState === 'Processing' && nextDueFor?.kind === 'ask' && !longWait(this.record, this.now)) this.happen({ type: 'expired' });
+  }
+
+  wake(): void {
+    if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
+  }
+
+  status(status: StatusKind): void {
+    const { responseChannel, statusSeq, outcome, orderId } = this.record;
+    if (responseChannel === null) return;
+    const seq = statusSeq + 1;
+    this.set({ statusSeq: seq });
+    const { reference } = this.loaded.order;
+    const message = {
+      v: 1,
+      type: 'status',
+      orderId,
+      ...(reference === undefined ? {} : { reference }),
+      seq,
+      status,
+      ...(outcome ? { outcome } : {}),
+      at: timeText(this.now),
+    };
+    this.outbox.push({ id: `${orderId}/status/${seq}`, kind: 'status', channel: responseChannel, message });
+  }
+
+  note(...facts: OrderFact[]): void {
+    if (facts.length === 0) return;
+    this.instance = journal(this.instance, facts, this.now);
+    this.changed = true;
+  }
+
+  finish(evenUnchanged = false): Planned | undefined {
+    if (!this.changed && !evenUnchanged) return undefined;
+    this.settle();
+    this.refuseNonsense();
+
+    const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
+    const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
+    const completeBy = completeByOf(this.loaded.program, instance.state);
+    const record = {
+      ...this.record,
+      completeBy,
+      lastBy: [...this.taken, ...this.wakeUps],
+      outbox: [...this.record.outbox, ...this.outbox],
+      updatedAt: this.now,
+    };
+    const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
+    return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
+  }
+
+  /** What the core's new phase means for the order: into Error, out of it, or to its end. */
+  private settle(): void {
+    const { phase, held } = this.instance.state;
+    const { processState } = this.record;
+    if (phase === 'closed' && processState !== 'Processed') {
+      this.set({ processState: 'Processed', outcome: 'completed', fault: null, lockedBy: null });
+      this.note({ type: 'OrderProcessed', outcome: 'completed' });
+      if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome: 'completed' });
+      this.status('completed');
+    }
+    if (!held) return;
+    if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
+    else this.enterError(held.fault);
+    if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
+  }
+
+  /** The alert lies in the same write as the Error: one cannot be without the other. */
+  private enterError(fault: Fault): void {
+    const errorGen = this.record.errorGen + 1;
+    this.set({ processState: 'Error', errorGen, fault: this.summaryOf(fault) });
+    this.announce('Order In Error', `${this.record.orderId}#${errorGen}`, this.detailOf(fault));
+  }
+
+  /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
+  private terminated(fault: Fault): void {
+    this.announce('Workflow Terminated', `${this.record.orderId}#${this.record.errorGen}/terminated`, this.detailOf(fault));
+    this.status('delayed');
+  }
+
+  private detailOf(fault: Fault): JsonObject {
+    const { class: faultClass, type, source, message } = this.summaryOf(fault);
+    const before = this.loaded.instance.state.phase === 'running' ? 'Processing' : this.loaded.record.processState;
+    return {
+      class: faultClass,
+      type,
+      ...(source ? { source } : {}),
+      before,
+      after: 'Error',
+      failureCount: this.record.failureCount,
+      message,
+    };
+  }
+
+  private instruct(instruction: Instruction): void {
+    const { by, reason, kind, completeWithinSeconds } = instruction;
+    this.note({ type: 'InstructionGiven', kind, by, reason });
+    this.set({ processState: 'Processing', fault: null, failureCount: 0 });
+    // Where it went into Error before it was claimed, or after a reset, this is the claim.
+    if (this.record.lockedBy === null) this.lock();
+    if (this.instance.state.phase === 'initialized') this.happen({ type: 'started', stepMs: this.record.stepMs });
+    else this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
+  }
+
+  private announce(detailType: DetailType, id: string, detail: JsonObject): void {
+    const { orderId } = this.record;
+    this.outbox.push({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(this.now), ...detail } });
+  }
+
+  private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
+    const { program, order } = this.loaded;
+    const transition = advance(program, { orderId: order.orderId, order: order.body }, this.instance.state, {
+      ...event,
+      at: this.now,
+      epoch: this.record.epoch,
+    } as Event);
+    if (transition.state === this.instance.state && transition.facts.length === 0) return;
+    this.instance = { ...this.instance, state: transition.state };
+    this.changed = true;
+    this.note(...transition.facts.map((fact) => this.discreet(fact)));
+    this.commands.push(...transition.commands);
+  }
+
+  /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
+  private isOutstanding({ path, requestId }: AskCommand): boolean {
+    const own = this.instance.state.activities[path]?.own as StepState | undefined;
+    return own?.phase === 'asked' && requestIdOf(this.record.orderId, path, own) === requestId;
+  }
+
+  /** A reply speaks for the agent on whose queue it came, and for no other. */
+  private asksAgent({ requestId, agent }: { readonly requestId: string; readonly agent: string }): boolean {
+    const path = stepOfRequest(this.record.orderId, requestId);
+    if (path === undefined || !this.instance.state.activities[path]) return false;
+    const node = nodeAt(this.loaded.program, path);
+    return node.activity === 'step' && node.agent === agent;
+  }
+
+  /** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
+  private isValid({ requestId, agent, reply }: Extract<Incoming, { type: 'reply' }>): boolean {
+    if (reply.status !== 'succeeded') return true;
+    const node = nodeAt(this.loaded.program, stepOfRequest(this.record.orderId, requestId) ?? '');
+    return node.activity === 'step' && this.settings.isOutput(agent, node.operation, reply.output);
+  }
+
+  /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
+  private trusted({ requestId, reply }: Extract<Incoming, { type: 'reply' }>): StepReply {
+    if (reply.status !== 'failed') return reply;
+    const path = stepOfRequest(this.record.orderId, requestId) ?? '';
+    const node = nodeAt(this.loaded.program, path);
+    const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
+    const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
+    const fault: Fault = {
+      ...brief(reply.fault),
+      type: declared ?? known ?? reply.fault.type,
+      class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
+      source: path,
+    };
+    return { status: 'failed', fault: this.discreetFault(fault) };
+  }
+
+  /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
+  private discreet(fact: OrderFact): OrderFact {
+    if ('fault' in fact) return { ...fact, fault: this.discreetFault(fact.fault) };
+    if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+    const pointers = secretOutputAt(this.loaded.program, fact.path);
+    return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...this.secrets(), ...secretTexts(fact.output, pointers)]) };
+  }
+
+  private discreetFault(fault: Fault): Fault {
+    return withoutTexts(fault as unknown as Json, this.secrets()) as unknown as Fault;
+  }
+
+  private secrets(): readonly string[] {
+    return secretsOf({ ...this.loaded, instance: this.instance });
+  }
+
+  private summaryOf(fault: Fault): FaultSummary {
+    const { type, class: faultClass, message, permanent, source, data } = this.discreetFault(fault);
+    return {
+      type: shortType(type),
+      class: faultClass,
+      message,
+      permanent,
+      ...(source ? { source } : {}),
+      ...(data === undefined ? {} : { data }),
+    };
+  }
+
+  private refuseNonsense(): void {
+    const wrong = violations(this.loaded.program, this.instance.state);
+    if (wrong.length > 0) throw new InvariantError(`The order ${this.record.orderId} would break what must hold: ${wrong.join('; ')}.`);
+  }
+
+  private set(change: Partial<StateRecord>): void {
+    this.record = { ...this.record, ...change };
+    this.changed = true;
+  }
+}
+
+/** A fault lies in the state, in the journal and in announcements: no error page of a service is to fill them. */
+function brief(fault: Fault): Fault {
+  const { data, ...rest } = fault;
+  const bytes = data === undefined ? 0 : utf8Bytes(data);
+  const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
+  const message =
+    rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
+  return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };
+}
+
+const faultLimits = { messageCharactersMax: 2048, dataBytesMax: 16 * 1024 };
+
+/** What may be claimed: Pending, and nobody's (SAS). */
+const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
+  processState === 'Pending' && lockedBy === null && !suspended;
+
+type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
