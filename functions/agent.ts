@@ -19,6 +19,5 @@ export const create = ({ system, environment, stopping }: FunctionContext) => {
   if (!definition) throw new Error(`The app has no agent "${environment['REDRESS_AGENT']}".`);
   const serve = createAgent(definition, system);
 
-  return (event: SQSEvent) =>
-    oneByOne(event, (record) => serve(requestIn(record.body), { signal: stopping }), system.telemetry);
+  return (event: SQSEvent) => oneByOne(event, (record) => serve(requestIn(record.body), { signal: stopping }), system.telemetry);
 };

@@ -268,8 +268,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 }
 
 /** A tail of more than a kilobyte goes into a page before the write that drops it, or with it; the same page again changes nothing. */
-const fullTailOf = ({ instance }: Loaded): Page | undefined =>
-  JSON.stringify(instance.tail).length > tailBytesMax ? (instance.tail as unknown as Page) : undefined;
+const fullTailOf = ({ record, instance }: Loaded): Page | undefined => {
+  if (record.blob.length <= tailBytesMax || JSON.stringify(instance.tail).length <= tailBytesMax) return undefined;
+  return instance.tail as unknown as Page;
+};
 
 const without = (page: Page, instance: Instance): Instance => ({
   ...instance,

@@ -28,8 +28,8 @@ const { buildApp } = await load<{ buildApp(options: object): App }>('./app.js');
 const { SqsStore } = await load<{ SqsStore: new () => Stores['sqsStore'] }>('./sqs/sqsStore.js');
 const { INVALID_MESSAGE_BODY_CHAR } = await load<{ INVALID_MESSAGE_BODY_CHAR: RegExp }>('./sqs/sqsTypes.js');
 
-const allowed = /[^\x09\x0a\x0d\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
-INVALID_MESSAGE_BODY_CHAR.test = (body) => allowed.test(body);
+const refused = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u;
+INVALID_MESSAGE_BODY_CHAR.test = (body) => refused.test(body);
 
 const sqsStore = new SqsStore();
 const { SnsStore } = await load<{ SnsStore: new () => object }>('./sns/snsStore.js');

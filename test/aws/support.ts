@@ -1,4 +1,4 @@
-import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, type DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { DeleteCommand, DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { type AwsClients, openClients } from '../../lib/aws.ts';
@@ -12,7 +12,7 @@ import type { DetailType } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
-import { tableShape } from '../../lib/stores/dynamodb/table.ts';
+import { expiryAttribute, tableShape } from '../../lib/stores/dynamodb/table.ts';
 import type { OpenChannel, OpenChannels } from '../contracts/channel.contract.ts';
 import type { OpenPublisher } from '../contracts/publisher.contract.ts';
 import type { OpenStore } from '../contracts/store.contract.ts';
@@ -29,6 +29,8 @@ export const clientsAt = (endpoints: Partial<Record<'dynamodb' | 'sqs' | 'eventb
 
 export async function createTable(client: DynamoDBClient, name = newName()): Promise<string> {
   await client.send(new CreateTableCommand({ TableName: name, ...tableShape }));
+  const TimeToLiveSpecification = { AttributeName: expiryAttribute, Enabled: true };
+  await client.send(new UpdateTimeToLiveCommand({ TableName: name, TimeToLiveSpecification }));
   return name;
 }
 
@@ -178,4 +180,33 @@ export function openEventBridge(bus: EventBus): OpenPublisher {
       there.destroy();
     },
   };
+}
+
+/** How many bytes DynamoDB counts for an item of texts, numbers and flags: its names, and its values. */
+export const itemBytes = (item: { readonly [attribute: string]: unknown }): number =>
+  Object.entries(item).reduce((bytes, [name, value]) => bytes + Buffer.byteLength(name) + valueBytes(value), 0);
+
+const valueBytes = (value: unknown): number => {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  return typeof value === 'number' ? Math.ceil(String(value).replace(/\D/g, '').length / 2) + 1 : 1;
+};
+
+type Proceed = () => Promise<unknown>;
+
+/**
+ * Comes between a client and the server at one operation: at the `call` as the program makes it, or at each `request`
+ * that the SDK makes of it, where what fails is repeated.
+ */
+export function interfere(
+  client: { readonly middlewareStack: object },
+  operation: string,
+  meddle: (proceed: Proceed) => Promise<unknown>,
+  at: 'call' | 'request' = 'call',
+): void {
+  const stack = client.middlewareStack as { add(middleware: unknown, options: object): void };
+  const middleware =
+    (next: (args: unknown) => Promise<unknown>, { commandName = '' }: { commandName?: string }) =>
+    (args: unknown) =>
+      commandName === `${operation}Command` ? meddle(() => next(args)) : next(args);
+  stack.add(middleware, at === 'call' ? { step: 'initialize', priority: 'low' } : { step: 'deserialize', priority: 'high' });
 }

@@ -467,7 +467,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       await put(store, 'o1');
       await put(store, 'o2');
       await damage('o1', 'head', text);
-      for (const read of [store.load('o1'), store.head('o1')]) {
+      for (const read of [() => store.load('o1'), () => store.head('o1')]) {
         await assert.rejects(read, (error: unknown) => error instanceof UnreadableRecordError && error.orderId === 'o1');
       }
       assert.equal((await store.load('o2'))?.state.rev, 1);

@@ -133,7 +133,7 @@ describe('an agent keeps its deadline', () => {
     assert.deepEqual(calls, ['reserve']);
   });
 
-  test('F-39 F-18 one that never ends does not keep others of its batch waiting for ever', async (context) => {
+  test('F-39 one that never ends does not keep others of its batch waiting for ever', async (context) => {
     const { desk, back } = await served(context, (_, tried) => () => (tried === 1 ? new Promise<Json>(() => {}) : {}));
     assert.equal(back, 0);
     await submitted(desk);

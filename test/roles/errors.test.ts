@@ -311,4 +311,17 @@ describe('what is written down of an Error', () => {
       ],
     );
   });
+
+  test('F-59 what the supervisor did is in the journal as soon as a scheduler looks at the order', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const head = await desk.store.head(orderId);
+    assert.ok(head);
+    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/pick', reason: 'somebody is at work on the order' };
+    await desk.store.patch({ ...head, rev: head.rev + 1, notes: [note] }, head);
+    await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
+    await desk.deliver('wake-ups');
+    const { seq: _, ...written } = (await journalOf(desk, orderId)).at(-1) ?? { seq: 0 };
+    assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
+  });
 });

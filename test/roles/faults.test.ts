@@ -36,7 +36,7 @@ const resubmit = (desk: Desk, orderId: string) =>
   timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: 'i-1' }));
 
 describe('a failure that asking again cannot mend', () => {
-  test('F-43 F-21 puts the order into Error at once, is announced once, and is never tried again', async (context) => {
+  test('F-43 puts the order into Error at once, is announced once, and is never tried again', async (context) => {
     let ran = 0;
     const { desk, orderId } = await charged(context, () => {
       ran += 1;

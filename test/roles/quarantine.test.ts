@@ -155,7 +155,7 @@ describe('an order whose record cannot be read', () => {
     assert.deepEqual(typesOf(desk.announced()), ['Service Exception']);
   });
 
-  test('F-63 F-48 damage anywhere in an instance stops no queue: the order goes on, or is put before a person', async (context) => {
+  test('F-63 damage anywhere in an instance stops no queue: the order goes on, or is put before a person', async (context) => {
     const outcomes = new Map<string, number>();
     for (let at = 0; at < 600; at += 3) {
       const desk = openDesk(context, line);

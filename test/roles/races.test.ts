@@ -31,7 +31,7 @@ const losing = (races: { left: number; lost: number }) =>
   });
 
 describe('a message loses a race', () => {
-  test('F-12 it is applied to what won, in the same invocation', async (context) => {
+  test('F-13 it is applied to what won, in the same invocation', async (context) => {
     const races = { left: 19, lost: 0 };
     const desk = openDesk(context, line, { around: losing(races) });
     const orderId = await submitted(desk);
@@ -42,7 +42,7 @@ describe('a message loses a race', () => {
   });
 
   for (const sendsAlong of [true, false]) {
-    test(`F-12 after twenty lost races it is posted anew and acknowledged, so that it never nears the dead letters (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`F-13 after twenty lost races it is posted anew and acknowledged, so that it never nears the dead letters (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
       const races = { left: 20, lost: 0 };
       const desk = openDesk(context, line, { sendsAlong, around: losing(races) });
       await submitted(desk);

@@ -191,7 +191,7 @@ describe('nobody answers', () => {
     assert.deepEqual(await picture(desk, orderId), overdue, 'neither the late answer nor a look at it makes a write');
   });
 
-  test('F-41 F-18 a crashed agent, a silent one and a lost request leave the same picture, and the supervisor treats them alike', async (context) => {
+  test('F-41 a crashed agent, a silent one and a lost request leave the same picture, and the supervisor treats them alike', async (context) => {
     const ends: Json[] = [];
     const silent = lineOf({ pick: () => new Promise(() => {}) });
     const crashing = lineOf({ pick: () => ({}) });

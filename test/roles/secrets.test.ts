@@ -177,6 +177,17 @@ describe('what an order marks as secret', () => {
     }
   });
 
+  test('S24 it is not shown in an output however short it is', async (context) => {
+    const { desk, orderId } = await played(
+      context,
+      shop(() => ({ id: 'c-1', token: 'abc' })),
+    );
+    const closed = (await journalOf(desk, orderId)).find(
+      ({ type, ...entry }) => type === 'ActivityClosed' && 'path' in entry && entry.path === 'order/charge',
+    );
+    assert.deepEqual(closed && 'output' in closed && closed.output, { id: 'c-1', token: '[secret]' });
+  });
+
   test('S24 a message that is no request is not quoted in the log', async (context) => {
     const desk = openDesk(
       context,

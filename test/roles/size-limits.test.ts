@@ -26,7 +26,7 @@ describe('an output that is too large', () => {
 
   for (const who of ['the agent', 'the scheduler, where an agent did not'] as const) {
     const run = who === 'the agent' ? () => textOf(limits.outputBytesMax + 2) : undefined;
-    test(`S23 F-31 is noticed by ${who}: the order is in Error, and the message says what to do`, async (context) => {
+    test(`S23 is noticed by ${who}: the order is in Error, and the message says what to do`, async (context) => {
       const { desk, orderId, idempotencyKey } = await answered(context, limits.outputBytesMax + 2, run);
       const { processState, fault } = await desk.state(orderId);
       assert.deepEqual(

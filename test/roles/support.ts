@@ -213,7 +213,7 @@ export const heartbeatFor = (request: Request, completeBy: number, sentAt: numbe
   };
 };
 
-export const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
 
 export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
   const {

@@ -94,7 +94,7 @@ const bothAnswers = async (desk: Desk, [left, right]: readonly Request[]) => {
 };
 
 describe('write first, then send', () => {
-  test('F-12 what is to be told goes out after the write, and the requests last', async (context) => {
+  test('S26 what is to be told goes out after the write, and the requests last', async (context) => {
     const { desk, since } = apart(context, { app: fork });
     await register(desk);
     await submitted(desk, tea, heard);
@@ -105,7 +105,7 @@ describe('write first, then send', () => {
     assert.deepEqual(since(), ['update', 'publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
   });
 
-  test('F-12 an order that runs well makes one write a step, and none for clearing its outbox', async (context) => {
+  test('S26 an order that runs well makes one write a step, and none for clearing its outbox', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
     const orderId = await submitted(desk, tea, heard);
@@ -125,7 +125,7 @@ describe('write first, then send', () => {
     );
   });
 
-  test('F-12 a write that is refused sends nothing', async (context) => {
+  test('S3 a write that is refused sends nothing', async (context) => {
     let refuses = false;
     const around = updating(async (store, state, ...rest) =>
       refuses ? { outcome: 'refused', current: await stateIn(store, state.orderId) } : store.update(state, ...rest),
@@ -139,7 +139,7 @@ describe('write first, then send', () => {
     assert.deepEqual([...new Set(since())], ['update', 'send worker-replies'], 'only the message itself is posted anew, at last');
   });
 
-  test('F-12 a write that is refused by what it wrote itself has succeeded', async (context) => {
+  test('S5 a write that is refused by what it wrote itself has succeeded', async (context) => {
     // The answer got lost, the SDK tried again, and met its own first attempt.
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
@@ -155,7 +155,7 @@ describe('write first, then send', () => {
     assert.equal(desk.telemetry.counts()['raceLost'], undefined);
   });
 
-  test('F-12 it has succeeded, too, where somebody else has written since', async (context) => {
+  test('S5 it has succeeded, too, where somebody else has written since', async (context) => {
     const around = updating(async (store, state, ...rest) => {
       await store.update(state, ...rest);
       const head = await store.head(state.orderId);
@@ -168,7 +168,7 @@ describe('write first, then send', () => {
     assert.equal((await desk.request()).path, 'order/two');
   });
 
-  test('F-12 a write whose answer never came is found done when the message comes again', async (context) => {
+  test('S5 a write whose answer never came is found done when the message comes again', async (context) => {
     let lost = true;
     const around = updating(async (store, ...write) => {
       const answer = await store.update(...write);
@@ -191,7 +191,7 @@ describe('write first, then send', () => {
 
 describe('a function has answered', () => {
   for (const sendsAlong of [true, false]) {
-    test(`F-28 F17 nothing that it began is still going on (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+    test(`S26 nothing that it began is still going on (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
       let open = 0;
       /** A port that counts the calls that have not come to their end. */
       const counted = <T extends object>(port: T): T =>
@@ -430,7 +430,7 @@ describe('what is still to be told', () => {
     assert.deepEqual([after.worklist, after.nextDueAt, after.outbox], [null, null, []]);
   });
 
-  test('F-29 F-02 an order whose creator died before it sent anything is asked for at its first deadline', async (context) => {
+  test('F-02 an order whose creator died before it sent anything is asked for at its first deadline', async (context) => {
     let dead = true;
     const around: DeskOptions['around'] = ({ channel }) => ({
       channel: { ...channel, send: (messages) => (dead ? Promise.reject(new Error('killed')) : channel.send(messages)) },

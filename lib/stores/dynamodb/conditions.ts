@@ -1,0 +1,39 @@
+import type { Fence } from '../../store.ts';
+
+/** What must hold for a write to count: data, so that a call reads as a sentence and a test needs no server. */
+export interface Condition {
+  readonly expression: string;
+  readonly names: { readonly [placeholder: string]: string };
+  readonly values: { readonly [placeholder: string]: string | number };
+}
+
+/** There is no such item. */
+export const absent: Condition = { expression: 'attribute_not_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
+export const present: Condition = { expression: 'attribute_exists(#pk)', names: { '#pk': 'pk' }, values: {} };
+
+/** Nobody has written since it was loaded. Both numbers: a reset that came back to the same rev has another epoch. */
+export const fencedBy = ({ epoch, rev }: Fence): Condition => ({
+  expression: '#epoch = :loadedEpoch AND #rev = :loadedRev',
+  names: { '#epoch': 'epoch', '#rev': 'rev' },
+  values: { ':loadedEpoch': epoch, ':loadedRev': rev },
+});
+
+/** Its time is over, though DynamoDB, which takes days for it, has not removed it yet. */
+export const expiredBy = (seconds: number): Condition => ({
+  expression: '#expiresAt < :nowSeconds',
+  names: { '#expiresAt': 'expiresAt' },
+  values: { ':nowSeconds': seconds },
+});
+
+export const anyOf = (...conditions: readonly Condition[]): Condition => ({
+  expression: conditions.map(({ expression }) => `(${expression})`).join(' OR '),
+  names: Object.assign({}, ...conditions.map(({ names }) => names)),
+  values: Object.assign({}, ...conditions.map(({ values }) => values)),
+});
+
+/** A condition as the SDK's commands take it. An empty map of values is refused by DynamoDB. */
+export const conditionInput = ({ expression, names, values }: Condition) => ({
+  ConditionExpression: expression,
+  ExpressionAttributeNames: { ...names },
+  ...(Object.keys(values).length > 0 ? { ExpressionAttributeValues: { ...values } } : {}),
+});

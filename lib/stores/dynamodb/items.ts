@@ -1,0 +1,186 @@
+import { UnreadableRecordError } from '../../errors.ts';
+import type { ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
+import { shardOf } from '../../record.ts';
+import type { Page } from '../../store.ts';
+import { clientDayKey, clientReferenceKey, dayOf, dayShardKey, keys, listedKey, orderIdIn, worklistIn, worklistKeyOf } from './keys.ts';
+
+/** An item as the document client gives and takes it. */
+export type Item = { readonly [attribute: string]: unknown };
+
+/**
+ * DynamoDB bills the whole item at every write, so nothing is stored that says nothing: no null, no empty list, no
+ * `false`. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels, and its numbers are not JavaScript's.
+ */
+type Kind = 'plain' | 'json' | 'list' | 'flag';
+
+const headAttributes = {
+  rev: 'plain',
+  epoch: 'plain',
+  lockedBy: 'plain',
+  completeBy: 'plain',
+  processState: 'plain',
+  outcome: 'plain',
+  failureCount: 'plain',
+  errorGen: 'plain',
+  suspended: 'flag',
+  fault: 'json',
+  heldBy: 'plain',
+  heldUntil: 'plain',
+  nextDueAt: 'plain',
+  nextDueFor: 'json',
+  worklistAt: 'plain',
+  recover: 'plain',
+  maxFailures: 'plain',
+  onExhausted: 'plain',
+  stepMs: 'plain',
+  client: 'plain',
+  responseChannel: 'plain',
+  statusSeq: 'plain',
+  workflow: 'json',
+  lastBy: 'list',
+  writeIds: 'list',
+  outbox: 'list',
+  notes: 'list',
+  updatedAt: 'plain',
+} as const satisfies { readonly [Name in Exclude<keyof StateHead, 'schemaVersion' | 'orderId' | 'worklist'>]: Kind };
+
+const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
+
+/** Attributes that a write of the head may have to remove. */
+const removable: readonly string[] = [...names, 'worklist', 'expiresAt'];
+
+/** All of a state but its instance: what is read for a head, and never the blob. */
+export const headProjection: readonly string[] = ['pk', 'schemaVersion', ...removable];
+
+export interface HeadChange {
+  readonly set: Item;
+  readonly remove: readonly string[];
+}
+
+/** The state's attributes without its key and its instance. */
+function headItem(head: StateHead, expiresAt: number | undefined): Item {
+  const attributes = names.flatMap((name): [string, unknown][] => {
+    const value = stored(headAttributes[name], head[name]);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return {
+    schemaVersion: head.schemaVersion,
+    ...Object.fromEntries(attributes),
+    ...(head.worklist === null ? {} : { worklist: worklistKeyOf(head.worklist, head.orderId) }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+}
+
+const stored = (kind: Kind, value: unknown): unknown => {
+  if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;
+  return kind === 'plain' || kind === 'flag' ? value : JSON.stringify(value);
+};
+
+export const stateItem = (state: StateRecord, expiresAt?: number): Item => ({
+  ...keys.state(state.orderId),
+  ...headItem(state, expiresAt),
+  blob: state.blob,
+});
+
+export function headChange(head: StateHead, expiresAt?: number): HeadChange {
+  const set = headItem(head, expiresAt);
+  return { set, remove: removable.filter((name) => !Object.hasOwn(set, name)) };
+}
+
+/** Throws UnreadableRecordError: it concerns this order alone. */
+export function headOf(item: Item): StateHead {
+  const orderId = orderIdIn(String(item['pk']));
+  const version = item['schemaVersion'];
+  if (version !== 1)
+    throw new UnreadableRecordError(orderId, `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`);
+  const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name])]);
+  const worklist = item['worklist'];
+  const head = {
+    schemaVersion: 1,
+    orderId,
+    worklist: worklist === undefined ? null : worklistIn(String(worklist)),
+    ...Object.fromEntries(attributes),
+  } as StateHead;
+  if (typeof head.rev !== 'number' || typeof head.epoch !== 'number') throw damaged(orderId);
+  return head;
+}
+
+export function stateOf(item: Item): StateRecord {
+  const head = headOf(item);
+  if (typeof item['blob'] !== 'string') throw damaged(head.orderId);
+  return { ...head, blob: item['blob'] };
+}
+
+function restored(orderId: string, kind: Kind, value: unknown): unknown {
+  switch (kind) {
+    case 'plain':
+      return value ?? null;
+    case 'flag':
+      return value === true;
+    case 'json':
+      return value === undefined ? null : parsed(orderId, value);
+    case 'list': {
+      const list = value === undefined ? [] : parsed(orderId, value);
+      if (!Array.isArray(list)) throw damaged(orderId);
+      return list;
+    }
+  }
+}
+
+/** The order with the attributes that its indexes sort it by. */
+export const orderItem = (
+  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, answer }: OrderRecord,
+  expiresAt?: number,
+): Item => {
+  const day = dayOf(submittedAt);
+  return {
+    ...keys.order(orderId),
+    client,
+    workflow: JSON.stringify(workflow),
+    body: JSON.stringify(body),
+    hash,
+    submittedAt,
+    answer,
+    ...(responseChannel === undefined ? {} : { responseChannel }),
+    ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
+    clientDay: clientDayKey(client, day),
+    dayShard: dayShardKey(day, shardOf(orderId)),
+    listedAt: listedKey(submittedAt, orderId),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+};
+
+/** Throws UnreadableRecordError. */
+export function orderOf(item: Item): OrderRecord {
+  const orderId = orderIdIn(String(item['pk']));
+  const { client, hash, submittedAt, answer, reference, responseChannel } = item as unknown as OrderRecord;
+  const workflow = parsed(orderId, item['workflow']) as OrderRecord['workflow'];
+  const body = parsed(orderId, item['body']) as OrderRecord['body'];
+  return {
+    orderId,
+    client,
+    ...(reference === undefined ? {} : { reference }),
+    workflow,
+    body,
+    hash,
+    ...(responseChannel === undefined ? {} : { responseChannel }),
+    submittedAt,
+    answer,
+  };
+}
+
+export const pageItem = (orderId: string, rev: number, page: Page): Item => ({ ...keys.page(orderId, rev), page: JSON.stringify(page) });
+export const pageOf = (item: Item): Page => parsed(orderIdIn(String(item['pk'])), item['page']) as Page;
+
+export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
+export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;
+
+const damaged = (orderId: string): UnreadableRecordError => new UnreadableRecordError(orderId, 'it is damaged');
+
+function parsed(orderId: string, text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    throw damaged(orderId);
+  }
+}

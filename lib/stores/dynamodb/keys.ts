@@ -1,0 +1,47 @@
+import { shardOf } from '../../record.ts';
+
+/** Every key of the table and of its indexes: what is not made here does not exist. */
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+const orderPrefix = 'ORDER#';
+const historyPrefix = 'HISTORY#';
+const calendar = 'DAYS';
+const clients = 'CLIENTS';
+
+export const keys = {
+  order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
+  state: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'STATE' }),
+  page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
+  client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
+  /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
+  day: (day: string): Key => ({ pk: calendar, sk: day }),
+} as const;
+
+/** All that belongs to an order lies in one partition. */
+export const partitionOf = (orderId: string): string => `${orderPrefix}${orderId}`;
+export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
+
+export const partitions = { calendar, clients } as const;
+export const pagesOf = { prefix: historyPrefix } as const;
+
+/** Where a live order stands, and one that is held; by time. */
+export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${String(shard).padStart(2, '0')}`;
+export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
+export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));
+
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+/** The clients of one day write to as many partitions as there are shards, so that a busy day has no hot one. */
+export const dayShardKey = (day: string, shard: number): string => `${day}#${String(shard).padStart(2, '0')}`;
+export const clientDayKey = (client: string, day: string): string => `${client}#${day}`;
+export const clientReferenceKey = (client: string, reference: string): string => `${client}#${reference}`;
+
+/** Thirteen digits reach to the year 2286. */
+export const timeMax = 9_999_999_999_999;
+export const timeKey = (at: number): string => String(Math.min(Math.max(0, at), timeMax)).padStart(13, '0');
+
+/** A place in a list, as the indexes sort it: by time, then by id. */
+export const listedKey = (submittedAt: number, orderId: string): string => `${timeKey(submittedAt)}#${orderId}`;
+export const listedIdIn = (key: string): string => key.slice(14);

@@ -1,0 +1,233 @@
+import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
+import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
+import { UnreadableRecordError } from '../../errors.ts';
+import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
+import type { OrderFilter, Store, Write } from '../../store.ts';
+import { absent, anyOf, conditionInput, expiredBy, fencedBy, present } from './conditions.ts';
+import { type Patience, patiently } from './failures.ts';
+import {
+  clientItem,
+  clientOf,
+  headChange,
+  headOf,
+  headProjection,
+  type Item,
+  orderItem,
+  orderOf,
+  pageItem,
+  pageOf,
+  stateItem,
+  stateOf,
+} from './items.ts';
+import { dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
+import { candidates, isMeant } from './listing.ts';
+import { collect, get, getAll, query, scan } from './reading.ts';
+import { indexes, type Table } from './table.ts';
+import { type Answer, itemIn, putIf, setIf } from './update-if.ts';
+
+export interface DynamoDbStoreOptions extends Table, Patience {
+  /** How long finished orders are kept; for ever without it. DynamoDB's own time-to-live removes them. */
+  readonly retentionMs?: number | undefined;
+}
+
+interface Listed {
+  readonly order: OrderRecord;
+  readonly state: StateHead;
+}
+
+/** Orders read at once for a list: two items each, and one batch takes a hundred. */
+const listChunk = 50;
+
+/** The store in one DynamoDB table. It sends nothing along: no transaction spans a table and a queue. */
+export function dynamoDbStore({ client, table: name, clock, chance, retentionMs }: DynamoDbStoreOptions): Store {
+  const table: Table = { client, table: name };
+  const patience: Patience = { clock, ...(chance ? { chance } : {}) };
+  const attempt = <T>(work: () => Promise<T>): Promise<T> => patiently(work, patience);
+  const nowSeconds = (): number => clock.now() / 1000;
+
+  /** Removal takes DynamoDB up to days: until then an item whose time is over counts as gone. */
+  const isLive = (item: Item | null | undefined): item is Item => !!item && !(Number(item['expiresAt']) < nowSeconds());
+
+  const expiryOf = ({ processState, worklist, updatedAt }: StateHead): number | undefined =>
+    retentionMs === undefined || processState !== 'Processed' || worklist !== null
+      ? undefined
+      : Math.floor((updatedAt + retentionMs) / 1000);
+
+  const knownDays = new Set<string>();
+  /** Before this process's first order of a day: a day without orders does no harm, an order without its day is in no list. */
+  async function noteDay(submittedAt: number): Promise<void> {
+    const day = dayOf(submittedAt);
+    if (knownDays.has(day)) return;
+    await client.send(new PutCommand({ TableName: name, Item: keys.day(day) }));
+    knownDays.add(day);
+  }
+
+  /** Puts both records; answers with those that were there first. */
+  async function putBoth(order: OrderRecord, state: StateRecord): Promise<{ order: OrderRecord; state: StateRecord } | undefined> {
+    const expiresAt = expiryOf(state);
+    const unused = conditionInput(anyOf(absent, expiredBy(nowSeconds())));
+    const put = (item: Item) => ({
+      Put: { TableName: name, Item: item, ...unused, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const },
+    });
+    try {
+      await client.send(new TransactWriteCommand({ TransactItems: [put(orderItem(order, expiresAt)), put(stateItem(state, expiresAt))] }));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof TransactionCanceledException)) throw error;
+      const reasons = error.CancellationReasons ?? [];
+      if (!reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) throw error;
+      const won = reasons.map(({ Item: item }) => itemIn(item));
+      const [wonOrder, wonState] = won[0] && won[1] ? won : await stored(order.orderId);
+      if (!wonOrder || !wonState) throw error;
+      return { order: orderOf(wonOrder), state: stateOf(wonState) };
+    }
+  }
+
+  async function stored(orderId: string): Promise<readonly (Item | undefined)[]> {
+    const wanted = [keys.order(orderId), keys.state(orderId)];
+    const items = await getAll(table, wanted, { ...patience, consistent: true });
+    return wanted.map(({ sk }) => items.find((item) => item['sk'] === sk));
+  }
+
+  async function conditional(head: StateHead, write: (expiresAt: number | undefined) => Promise<Answer>): Promise<Write> {
+    const expiresAt = expiryOf(head);
+    const answer = await attempt(() => write(expiresAt));
+    if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
+    // The write is done. What fails behind it only keeps records for too long, and the order's next write does it again.
+    if (expiresAt !== undefined) await expireRest(head.orderId, expiresAt).catch(() => undefined);
+    return answer;
+  }
+
+  /** The state has got its end: what lies beside it gets the same, so that nothing is left of a forgotten order. */
+  async function expireRest(orderId: string, expiresAt: number): Promise<void> {
+    const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partitionOf(orderId) } };
+    const all = await collect(
+      query(table, { ...input, ProjectionExpression: 'pk, sk', ConsistentRead: true }),
+      (item) => item as unknown as Key,
+    );
+    const rest = all.filter(({ sk }) => sk !== keys.state(orderId).sk);
+    await Promise.all(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
+  }
+
+  /** Those of some orders that a list means. One that is unreadable does not keep the others from being listed. */
+  async function meant(ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
+    const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
+    const items = await getAll(table, wanted.flat(), { ...patience, consistent: false });
+    const found = new Map(items.map((item) => [textOf(item as unknown as Key), item]));
+    return wanted.flatMap(([orderKey, stateKey]) => {
+      const [order, state] = [found.get(textOf(orderKey)), found.get(textOf(stateKey))];
+      const listed = isLive(order) && isLive(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
+      return listed && isMeant(filter, listed.order, listed.state) ? [listed] : [];
+    });
+  }
+
+  return {
+    sendsAlong: false,
+
+    async create(order, state) {
+      await attempt(() => noteDay(order.submittedAt));
+      const first = await attempt(() => putBoth(order, state));
+      // The answer to our own writing may have been lost on its way: then it was we who were there first.
+      const mine = state.writeIds.at(-1)?.id;
+      const isOurs = mine !== undefined && first?.state.writeIds.some(({ id }) => id === mine);
+      return !first || isOurs ? { outcome: 'written' } : { outcome: 'exists', order: first.order };
+    },
+
+    async load(orderId) {
+      const [order, state] = await attempt(() => stored(orderId));
+      return isLive(order) && isLive(state) ? { order: orderOf(order), state: stateOf(state) } : undefined;
+    },
+
+    async head(orderId) {
+      const item = await attempt(() => get(table, keys.state(orderId), headProjection));
+      return isLive(item) ? headOf(item) : undefined;
+    },
+
+    update: (state, when) => conditional(state, (expiresAt) => putIf(table, stateItem(state, expiresAt), fencedBy(when))),
+    patch: (head, when) =>
+      conditional(head, (expiresAt) => setIf(table, keys.state(head.orderId), headChange(head, expiresAt), fencedBy(when))),
+
+    due: (worklist, shard, until, limit) => {
+      const { name: index, partition, sort } = indexes.worklist;
+      const input = {
+        IndexName: index,
+        KeyConditionExpression: '#partition = :partition AND #sort <= :until',
+        ExpressionAttributeNames: { '#partition': partition, '#sort': sort },
+        ExpressionAttributeValues: { ':partition': worklistKey(worklist, shard), ':until': until },
+        Limit: limit,
+      };
+      return attempt(() => collect(query(table, input), idOf, limit));
+    },
+
+    /** A scan of the table itself, for the index is what may have missed an order. Four items an order are read at a time. */
+    sweep: (after, limit) => {
+      const input = {
+        FilterExpression: 'sk = :state',
+        ExpressionAttributeValues: { ':state': 'STATE' },
+        ProjectionExpression: 'pk',
+        Limit: 4 * limit,
+      };
+      return attempt(() => collect(scan(table, input, after === undefined ? undefined : keys.state(after)), idOf, limit));
+    },
+
+    putPage: (orderId, rev, page) => attempt(() => putIf(table, pageItem(orderId, rev, page), absent)).then(() => undefined),
+    async pages(orderId) {
+      const input = {
+        KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+        ExpressionAttributeValues: { ':pk': partitionOf(orderId), ':prefix': pagesOf.prefix },
+        ConsistentRead: true,
+      };
+      const items = await attempt(() => collect(query(table, input), (item) => item));
+      return items.filter(isLive).map(pageOf);
+    },
+
+    list: (filter, after, limit) =>
+      attempt(async () => {
+        const found: Listed[] = [];
+        const stream = candidates(table, filter, after);
+        // A filter that the indexes do not serve throws away most of what is read: after the first look, read more at a time.
+        for (let wanted = Math.min(listChunk, limit); found.length < limit; wanted = listChunk) {
+          const ids = await nextOf(stream, wanted);
+          found.push(...(await meant(ids, filter)));
+          if (ids.length < wanted) break;
+        }
+        return found.slice(0, limit);
+      }),
+
+    putClient: (record) => attempt(() => client.send(new PutCommand({ TableName: name, Item: clientItem(record) }))).then(() => undefined),
+    async client(id) {
+      const item = await attempt(() => get(table, keys.client(id)));
+      return item && clientOf(item);
+    },
+    clients: () => {
+      const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partitions.clients }, ConsistentRead: true };
+      return attempt(() => collect(query(table, input), clientOf));
+    },
+
+    /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */
+    forget: async () => 0,
+  };
+}
+
+const idOf = (item: Item): string => orderIdIn(String(item['pk']));
+const textOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
+
+/** The next so many of a stream, which goes on behind them. */
+async function nextOf<T>(stream: AsyncIterator<T>, count: number): Promise<readonly T[]> {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const next = await stream.next();
+    if (next.done) break;
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+function unlessUnreadable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}

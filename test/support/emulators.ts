@@ -1,0 +1,197 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage } from 'node:http';
+import { type AddressInfo, createServer as createSocket } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
+import { dynoxide } from 'redress-emulators';
+
+/** A server that speaks an AWS protocol, on this machine alone. */
+export interface Emulator {
+  readonly endpoint: string;
+  stop(): Promise<void>;
+}
+
+const readyWithinMs = 15_000;
+
+/** DynamoDB: dynoxide. Where it cannot be started, the tests fail. */
+export const startDynoxide = (): Promise<Emulator> => startProcess(dynoxide, (port) => ['--host', '127.0.0.1', '--port', String(port)]);
+
+const maven = 'mvn';
+const pom = `<project>
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>redress</groupId>
+  <artifactId>dynamodb-local</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>com.amazonaws</groupId>
+      <artifactId>DynamoDBLocal</artifactId>
+      <version>2.6.1</version>
+    </dependency>
+  </dependencies>
+</project>`;
+
+/** DynamoDB: Amazon's own DynamoDB Local, which Maven fetches once into a folder that `npm ci` empties. Needs Java 17. */
+export async function startDynamoDbLocal(): Promise<Emulator> {
+  const folder = fileURLToPath(new URL('../../node_modules/.cache/dynamodb-local', import.meta.url));
+  const complete = join(folder, 'complete');
+  if (!existsSync(complete)) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'pom.xml'), pom);
+    const goal = [
+      '--batch-mode',
+      '-q',
+      '-f',
+      join(folder, 'pom.xml'),
+      'dependency:copy-dependencies',
+      '-DincludeScope=runtime',
+      `-DoutputDirectory=${folder}`,
+    ];
+    execFileSync(maven, goal, { stdio: ['ignore', 'inherit', 'inherit'] });
+    writeFileSync(complete, '');
+  }
+  const main = ['-cp', join(folder, '*'), `-Djava.library.path=${folder}`, 'com.amazonaws.services.dynamodbv2.local.main.ServerRunner'];
+  return startProcess('java', (port) => [...main, '-inMemory', '-port', String(port)]);
+}
+
+/** Starts a program that listens on the port that it is given, and waits until it does. */
+export async function startProcess(program: string, argsFor: (port: number) => readonly string[], cwd?: string): Promise<Emulator> {
+  const port = await freePort();
+  const child = spawn(program, argsFor(port), { stdio: ['ignore', 'ignore', 'pipe'], ...(cwd ? { cwd } : {}) });
+  let complaints = '';
+  child.stderr.on('data', (chunk: Buffer) => (complaints = (complaints + chunk).slice(-2000)));
+  const failed = Promise.race([
+    once(child, 'error').then(([error]) => String(error)),
+    once(child, 'exit').then(([code]) => `it ended with exit code ${code}. ${complaints}`),
+  ]);
+  const endpoint = `http://127.0.0.1:${port}`;
+  const trouble = await Promise.race([failed, answers(endpoint)]);
+  if (trouble !== undefined) {
+    child.kill('SIGKILL');
+    throw new Error(`The emulator ${program} cannot be started: ${trouble}`);
+  }
+  return { endpoint, stop: () => end(child) };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGKILL');
+  await ended;
+}
+
+async function answers(endpoint: string): Promise<string | undefined> {
+  for (const until = Date.now() + readyWithinMs; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const response = await fetch(endpoint).catch(() => undefined);
+    if (response) return undefined;
+  }
+  return `nobody answered at ${endpoint} within ${readyWithinMs} ms`;
+}
+
+async function freePort(): Promise<number> {
+  const socket = createSocket().listen(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address() as AddressInfo;
+  socket.close();
+  await once(socket, 'close');
+  return port;
+}
+
+/** SQS, in a time that stands still until it is moved on. */
+export interface Fauxqs extends Emulator {
+  now(): number;
+  /** Time goes by: what was delayed, hidden or waited for gets its turn in its order. */
+  advance(ms: number): Promise<void>;
+  /** Receivers that wait for a message. */
+  waiting(): Promise<number>;
+}
+
+/** SQS: fauxqs, in a thread of its own. With a `start` its clock stands still there; without, time is what it is. */
+export async function startFauxqs({ start }: { readonly start?: number } = {}): Promise<Fauxqs> {
+  const worker = new Worker(new URL('../aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
+  const replies = new Map<number, (reply: unknown) => void>();
+  let asked = 0;
+  let now = start ?? 0;
+  const ask = (question: string, ms = 0): Promise<unknown> =>
+    new Promise((resolve) => {
+      replies.set(++asked, resolve);
+      worker.postMessage({ id: asked, question, ms });
+    });
+  const [{ port }] = (await Promise.race([once(worker, 'message'), once(worker, 'error').then(([error]) => Promise.reject(error))])) as [
+    { port: number },
+  ];
+  worker.on('message', ({ id, reply }: { id: number; reply: unknown }) => {
+    replies.get(id)?.(reply);
+    replies.delete(id);
+  });
+  return {
+    endpoint: `http://127.0.0.1:${port}`,
+    now: () => (start === undefined ? Date.now() : now),
+    async advance(ms) {
+      await ask('advance', ms);
+      now += ms;
+    },
+    waiting: () => ask('waiting') as Promise<number>,
+    async stop() {
+      await worker.terminate();
+    },
+  };
+}
+
+/** What has arrived on a bus, and how the bus behaves. */
+export interface EventBus extends Emulator {
+  readonly arrived: readonly PutEventsRequestEntry[];
+  readonly requests: () => number;
+  /** Decides of each entry whether the bus takes it; for tests of partial failures. */
+  refuse(rule: (entry: PutEventsRequestEntry) => boolean): void;
+  /** The next so many requests are answered with this status. */
+  fail(times: number, status: number): void;
+}
+
+/** EventBridge: no emulator of it comes by npm, so this takes `PutEvents` in its protocol and keeps what it is told. */
+export async function startEventBus(): Promise<EventBus> {
+  const arrived: PutEventsRequestEntry[] = [];
+  let requests = 0;
+  let refuses: (entry: PutEventsRequestEntry) => boolean = () => false;
+  let failures = { times: 0, status: 500 };
+
+  const server = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      requests += 1;
+      response.setHeader('content-type', 'application/x-amz-json-1.1');
+      if (failures.times-- > 0) {
+        response.writeHead(failures.status).end(JSON.stringify({ __type: 'InternalException', message: 'told to fail' }));
+        return;
+      }
+      const { Entries = [] } = JSON.parse(body) as { Entries?: PutEventsRequestEntry[] };
+      const results = Entries.map((entry) =>
+        refuses(entry) ? { ErrorCode: 'ThrottlingException', ErrorMessage: 'told to refuse' } : { EventId: `event-${arrived.push(entry)}` },
+      );
+      response.end(JSON.stringify({ FailedEntryCount: results.filter((result) => 'ErrorCode' in result).length, Entries: results }));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    arrived,
+    requests: () => requests,
+    refuse: (rule) => void (refuses = rule),
+    fail: (times, status) => void (failures = { times, status }),
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
