@@ -5,7 +5,7 @@ import type { AskCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import type { Definitions } from './definitions.ts';
 import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
-import { decodeInstance, encodeInstance, type Instance, newRecord } from './instance.ts';
+import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type OrderFact } from './instance.ts';
 import type { Instruction } from './instruction.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
@@ -92,12 +92,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
     const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, options);
-    const kept = open.filter(({ id }) => !acknowledged.has(id));
+    const unsent = open.filter(({ id }) => !acknowledged.has(id));
+    const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
     const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
 
     const page = fullTailOf(loaded);
     if (page && !store.sendsAlong) await store.putPage(orderId, loaded.record.rev, page);
-    const instance = page ? without(page, planned.instance) : planned.instance;
+    const next = page ? without(page, planned.instance) : planned.instance;
+    const instance = journal(next, undeliverable(unsent, now), now);
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
     const outbox = store.sendsAlong ? [] : [...kept, ...added];
@@ -117,7 +119,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       telemetry.count('raceLost');
       return 'lost';
     }
-    logJournal(telemetry, orderId, planned.instance, loaded.instance.seq);
+    logJournal(telemetry, orderId, instance, loaded.instance.seq);
     tellOfHold(loaded, { ...loaded, record, instance });
     if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned);
     return 'written';
@@ -289,6 +291,15 @@ const nothing: Along = { messages: [], announcements: [] };
 /** An entry went out before the requests of its write: the reply to one of them proves it. */
 const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean =>
   !unproven && provenBy.some((requestId) => taken.includes(requestId));
+
+/** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
+const undeliverableMs = 900_000;
+
+const isUndeliverable = (entry: OutboxEntry, now: number): entry is Extract<OutboxEntry, { kind: 'status' }> =>
+  entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
+
+const undeliverable = (unsent: readonly OutboxEntry[], now: number): readonly OrderFact[] =>
+  unsent.filter((entry) => isUndeliverable(entry, now)).map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
 
 const unchanged = ({ record, instance }: Loaded): Planned => ({
   record,

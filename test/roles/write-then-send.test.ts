@@ -346,6 +346,16 @@ describe('what is still to be told', () => {
     );
   });
 
+  test('F-07 what a client’s queue never takes is given up after a quarter of an hour, and the order is none the worse', async (context) => {
+    const { desk, orderId } = await untold(context);
+    await desk.clock.advance(900_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    const { tail } = JSON.parse((await desk.state(orderId)).blob) as { tail: { type: string }[] };
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true']);
+    assert.equal(tail.filter(({ type }) => type === 'ResponseUndeliverable').length, 1);
+  });
+
   test('F-59 the answer to a request proves that what went out before it was told: it is cleared, and not sent again', async (context) => {
     const { desk, since } = apart(context);
     await register(desk);
