@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel, Outgoing } from './channel.ts';
-import { isObject, type JsonObject } from './core/json.ts';
+import { isObject } from './core/json.ts';
 import type { CreateFunction } from './function.ts';
 import type { Store } from './store.ts';
 
@@ -178,10 +178,14 @@ const tagOf = (messages: readonly Outgoing[]): MeterTag => {
   return orderId !== undefined && others.length === 0 ? { orderId } : {};
 };
 
-const orderIdIn = ({ body }: Outgoing): string | undefined => {
-  const message = JSON.parse(body) as JsonObject;
-  return isObject(message) && typeof message['orderId'] === 'string' ? message['orderId'] : undefined;
-};
+function orderIdIn({ body }: Outgoing): string | undefined {
+  try {
+    const message: unknown = JSON.parse(body);
+    return isObject(message) && typeof message['orderId'] === 'string' ? message['orderId'] : undefined;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Loads functions whose calls are counted for their role. */
 export const meteredLoad =

@@ -42,6 +42,12 @@ export interface ListPosition {
   readonly orderId: string;
 }
 
+export interface OrderPage {
+  readonly items: readonly { readonly order: OrderRecord; readonly state: StateHead }[];
+  /** Where the list goes on; absent at its end. A page may hold fewer than was asked for, even none, and not be the last. */
+  readonly next?: ListPosition;
+}
+
 /**
  * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
  * whether the write happened: whoever wrote loads again and looks for his `writeId`.
@@ -75,11 +81,7 @@ export interface Store {
   pages(orderId: string): Promise<readonly Page[]>;
 
   /** Newest first, from behind `after`; at most `limit`. Records that can't be read are passed over. */
-  list(
-    filter: OrderFilter,
-    after: ListPosition | undefined,
-    limit: number,
-  ): Promise<readonly { readonly order: OrderRecord; readonly state: StateHead }[]>;
+  list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage>;
 
   putClient(client: ClientRecord): Promise<void>;
   client(id: string): Promise<ClientRecord | undefined>;

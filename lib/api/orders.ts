@@ -69,12 +69,11 @@ export async function listOrders({ api, caller, query }: Call<OrderListQuery>): 
   const after = cursor === undefined ? undefined : openCursor(cursor, scope);
   if (cursor !== undefined && !after) return badCursor;
 
-  // One more than wanted tells whether there is a next page.
-  const found = await api.store.list(filter, after && { submittedAt: Number(after[0]), orderId: String(after[1]) }, limit + 1);
-  const items = found.slice(0, limit);
-  const last = items.at(-1)?.order;
-  const next = found.length > limit && last ? sealCursor(positionOf(last), scope) : null;
-  return json(200, { items: items.map(({ order, state }) => listedOrder(order, state, caller)), next });
+  const { items, next } = await api.store.list(filter, after && { submittedAt: Number(after[0]), orderId: String(after[1]) }, limit);
+  return json(200, {
+    items: items.map(({ order, state }) => listedOrder(order, state, caller)),
+    next: next ? sealCursor(positionOf(next), scope) : null,
+  });
 }
 
 export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer | Refusal> {

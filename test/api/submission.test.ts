@@ -30,7 +30,7 @@ test('the same submission again gets the very bytes of the first answer, whateve
   assert.equal(again.status, 202);
   assert.equal(again.text, first?.order.answer);
   assert.equal(again.headers.get('idempotent-replayed'), 'true');
-  assert.equal((await store.list({}, undefined, 10)).length, 1);
+  assert.equal((await store.list({}, undefined, 10)).items.length, 1);
 });
 
 test('a key that is taken refuses another order, and another client may use the same key (F-10)', async () => {

@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts';
 import { StoreUnavailableError } from '../../lib/errors.ts';
 import { createMeter } from '../../lib/meter.ts';
 import type { StateRecord } from '../../lib/record.ts';
-import type { Along, Store } from '../../lib/store.ts';
+import type { Along, OrderPage, Store } from '../../lib/store.ts';
 import { absent, anyOf, conditionInput, expiredBy, fencedBy } from '../../lib/stores/dynamodb/conditions.ts';
 import { stateItem } from '../../lib/stores/dynamodb/items.ts';
 import { partitionOf } from '../../lib/stores/dynamodb/keys.ts';
@@ -232,7 +232,10 @@ test('F39: an order whose end has passed counts as gone, though DynamoDB has not
   const past = noon - retentionMs - 1000;
   await store.create(orderRecord('o1'), stateRecord('o1', { ...finished, updatedAt: past }), alone);
   assert.equal((await itemsOf(opened, 'o1')).length, 2);
-  assert.deepEqual([await store.load('o1'), await store.head('o1'), await store.list({}, undefined, 10)], [undefined, undefined, []]);
+  assert.deepEqual(
+    [await store.load('o1'), await store.head('o1'), await store.list({}, undefined, 10)],
+    [undefined, undefined, { items: [] }],
+  );
   assert.deepEqual(await store.create(orderRecord('o1', { body: 'anew' }), stateRecord('o1'), alone), { outcome: 'written' });
   assert.equal((await store.load('o1'))?.order.body, 'anew');
 });
@@ -246,11 +249,40 @@ test('a list over many days asks for days on which orders came, and for no other
   const meter = createMeter();
   meter.attach(dynamodb);
   assert.deepEqual(
-    (await store.list({ client: 'shop' }, undefined, 10)).map(({ order }) => order.orderId),
+    (await store.list({ client: 'shop' }, undefined, 10)).items.map(({ order }) => order.orderId),
     ages.map((age) => `age-${age}`),
   );
   assert.deepEqual(
     meter.entries().map(({ operation }) => operation),
     [...Array.from({ length: 1 + ages.length }, () => 'Query'), 'BatchGetItem'],
+  );
+});
+
+test('a list whose filter leaves nearly nothing gives up its page in time, and says where it goes on', async () => {
+  const { dynamodb } = clientsAt({ dynamodb: dynoxide.endpoint });
+  const table = await createTable(dynamodb);
+  const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(dynamodb), table, clock: systemClock, lookedMax: 60 });
+  const day = 86_400_000;
+  const rare = 'order-10';
+  for (let index = 0; index < 150; index++) {
+    const orderId = `order-${index}`;
+    await store.create(
+      orderRecord(orderId, { submittedAt: noon + index * (day / 10) }),
+      stateRecord(orderId, orderId === rare ? { processState: 'Error' } : {}),
+      alone,
+    );
+  }
+  const meter = createMeter();
+  meter.attach(dynamodb);
+  const pages: OrderPage[] = [];
+  do {
+    meter.reset();
+    pages.push(await store.list({ state: 'Error' }, pages.at(-1)?.next, 10));
+    assert.ok(meter.entries().length < 250, `${meter.entries().length} requests for one page`);
+  } while (pages.at(-1)?.next);
+  assert.ok(pages.length >= 3);
+  assert.deepEqual(
+    pages.flatMap(({ items }) => items.map(({ order }) => order.orderId)),
+    [rare],
   );
 });

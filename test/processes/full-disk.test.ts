@@ -35,7 +35,7 @@ test('F49, S9, S22: a full disk refuses orders and stops nothing for good: with 
   await submit('afterwards');
   await system.clock.advance(60_000);
   assert.deepEqual(new Set(await Promise.all(accepted.map(async (id) => (await system.state(id)).processState))), new Set(['Processed']));
-  assert.equal((await system.store.list({}, undefined, 1000)).length, accepted.length);
+  assert.equal((await system.store.list({}, undefined, 1000)).items.length, accepted.length);
 });
 
 for (const sendsAlong of [true, false]) {

@@ -55,7 +55,8 @@ export async function startDynamoDbLocal(): Promise<Emulator> {
     writeFileSync(complete, '');
   }
   const main = ['-cp', join(folder, '*'), `-Djava.library.path=${folder}`, 'com.amazonaws.services.dynamodbv2.local.main.ServerRunner'];
-  return startProcess('java', (port) => [...main, '-inMemory', '-port', String(port)]);
+  // It leaves a file where it is started.
+  return startProcess('java', (port) => [...main, '-inMemory', '-port', String(port)], folder);
 }
 
 /** Starts a program that listens on the port that it is given, and waits until it does. */

@@ -45,3 +45,4 @@ export const timeKey = (at: number): string => String(Math.min(Math.max(0, at), 
 /** A place in a list, as the indexes sort it: by time, then by id. */
 export const listedKey = (submittedAt: number, orderId: string): string => `${timeKey(submittedAt)}#${orderId}`;
 export const listedIdIn = (key: string): string => key.slice(14);
+export const timeIn = (key: string): number => Number(key.slice(0, 13));

@@ -1,7 +1,18 @@
 import { type OrderRecord, type StateHead, shardCount } from '../../record.ts';
 import type { ListPosition, OrderFilter } from '../../store.ts';
 import type { Item } from './items.ts';
-import { clientDayKey, clientReferenceKey, dayOf, dayShardKey, listedIdIn, listedKey, partitions, timeKey, timeMax } from './keys.ts';
+import {
+  clientDayKey,
+  clientReferenceKey,
+  dayOf,
+  dayShardKey,
+  listedIdIn,
+  listedKey,
+  partitions,
+  timeIn,
+  timeKey,
+  timeMax,
+} from './keys.ts';
 import { query } from './reading.ts';
 import { type IndexShape, indexes, type Table } from './table.ts';
 
@@ -12,24 +23,29 @@ interface Range {
 }
 
 /**
- * Ids of orders that a filter may mean, newest first, from behind a place. Which index serves it: the client's own
- * reference, the client's days, or all days by shard; what else the filter says is seen in the items.
+ * Places of orders that a filter may mean, newest first, from behind a place. Which index serves it: the client's own
+ * reference, the client's days, or all days by shard; what else the filter says is seen in the items. A place without an
+ * order ends a day, so that a walk over days that hold nothing can stop there, too, and go on later.
  */
-export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<string> {
+export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
   const range = rangeOf(filter, after);
   const behind = after && listedKey(after.submittedAt, after.orderId);
-  for await (const key of listedKeys(table, filter, range)) if (key !== behind) yield listedIdIn(key);
+  for await (const key of listedKeys(table, filter, range)) if (key !== behind) yield placeIn(key);
 }
+
+const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
 
 async function* listedKeys(table: Table, { client, reference }: OrderFilter, range: Range): AsyncGenerator<string> {
   if (client !== undefined && reference !== undefined)
     return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
   for await (const day of days(table, range)) {
     if (client !== undefined) yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
-    else
-      yield* newestFirst(Array.from({ length: shardCount }, (_, shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));
+    else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));
+    yield listedKey(Date.parse(day), '');
   }
 }
+
+const shards = Array.from({ length: shardCount }, (_, shard) => shard);
 
 /** A time without an id sorts before all ids of that time. */
 function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter, after: ListPosition | undefined): Range {
@@ -40,7 +56,7 @@ function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter
 
 /** Days on which orders came, newest first. */
 async function* days(table: Table, { from, to }: Range): AsyncGenerator<string> {
-  const dayIn = (key: string): string => dayOf(Number(key.slice(0, 13)));
+  const dayIn = (key: string): string => dayOf(timeIn(key));
   const query = { partition: 'pk', value: partitions.calendar, sort: 'sk', from: dayIn(from), to: dayIn(to), limit: 100 };
   for await (const item of descending(table, query)) yield String(item['sk']);
 }

@@ -2,7 +2,7 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
-import type { OrderFilter, Store, Write } from '../../store.ts';
+import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
 import { absent, anyOf, conditionInput, expiredBy, fencedBy, present } from './conditions.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
@@ -12,10 +12,10 @@ import {
   headOf,
   headProjection,
   type Item,
+  pageOf as journalPageOf,
   orderItem,
   orderOf,
   pageItem,
-  pageOf,
   stateItem,
   stateOf,
 } from './items.ts';
@@ -28,18 +28,26 @@ import { type Answer, itemIn, putIf, setIf } from './update-if.ts';
 export interface DynamoDbStoreOptions extends Table, Patience {
   /** How long finished orders are kept; for ever without it. DynamoDB's own time-to-live removes them. */
   readonly retentionMs?: number | undefined;
+  /** Orders looked at for one page of a list, whatever its filter leaves of them. */
+  readonly lookedMax?: number;
 }
 
-interface Listed {
-  readonly order: OrderRecord;
-  readonly state: StateHead;
-}
+type Listed = OrderPage['items'][number];
 
 /** Orders read at once for a list: two items each, and one batch takes a hundred. */
 const listChunk = 50;
+/** Of a list's filter that throws away nearly all, so much is looked at for one page; then the caller may go on. */
+const lookedMaxDefault = 1000;
 
 /** The store in one DynamoDB table. It sends nothing along: no transaction spans a table and a queue. */
-export function dynamoDbStore({ client, table: name, clock, chance, retentionMs }: DynamoDbStoreOptions): Store {
+export function dynamoDbStore({
+  client,
+  table: name,
+  clock,
+  chance,
+  retentionMs,
+  lookedMax = lookedMaxDefault,
+}: DynamoDbStoreOptions): Store {
   const table: Table = { client, table: name };
   const patience: Patience = { clock, ...(chance ? { chance } : {}) };
   const attempt = <T>(work: () => Promise<T>): Promise<T> => patiently(work, patience);
@@ -178,20 +186,28 @@ export function dynamoDbStore({ client, table: name, clock, chance, retentionMs 
         ConsistentRead: true,
       };
       const items = await attempt(() => collect(query(table, input), (item) => item));
-      return items.filter(isLive).map(pageOf);
+      return items.filter(isLive).map(journalPageOf);
     },
 
     list: (filter, after, limit) =>
       attempt(async () => {
         const found: Listed[] = [];
         const stream = candidates(table, filter, after);
-        // A filter that the indexes do not serve throws away most of what is read: after the first look, read more at a time.
-        for (let wanted = Math.min(listChunk, limit); found.length < limit; wanted = listChunk) {
-          const ids = await nextOf(stream, wanted);
-          found.push(...(await meant(ids, filter)));
-          if (ids.length < wanted) break;
+        let last: ListPosition | undefined;
+        // A filter that the indexes do not serve throws away most of what is read: after the first look, more at a time.
+        for (let looked = 0, wanted = Math.min(listChunk, limit); found.length < limit && looked < lookedMax; wanted = listChunk) {
+          const places = await nextOf(stream, wanted);
+          found.push(
+            ...(await meant(
+              places.flatMap(({ orderId }) => (orderId === '' ? [] : [orderId])),
+              filter,
+            )),
+          );
+          looked += places.length;
+          last = places.length < wanted ? undefined : places.at(-1);
+          if (!last) break;
         }
-        return found.slice(0, limit);
+        return pageOf(found, limit, last);
       }),
 
     putClient: (record) => attempt(() => client.send(new PutCommand({ TableName: name, Item: clientItem(record) }))).then(() => undefined),
@@ -207,6 +223,14 @@ export function dynamoDbStore({ client, table: name, clock, chance, retentionMs 
     /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */
     forget: async () => 0,
   };
+}
+
+/** What was read beyond the limit is read again with the next page. */
+function pageOf(found: readonly Listed[], limit: number, last: ListPosition | undefined): OrderPage {
+  const items = found.slice(0, limit);
+  const end = found.length > limit ? items.at(-1)?.order : undefined;
+  const next = end ? { submittedAt: end.submittedAt, orderId: end.orderId } : last;
+  return { items, ...(next ? { next } : {}) };
 }
 
 const idOf = (item: Item): string => orderIdIn(String(item['pk']));

@@ -135,10 +135,14 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
       const { where, values } = conditionsOf(filter, after);
       const rows = database
         .prepare(
-          `SELECT o.orderId, o.record, s.head FROM orders o JOIN states s ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
+          `SELECT o.orderId, o.submittedAt, o.record, s.head FROM orders o JOIN states s ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
         )
-        .all(...values, limit) as { orderId: string; record: string; head: string }[];
-      return rows.map((row) => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) }));
+        .all(...values, limit + 1) as { orderId: string; submittedAt: number; record: string; head: string }[];
+      const page = rows.slice(0, limit);
+      const items = page.flatMap((row) => readable(() => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) })));
+      const last = page.at(-1);
+      // One more than wanted tells whether the list goes on.
+      return { items, ...(rows.length > limit && last ? { next: { submittedAt: last.submittedAt, orderId: last.orderId } } : {}) };
     },
 
     putClient: (client) => database.write(() => void upsertClient.run(client.id, JSON.stringify(client))),
@@ -184,6 +188,16 @@ function parsed<T>(orderId: string, text: string): T {
     return JSON.parse(text) as T;
   } catch {
     throw new UnreadableRecordError(orderId, 'it is damaged');
+  }
+}
+
+/** One damaged record must not hide all the others from a list. */
+function readable<T>(read: () => T): readonly T[] {
+  try {
+    return [read()];
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return [];
+    throw error;
   }
 }
 
