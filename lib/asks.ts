@@ -3,8 +3,8 @@ import type { AskCommand } from './core/command.ts';
 import { idempotencyKeyOf, requestIdOf } from './core/identity.ts';
 import { fill, nodeAt, type Program } from './core/program.ts';
 import type { Instance } from './instance.ts';
+import type { Loaded } from './planned.ts';
 import type { OrderRecord } from './record.ts';
-import type { Loaded } from './transition.ts';
 
 /** What the last write asked for, made again from the state: for when nobody knows whether it was sent. */
 export function asksOf({ program, order, record, instance }: Loaded): readonly AskCommand[] {

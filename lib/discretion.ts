@@ -1,6 +1,6 @@
 import { nodeAt, type Program } from './core/program.ts';
 import { secretPointers, secretTexts } from './core/secrets.ts';
-import type { Loaded } from './transition.ts';
+import type { Loaded } from './planned.ts';
 
 /** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
 export const secretsOf = ({ program, order, instance }: Loaded): readonly string[] => [

@@ -1,6 +1,6 @@
 import type { StepReply } from './core/event.ts';
 import { agentOfReplies, type Heartbeat, type Reply, ToScheduler } from './messages.ts';
-import type { Incoming } from './transition.ts';
+import type { Incoming } from './planned.ts';
 
 /** A message for the scheduler, for whom it is and what it says; undefined when it is none. */
 export function parseIncoming(body: string, queue: string): { readonly orderId: string; readonly incoming: Incoming } | undefined {

@@ -1,6 +1,6 @@
 import type { Instruction } from './instruction.ts';
 import { timeText } from './messages.ts';
-import type { Loaded, Planned } from './transition.ts';
+import type { Loaded, Planned } from './planned.ts';
 
 /** What an instruction would do, for a look before it is given. */
 export interface InstructionPlan {

@@ -14,8 +14,8 @@ import { InvariantError } from './errors.ts';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import type { Instruction } from './instruction.ts';
 import { type StatusKind, timeText } from './messages.ts';
+import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
 import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
-import type { Incoming, Loaded, Planned, Settings } from './transition.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
 export class OrderDraft {

@@ -12,12 +12,13 @@ import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
 import { queues, requestMessage, wakeUpMessage } from './messages.ts';
 import { type InstructionPlan, infeasibleReasons, instructionPlan } from './operator.ts';
 import { alongOf, sendEntries } from './outbox.ts';
+import type { Incoming, Loaded, Planned } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import type { Along, Page, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { type Incoming, type Loaded, type Planned, plan, planNew, withDeadline } from './transition.ts';
+import { plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;

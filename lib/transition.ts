@@ -1,50 +1,9 @@
-import type { AskCommand } from './core/command.ts';
-import type { StepReply } from './core/event.ts';
-import type { Json } from './core/json.ts';
 import type { Program } from './core/program.ts';
 import { nextDeadline, worklistEntry } from './deadlines.ts';
 import type { Instance } from './instance.ts';
-import type { Instruction } from './instruction.ts';
 import { OrderDraft } from './order-draft.ts';
-import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
-
-/** Something that came in for one order, and counts at most once. */
-export type Incoming = { readonly id: string } & (
-  | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
-  | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
-  | { readonly type: 'wake-up' }
-  | { readonly type: 'instruction'; readonly instruction: Instruction }
-);
-
-/** One order as it was loaded, with its instance decoded. */
-export interface Loaded {
-  readonly program: Program;
-  readonly order: OrderRecord;
-  readonly record: StateRecord;
-  readonly instance: Instance;
-}
-
-/** What a transition needs to know of the host that makes it. */
-export interface Settings {
-  /** Id of the host, for the claim. */
-  readonly hostId: string;
-  readonly announceProcessed: boolean;
-  /** Whether an output is what the operation's schema promises. */
-  readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
-}
-
-/** What is to be written, and what is to be sent once it is. */
-export interface Planned {
-  /** The record without rev, writeId and blob: `save` adds them. */
-  readonly record: StateRecord;
-  readonly instance: Instance;
-  readonly asks: readonly AskCommand[];
-  readonly wakeUps: readonly number[];
-  /** Entries that this transition adds; they are part of the record's outbox. */
-  readonly outbox: readonly OutboxEntry[];
-  /** Ids of what came in that changed something. */
-  readonly taken: readonly string[];
-}
+import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
+import type { StateRecord } from './record.ts';
 
 /** What the events do to the order; undefined when they change nothing. Pure, like the core. */
 export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number, settings: Settings): Planned | undefined {

@@ -15,11 +15,11 @@ import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/te
 import * as z from 'zod';
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import { queues, Request } from '../../lib/messages.ts';
+import type { Incoming } from '../../lib/planned.ts';
 import type { StateHead, StateRecord } from '../../lib/record.ts';
 import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
 import { createSupervisor, type Supervisor, type SupervisorOptions } from '../../lib/supervisor.ts';
 import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
-import type { Incoming } from '../../lib/transition.ts';
 
 type Build = (step: (name: string) => StepActivity<never, object>) => Activity<never>;
 type Nothing = Record<string, never>;
