@@ -1,14 +1,14 @@
 import { behaviourOf } from './activities/index.ts';
 import type { StepState } from './activities/step.ts';
 import type { Closing, Context, Next } from './behaviour.ts';
-import type { Command } from './command.ts';
+import { askCommand, type Command } from './command.ts';
 import { rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, type Fault } from './fault.ts';
-import { askingOf, idempotencyKeyOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { askingOf, requestIdOf, stepOfRequest } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
-import { fill, nodeAt, type Program, parentOf } from './program.ts';
+import { fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
 import type { ActivityState, State } from './state.ts';
 
 /** What an instance is about. It never changes. */
@@ -255,24 +255,9 @@ class Draft {
   private ask(path: string, { input, ...asking }: NonNullable<Next<unknown>['ask']>): void {
     const node = nodeAt(this.program, path);
     if (node.activity !== 'step') throw new Error(`${path} asks an agent, but only a step has one.`);
-    const { orderId } = this.subject;
-    const { epoch } = this.event;
-    const { attempt, completeBy, generation } = asking;
-    const requestId = requestIdOf(orderId, path, { epoch, attempt, generation });
-    const idempotencyKey = idempotencyKeyOf(orderId, path, generation);
-    this.commands.push({
-      type: 'ask',
-      path,
-      agent: node.agent,
-      operation: node.operation,
-      requestId,
-      idempotencyKey,
-      attempt,
-      epoch,
-      completeBy,
-      input,
-    });
-    this.fact({ type: 'StepAsked', path, asking: askingOf({ generation, epoch, attempt }), completeBy });
+    const asked = { ...asking, epoch: this.event.epoch };
+    this.commands.push(askCommand(this.subject.orderId, path, node, asked, input));
+    this.fact({ type: 'StepAsked', path, asking: askingOf(asked), completeBy: asked.completeBy });
   }
 
   private close(path: string, closing: Closing): void {
@@ -316,16 +301,7 @@ class Draft {
   private context(): Context {
     const { at, epoch } = this.event;
     const { stepMs, endBy } = this.state;
-    return { at, epoch, stepMs, endBy, evaluate: (template) => fill(template, this.scope()) };
-  }
-
-  private scope() {
-    const steps: { [name: string]: Json } = {};
-    for (const [name, path] of this.program.readOutputs) {
-      const output = this.state.outputs[path];
-      if (output !== undefined) steps[name] = output;
-    }
-    return { orderId: this.subject.orderId, order: this.subject.order, steps };
+    return { at, epoch, stepMs, endBy, evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state)) };
   }
 
   private set(change: Partial<State>): void {

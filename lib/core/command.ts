@@ -1,3 +1,5 @@
+import type { Step } from './activities/step.ts';
+import { idempotencyKeyOf, requestIdOf } from './identity.ts';
 import type { Json } from './json.ts';
 
 /** What to do about an event, once the new state is saved. */
@@ -19,3 +21,24 @@ export type Command =
   | { readonly type: 'wake'; readonly at: number };
 
 export type AskCommand = Extract<Command, { type: 'ask' }>;
+
+interface Asked {
+  readonly generation: number;
+  readonly attempt: number;
+  readonly epoch: number;
+  readonly completeBy: number;
+}
+
+/** The one way to a request: made when a step asks, and made again from the state when nobody knows whether it was sent. */
+export const askCommand = (orderId: string, path: string, { agent, operation }: Step, asked: Asked, input: Json): AskCommand => ({
+  type: 'ask',
+  path,
+  agent,
+  operation,
+  requestId: requestIdOf(orderId, path, asked),
+  idempotencyKey: idempotencyKeyOf(orderId, path, asked.generation),
+  attempt: asked.attempt,
+  epoch: asked.epoch,
+  completeBy: asked.completeBy,
+  input,
+});

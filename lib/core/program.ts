@@ -4,6 +4,7 @@ import { rootPath } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 import { engineFault, engineFaults } from './fault.ts';
 import { isObject, type Json } from './json.ts';
+import type { State } from './state.ts';
 
 /** A definition, prepared once: its nodes by path, and which steps' outputs are read by somebody. */
 export interface Program {
@@ -59,6 +60,20 @@ export function* expressionsIn(template: Template, pointer = ''): Generator<{ te
   else if (isObject(template))
     for (const [key, entry] of Object.entries(template))
       yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+/** What the expressions of an instance may read: its order, and the outputs that are kept because one of them reads them. */
+export function scopeOf(
+  program: Program,
+  { orderId, order }: { readonly orderId: string; readonly order: Json },
+  { outputs }: Pick<State, 'outputs'>,
+): Scope {
+  const steps: { [name: string]: Json } = {};
+  for (const [name, path] of program.readOutputs) {
+    const output = outputs[path];
+    if (output !== undefined) steps[name] = output;
+  }
+  return { orderId, order, steps };
 }
 
 /** Fills a template: each expression replaced by what it yields. */

@@ -73,7 +73,7 @@ export function startEventSource(
     const atWork = new AbortController();
     keepInvisible(messages, atWork.signal).catch(() => undefined);
     try {
-      const response = await handler(eventOf(source.queue, messages));
+      const response = await handler(queueEvent(source.queue, messages));
       const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
       return messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
     } catch (error) {
@@ -94,7 +94,8 @@ export function startEventSource(
   };
 }
 
-const eventOf = (queue: string, messages: readonly Received[]): SQSEvent => ({
+/** What Lambda hands to a function. */
+export const queueEvent = (queue: string, messages: readonly Received[], senderId = localSenderId): SQSEvent => ({
   Records: messages.map(({ messageId, body, receiveCount, sentAt, receipt }) => ({
     messageId,
     body,
@@ -102,7 +103,7 @@ const eventOf = (queue: string, messages: readonly Received[]): SQSEvent => ({
     attributes: {
       ApproximateReceiveCount: String(receiveCount),
       SentTimestamp: String(sentAt),
-      SenderId: localSenderId,
+      SenderId: senderId,
       ApproximateFirstReceiveTimestamp: String(sentAt),
     },
     messageAttributes: {},

@@ -22,10 +22,10 @@ import * as z from 'zod';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
-import type { Received } from '../../lib/channel.ts';
 import { type ManualClock, manualClock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import { type Heartbeat, queues, type Reply, type Request } from '../../lib/messages.ts';
 import type { Published } from '../../lib/publishers/sqlite.ts';
@@ -277,7 +277,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
     async deliver(queue) {
       const received = await receive(queue);
       if (received.length === 0) return 0;
-      const { batchItemFailures } = await passing(functionBehind(queue, system)(eventOf(queue, received)));
+      const { batchItemFailures } = await passing(functionBehind(queue, system)(queueEvent(queue, received)));
       const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
       await channel.acknowledge(
         queue,
@@ -307,26 +307,6 @@ function functionBehind(queue: string, system: System): (event: SQSEvent) => Pro
   const create = queue === queues.submissions ? submissionsFunction : schedulerFunction;
   return create({ system, environment: {}, stopping, accepting: () => true });
 }
-
-/** What Lambda hands to a function. */
-export const eventOf = (queue: string, messages: readonly Received[], senderId = 'local'): SQSEvent => ({
-  Records: messages.map(({ messageId, body, receiveCount, sentAt, receipt }) => ({
-    messageId,
-    body,
-    receiptHandle: receipt,
-    attributes: {
-      ApproximateReceiveCount: String(receiveCount),
-      SentTimestamp: String(sentAt),
-      SenderId: senderId,
-      ApproximateFirstReceiveTimestamp: String(sentAt),
-    },
-    messageAttributes: {},
-    md5OfBody: '',
-    eventSource: 'aws:sqs',
-    eventSourceARN: `arn:aws:sqs:local:000000000000:${queue}`,
-    awsRegion: 'local',
-  })),
-});
 
 /** Waits for work that may sleep: its time goes by while the test waits. */
 export async function timePasses<T>(clock: ManualClock, work: Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import * as z from 'zod';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { Embedded } from '../../lib/embedded.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
 import type { Request } from '../../lib/messages.ts';
 import type { Publisher } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
@@ -12,7 +13,6 @@ import type { Store } from '../../lib/store.ts';
 import {
   type Desk,
   type DeskOptions,
-  eventOf,
   failed,
   journalOf,
   lineOf,
@@ -227,7 +227,7 @@ describe('a function has answered', () => {
           JSON.stringify(replyTo(request, round === 10 ? failed('Broken') : ok({ text: 'x'.repeat(500) }), desk.clock.now())),
         );
         await handle(
-          eventOf(
+          queueEvent(
             'worker-replies',
             bodies.map((body, index) => ({ messageId: `${round}/${index}`, body, receiveCount: 1, sentAt: 0, receipt: '' })),
           ),
