@@ -48,6 +48,13 @@ export default {
       to: { path: '^lib/(host|api|cli|authoring|scheduler|agent|supervisor|submission|transition|instance)' },
     },
     {
+      name: 'nothing-needs-the-cdk',
+      comment: 'Only lib/infrastructure, lib/cdk.ts and bin/redress.ts know of the CDK: what runs must not carry it along.',
+      severity: 'error',
+      from: { path: '^(lib|functions|examples)/', pathNot: '^lib/(infrastructure/|cdk\\.ts)' },
+      to: { path: '^(lib/infrastructure/|node_modules/(aws-cdk-lib|constructs|cdk-nag|esbuild)/)' },
+    },
+    {
       name: 'authoring-is-apart',
       comment: 'What users write with imports lib/core only.',
       severity: 'error',
@@ -70,9 +77,9 @@ export default {
     },
     {
       name: 'no-tests-in-code',
-      comment: 'Test support stays in test/.',
+      comment: 'Test support stays in test/; figures may be measured on the same emulators.',
       severity: 'error',
-      from: { pathNot: '^test/' },
+      from: { pathNot: '^(test|bench)/' },
       to: { path: '^test/' },
     },
     {
@@ -87,7 +94,12 @@ export default {
       comment: 'What runs is a dependency; types come by `import type`.',
       severity: 'error',
       from: { path: '^(lib|functions|bin)/' },
-      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '^node_modules/@types/' },
+      // The CDK and its bundler are optional peers of the package: for whoever deploys.
+      to: {
+        dependencyTypes: ['npm-dev'],
+        dependencyTypesNot: ['type-only', 'npm-peer'],
+        pathNot: '^node_modules/(@types|aws-cdk-lib|constructs|esbuild|cdk-nag)/',
+      },
     },
   ],
   options: {

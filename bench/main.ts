@@ -1,6 +1,7 @@
 /** `npm run bench [-- NAME]`: figures, one JSON object a line. */
 const benches: { readonly [name: string]: () => Promise<unknown> } = {
   orders: () => import('./orders.ts'),
+  requests: () => import('./requests.ts'),
 };
 
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith('-'));

@@ -1,8 +1,10 @@
-import type { SQSEvent } from 'aws-lambda';
+import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { createAgent } from '../lib/agent.ts';
-import { oneByOne } from '../lib/batch.ts';
-import type { FunctionContext } from '../lib/function.ts';
-import { Request } from '../lib/messages.ts';
+import type { AgentDefinition } from '../lib/authoring/agent.ts';
+import { oneByOne, queueOf } from '../lib/batch.ts';
+import type { FunctionContext, Invocation } from '../lib/function.ts';
+import { agentOfRequests, Request } from '../lib/messages.ts';
+import type { System } from '../lib/system.ts';
 
 /** What is wrong with it is not said: the parsers quote what they were given, and it may be secret. */
 function requestIn(body: string): Request {
@@ -13,11 +15,23 @@ function requestIn(body: string): Request {
   }
 }
 
-/** Requests of one agent. A record that throws was not answered: it comes again, or the supervisor asks anew. */
-export const create = ({ system, environment, stopping }: FunctionContext) => {
-  const definition = system.definitions.agents.find(({ name }) => name === environment['REDRESS_AGENT']);
-  if (!definition) throw new Error(`The app has no agent "${environment['REDRESS_AGENT']}".`);
-  const serve = createAgent(definition, system);
+/** Requests of one agent, or of several. A record that throws was not answered: it comes again, or the supervisor asks anew. */
+export const create = ({ system, environment }: FunctionContext) => {
+  const names = (environment['REDRESS_AGENTS'] ?? '').split(',');
+  const agents = new Map(names.map((name) => [name, createAgent(definitionOf(name, system), system)]));
 
-  return (event: SQSEvent) => oneByOne(event, (record) => serve(requestIn(record.body), { signal: stopping }), system.telemetry);
+  return (event: SQSEvent, { stopping }: Invocation) => {
+    const serve = async (record: SQSRecord): Promise<void> => {
+      const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
+      if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
+      await agent(requestIn(record.body), { signal: stopping });
+    };
+    return oneByOne(event, serve, system.telemetry);
+  };
 };
+
+function definitionOf(name: string, { definitions }: System): AgentDefinition {
+  const definition = definitions.agents.find((agent) => agent.name === name);
+  if (!definition) throw new Error(`The app has no agent "${name}".`);
+  return definition;
+}

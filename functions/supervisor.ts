@@ -1,19 +1,23 @@
-import type { FunctionContext } from '../lib/function.ts';
-import { createSupervisor } from '../lib/supervisor.ts';
+import type { FunctionContext, Invocation } from '../lib/function.ts';
+import { createSupervisor, type SupervisorPass } from '../lib/supervisor.ts';
+import type { SupervisorTask } from '../lib/topology.ts';
 
-const sweepEveryMs = 3_600_000;
-
-/** Runs on a schedule. Nothing is lost when it doesn't: the next run begins where this one stopped. */
+/** Runs on schedules. Nothing is lost when it doesn't: the next run begins where this one stopped. */
 export const create = ({ system }: FunctionContext) => {
   const { store, channel, clock, telemetry, config } = system;
   const supervisor = createSupervisor({ store, channel, clock, telemetry, clockToleranceMs: config.clockToleranceMs });
-  let sweptAt = clock.now();
 
-  return async () => {
-    if (clock.now() - sweptAt >= sweepEveryMs) {
-      sweptAt = clock.now();
-      await supervisor.sweep();
+  /** A schedule knows no less than a minute: one run looks again and again until its minute is over. */
+  async function passes(repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> {
+    const until = clock.now() + repeatForMs;
+    for (;;) {
+      const pass = await supervisor.pass();
+      if (stopping.aborted || clock.now() + config.supervisorPeriodMs >= until) return pass;
+      await clock.sleep(config.supervisorPeriodMs, stopping);
+      if (stopping.aborted) return pass;
     }
-    return supervisor.pass();
-  };
+  }
+
+  return ({ task, repeatForMs = 0 }: SupervisorTask, { stopping }: Invocation): Promise<SupervisorPass> =>
+    task === 'sweep' ? supervisor.sweep() : passes(repeatForMs, stopping);
 };

@@ -1,5 +1,7 @@
-/** What the infrastructure is made from: the functions of a system, and the queues between them. */
+/** What the system is deployed with: one construct, or a stack around it. */
 export type { App } from './authoring/workflow.ts';
-export { queues } from './messages.ts';
-export type { FunctionSpec, QueueSource } from './topology.ts';
-export { topologyOf } from './topology.ts';
+export type { AlarmThresholds } from './infrastructure/alarms.ts';
+export type { ExternalIssuer } from './infrastructure/identity.ts';
+export type { JobSettings } from './infrastructure/job.ts';
+export { OrderProcessing, type OrderProcessingProps } from './infrastructure/order-processing.ts';
+export { OrderStack, type OrderStackProps } from './infrastructure/stack.ts';

@@ -16,9 +16,14 @@ export interface Received {
   readonly receiveCount: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
+  /** Who sent it, where the channel knows. */
+  readonly senderId?: string;
   /** Names this delivery; a later delivery of the same message makes it void. */
   readonly receipt: string;
 }
+
+/** Clients' own queues have names that begin so, in every deployment: they are not the system's, and bear no prefix of it. */
+export const responseQueuePrefix = 'redress-response-';
 
 /** The longest delay that a queue knows. */
 export const delayMaxMs = 900_000;

@@ -25,6 +25,9 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
 });
 
+/** Where time, network and functions are shared with others; what is set counts there, too. */
+const onAws = { SUPERVISOR_PERIOD_SECONDS: '5', STEP_COMPLETE_WITHIN_SECONDS: '60', CLOCK_TOLERANCE_MS: '2000' };
+
 export interface Config {
   readonly port: number;
   readonly host: string;
@@ -50,9 +53,9 @@ export interface Config {
  */
 export function readConfig(environment: { readonly [name: string]: string | undefined }): Config {
   const given = Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => value !== '' && Object.hasOwn(Environment.shape, name)),
+    Object.entries(environment).filter(([name, value]) => value !== '' && value !== undefined && Object.hasOwn(Environment.shape, name)),
   );
-  const parsed = Environment.safeParse(given);
+  const parsed = Environment.safeParse({ ...(given['REDRESS_ADAPTERS'] === 'aws' ? onAws : {}), ...given });
   if (!parsed.success) {
     const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}=${given[String(path[0])]}: ${message}`);
     throw new SetupError(`The configuration is wrong: ${problems.join('; ')}.`, 'Correct or unset these variables.');

@@ -6,9 +6,13 @@ export interface FunctionContext {
   readonly environment: { readonly [name: string]: string };
   /** False while the process drains: nothing new is taken. */
   readonly accepting: () => boolean;
-  /** Aborted when work that is still going on must be given up. */
+}
+
+/** What a handler is told of one run of it, beside the event. */
+export interface Invocation {
+  /** Aborted when work that is still going on must be given up: the process stops, or the time of the run is over. */
   readonly stopping: AbortSignal;
 }
 
 /** What every file of `functions/` exports beside the handler for Lambda. */
-export type CreateFunction = (context: FunctionContext) => (event: never) => unknown;
+export type CreateFunction = (context: FunctionContext) => (event: never, invocation: Invocation) => unknown;

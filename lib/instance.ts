@@ -30,13 +30,25 @@ export interface Instance {
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
 
-export const encodeInstance = (instance: Instance): string => JSON.stringify(instance);
+/**
+ * As text. DynamoDB bills every byte of it at every write: an entry of the journal has no number, for its place gives
+ * it, and instead of its time the milliseconds since the entry before.
+ */
+export function encodeInstance({ tail, ...instance }: Instance): string {
+  const short = tail.map(({ seq: _, at, ...fact }, index) => ({ at: at - (tail[index - 1]?.at ?? 0), ...fact }));
+  return JSON.stringify({ ...instance, tail: short });
+}
 
 /** Throws UnreadableRecordError for a damaged blob: that concerns this order alone. */
 export function decodeInstance(record: StateRecord): Instance {
   try {
-    const instance = JSON.parse(record.blob) as Instance;
-    if (typeof instance.state.phase === 'string' && Array.isArray(instance.tail)) return instance;
+    const { tail, ...instance } = JSON.parse(record.blob) as Instance;
+    let at = 0;
+    const entries = tail.map((entry, index) => {
+      at += entry.at;
+      return { ...entry, seq: instance.seq - tail.length + 1 + index, at };
+    });
+    if (typeof instance.state.phase === 'string' && Number.isFinite(at)) return { ...instance, tail: entries };
   } catch {
     // Falls through: whatever is wrong with it, it is unreadable.
   }
@@ -58,6 +70,7 @@ export const newRecord = (
 ): StateRecord => ({
   schemaVersion: 1,
   orderId: order.orderId,
+  submittedAt: order.submittedAt,
   rev: 0,
   epoch: 0,
   lockedBy: null,

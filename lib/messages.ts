@@ -20,6 +20,10 @@ export const queues = {
 export const agentOfReplies = (queue: string): string | undefined =>
   queue.endsWith('-replies') ? queue.slice(0, -'-replies'.length) : undefined;
 
+/** The agent whose request queue this is; undefined for any other queue. */
+export const agentOfRequests = (queue: string): string | undefined =>
+  queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
+
 const time = z.iso.datetime();
 /** Whatever JSON.parse gave. */
 const json = z.custom<Json>((value) => value !== undefined);

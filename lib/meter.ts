@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel, Outgoing } from './channel.ts';
 import { isObject } from './core/json.ts';
 import type { CreateFunction } from './function.ts';
+import { type IamQuestion, questionsOf } from './iam.ts';
 import type { Store } from './store.ts';
 
 /** For whom a request is made. */
@@ -25,12 +26,14 @@ export interface Consumption {
 
 /** One call of one service. */
 export interface MeterEntry extends MeterTag, Consumption {
-  /** As the SDK names it: `DynamoDB`, `SQS`, `EventBridge`. */
+  /** `DynamoDB`, `SQS`, `EventBridge` */
   readonly service: string;
-  /** As IAM names it: `PutItem`. */
+  /** As the SDK names it: `TransactWriteItems`. */
   readonly operation: string;
   /** A call that was refused or failed. DynamoDB bills a refused write too, but does not say how much it was. */
   readonly failed: boolean;
+  /** The rights that it took. */
+  readonly questions: readonly IamQuestion[];
 }
 
 /** Counts what a system asks of AWS: as data, for tests, for figures and for the actions that a role needs. */
@@ -91,8 +94,9 @@ export function createMeter(): Meter {
         calls.set(context, call);
         const operation = (context.commandName ?? '').replace(/Command$/, '');
         const input = serviceId === 'DynamoDB' ? { ...args.input, ReturnConsumedCapacity: 'INDEXES' } : args.input;
+        const questions = questionsOf(serviceId, operation, args.input);
         const note = (failed: boolean, output: Output): void => {
-          entries.push({ ...tags.getStore(), service: serviceId, operation, failed, ...call, ...unitsOf(operation, output) });
+          entries.push({ ...tags.getStore(), service: serviceId, operation, failed, questions, ...call, ...unitsOf(operation, output) });
         };
         try {
           const result = await next({ ...args, input });
@@ -195,7 +199,7 @@ export const meteredLoad =
     return {
       create: (context) => {
         const handler = create(context);
-        return (event) => within({ role: file }, () => handler(event));
+        return (event, invocation) => within({ role: file }, () => handler(event, invocation));
       },
     };
   };

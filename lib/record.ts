@@ -64,6 +64,9 @@ export const detailTypes = [
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 
+/** Those that a person must see; the others are for whoever wants to know. */
+export const alertTypes = detailTypes.filter((type) => type !== 'Order Processed');
+
 /** What the supervisor did, for the journal: it reads no instance, so the scheduler writes it down with its next write. */
 export type Note = { readonly at: number } & (
   | { readonly type: 'DeadlineExpired'; readonly path?: string; readonly failureCount: number }
@@ -77,6 +80,8 @@ export type Note = { readonly at: number } & (
 export interface StateRecord {
   readonly schemaVersion: 1;
   readonly orderId: string;
+  /** The order's own, for lists of states: milliseconds since 1970. */
+  readonly submittedAt: number;
   /** Rises by one at every write. */
   readonly rev: number;
   /** Rises by one at each claim and each reset. With `rev` it fences every write. */

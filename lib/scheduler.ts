@@ -254,9 +254,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const created = await store.create(order, state, along);
       if (created.outcome === 'written') logJournal(telemetry, order.orderId, planned.instance, 0);
       if (created.outcome === 'written') tellOfHold(loaded, { program, order, record: state, instance: planned.instance });
-      if (created.outcome === 'written' && !store.sendsAlong) {
+      if (created.outcome !== 'written' || store.sendsAlong) return created;
+      try {
         await sendAfter({ program, order, record: state, instance: planned.instance }, planned);
         await channel.send(wakeUp);
+      } catch (error) {
+        if ((error as { fatal?: boolean }).fatal) throw error;
+        // The order is stored, and that is what was asked: what could not be sent is sent when its deadline passes.
+        telemetry.log('warn', 'order stored, but what it needs is not sent yet', { orderId: order.orderId, error });
+        telemetry.count('sendFailed');
       }
       return created;
     },

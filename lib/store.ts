@@ -73,7 +73,7 @@ export interface Store {
 
   /** Ids of orders in a shard of the worklist with a time up to `until`, oldest first. A proposal: the record decides. */
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
-  /** All orders, in pages, for what the worklist may have missed. */
+  /** All orders that have a deadline, in pages, for what the worklist may have missed; there may be others among them. */
   sweep(after: string | undefined, limit: number): Promise<readonly string[]>;
 
   /** Puts a page of the journal aside under the rev at which it was read; the same again changes nothing. */

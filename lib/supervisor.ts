@@ -126,6 +126,7 @@ export function createSupervisor({
     }
     counts.counted += 1;
     telemetry.count('expiryCounted');
+    if (head.nextDueAt !== null) telemetry.measure('detectionDelayMs', clock.now() - head.nextDueAt);
     if (wakes > 0) await wake(head.orderId);
   }
 
@@ -191,6 +192,8 @@ export function createSupervisor({
           found = ids.length;
         }
       }
+      telemetry.count('supervisorPass');
+      telemetry.count('supervisorLooked', counts.looked);
       return counts;
     },
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Issuer } from './api/app.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Channel } from './channel.ts';
@@ -70,3 +71,6 @@ export function createSystem(app: App, config: Config, ports: Ports, { hostId, e
   });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit };
 }
+
+/** Different for every process, also for two that start at the same time. */
+export const newHostId = (): string => `host-${randomBytes(6).toString('hex')}`;

@@ -1,3 +1,5 @@
+import type { JsonObject } from './core/json.ts';
+
 /** Fields that logs and the journal share, so that one leads to the other: orderId, requestId, seq (F-168). */
 export interface LogFields {
   readonly orderId?: string;
@@ -15,10 +17,21 @@ export interface Telemetry {
   /** Counts something: `staleReply`, `claimLost`. */
   count(metric: string, by?: number): void;
   counts(): Readonly<Record<string, number>>;
+  /** Measures something, in the unit that its name says: `detectionDelayMs`. */
+  measure(metric: string, value: number): void;
+  /** What was counted and measured since the last time, as one object that CloudWatch reads out of the log; undefined when there is nothing. */
+  embeddedMetrics(): JsonObject | undefined;
 }
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 const valueCharactersMax = 2048;
+/** As many values as CloudWatch takes of one metric at a time. */
+const valuesMax = 100;
+
+/** Where CloudWatch shows what this system counts and measures; its dimension is `role`. */
+export const metricNamespace = 'Redress';
+
+const unitOf = (metric: string): string => (metric.endsWith('Ms') ? 'Milliseconds' : 'Count');
 
 /** One JSON object a line. A value can't break out of its line, nor fill it: control characters are escaped, long texts cut. */
 export function createTelemetry({
@@ -33,6 +46,8 @@ export function createTelemetry({
   now?: () => number;
 } = {}): Telemetry {
   const counters: Record<string, number> = {};
+  const reported: Record<string, number> = {};
+  let measured: Record<string, number[]> = {};
   const from = level === 'off' ? levels.length : levels.indexOf(level);
   return {
     logs: (lineLevel) => levels.indexOf(lineLevel) >= from,
@@ -48,6 +63,24 @@ export function createTelemetry({
       counters[metric] = (counters[metric] ?? 0) + by;
     },
     counts: () => ({ ...counters }),
+    measure(metric, value) {
+      const values = (measured[metric] ??= []);
+      if (values.length < valuesMax) values.push(value);
+    },
+    embeddedMetrics() {
+      const counted = Object.entries(counters).flatMap(([name, total]) => {
+        const since = total - (reported[name] ?? 0);
+        reported[name] = total;
+        return since > 0 ? [[name, since] as const] : [];
+      });
+      const values = measured;
+      measured = {};
+      const names = [...counted.map(([name]) => name), ...Object.keys(values)];
+      if (names.length === 0) return undefined;
+      const Metrics = names.map((Name) => ({ Name, Unit: unitOf(Name) }));
+      const CloudWatchMetrics = [{ Namespace: metricNamespace, Dimensions: [['role']], Metrics }];
+      return { _aws: { Timestamp: now(), CloudWatchMetrics }, role: role ?? 'host', ...Object.fromEntries(counted), ...values };
+    },
   };
 }
 

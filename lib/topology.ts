@@ -1,3 +1,4 @@
+import type { AgentDefinition } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Redrive } from './channel.ts';
 import { queues } from './messages.ts';
@@ -6,12 +7,25 @@ import { queues } from './messages.ts';
 export interface QueueSource {
   readonly queue: string;
   readonly batchSize: number;
-  /** Batches at work at the same time. */
+  /** Batches at work at the same time on one machine. */
   readonly concurrency: number;
   /** What is not acknowledged by then is delivered once more. */
   readonly visibilityMs: number;
   /** Deliveries without success before the message goes to the dead letters. */
   readonly maxReceiveCount: number;
+}
+
+/** What a schedule tells the supervisor. */
+export interface SupervisorTask {
+  readonly task: 'pass' | 'sweep';
+  /** One run goes on looking for so long, as often as the supervisor's period says; else it looks once. */
+  readonly repeatForMs?: number;
+}
+
+/** Something that happens again and again; the period of the passes is the system's configuration. */
+export interface Schedule {
+  readonly input: SupervisorTask;
+  readonly everyMs: number | 'supervisor period';
 }
 
 /** One function of the system: a file in `functions/`, and what makes it run. */
@@ -22,64 +36,96 @@ export interface FunctionSpec {
   /** Handed to the function as its environment. */
   readonly environment: { readonly [name: string]: string };
   readonly sources: readonly QueueSource[];
+  readonly schedules: readonly Schedule[];
   readonly trigger: 'http' | 'queue' | 'schedule';
+  /** The longest that one run of it takes. */
+  readonly timeoutMs: number;
   /** In which turn it is stopped: what brings new work first, the scheduler last. */
   readonly stopsIn: 1 | 2;
+}
+
+/** How the functions are cut. */
+export interface Cut {
+  /** A function for each agent, or one that serves them all (F-36). What comes of an order is the same. */
+  readonly agents?: 'each' | 'together';
 }
 
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
 const maxReceiveCount = 5;
 
+const answerMs = 29_000;
+const queueMs = 30_000;
+const passMs = 70_000;
+const sweepMs = 900_000;
+const hourMs = 3_600_000;
+/** A step's default time, and what it takes to answer. */
+const stepMs = 65_000;
+
+const source = (queue: string, visibilityMs: number, concurrency: number, batchSize = 10): QueueSource => ({
+  queue,
+  batchSize,
+  concurrency,
+  visibilityMs,
+  maxReceiveCount,
+});
+
+const plain = { environment: {}, sources: [], schedules: [] } as const;
+
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
-export function topologyOf({ agents }: App): readonly FunctionSpec[] {
-  const source = (queue: string, visibilityMs: number, concurrency: number, batchSize = 10): QueueSource => ({
-    queue,
-    batchSize,
-    concurrency,
-    visibilityMs,
-    maxReceiveCount,
-  });
-  const consumed = [queues.wakeUps, queues.submissions, ...agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)])];
+export function topologyOf({ agents }: Pick<App, 'agents'>, { agents: cut = 'each' }: Cut = {}): readonly FunctionSpec[] {
+  const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
+  const toScheduler = [queues.wakeUps, ...agents.map(({ name }) => queues.replies(name))].map((queue) =>
+    source(queue, schedulerVisibilityMs, 4),
+  );
+  const ofAgents =
+    cut === 'each'
+      ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent]))
+      : agents.length > 0
+        ? [agentFunction('agents', agents)]
+        : [];
+  const consumed = [inbound, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
+  const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
   return [
-    { name: 'api', file: 'api', environment: {}, sources: [], trigger: 'http', stopsIn: 1 },
-    {
-      name: 'submissions',
-      file: 'submissions',
-      environment: {},
-      sources: [source(queues.submissions, schedulerVisibilityMs, 2)],
-      trigger: 'queue',
-      stopsIn: 1,
-    },
-    ...agents.map(
-      ({ name }): FunctionSpec => ({
-        name: `agent-${name}`,
-        file: 'agent',
-        environment: { REDRESS_AGENT: name },
-        sources: [source(queues.requests(name), agentVisibilityMs, 20)],
-        trigger: 'queue',
-        stopsIn: 1,
-      }),
-    ),
-    {
-      name: 'scheduler',
-      file: 'scheduler',
-      environment: {},
-      sources: [queues.wakeUps, ...agents.map(({ name }) => queues.replies(name))].map((queue) => source(queue, schedulerVisibilityMs, 4)),
-      trigger: 'queue',
-      stopsIn: 2,
-    },
-    { name: 'supervisor', file: 'supervisor', environment: {}, sources: [], trigger: 'schedule', stopsIn: 1 },
-    {
-      name: 'dead-letter',
-      file: 'dead-letter',
-      environment: {},
-      sources: consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1)),
-      trigger: 'queue',
-      stopsIn: 2,
-    },
+    { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: answerMs, stopsIn: 1 },
+    { ...plain, name: 'submissions', file: 'submissions', sources: [inbound], trigger: 'queue', timeoutMs: queueMs, stopsIn: 1 },
+    ...ofAgents,
+    { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
+    supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, passMs),
+    supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, sweepMs),
+    { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
   ];
 }
+
+const agentFunction = (name: string, agents: readonly AgentDefinition[]): FunctionSpec => ({
+  ...plain,
+  name,
+  file: 'agent',
+  environment: { REDRESS_AGENTS: agents.map((agent) => agent.name).join(',') },
+  sources: agents.map((agent) => source(queues.requests(agent.name), agentVisibilityMs, 20)),
+  trigger: 'queue',
+  timeoutMs: Math.max(stepMs, ...agents.map(longestMs)),
+  stopsIn: 1,
+});
+
+/** What the longest operation of an agent may take. */
+const longestMs = ({ operations }: AgentDefinition): number =>
+  Math.max(
+    0,
+    ...Object.values(operations).map(
+      ({ completeWithinSeconds = 0, longestSeconds = 0 }) => Math.max(completeWithinSeconds, longestSeconds) * 1000,
+    ),
+  );
+
+const supervisorFunction = (name: string, schedule: Schedule, timeoutMs: number): FunctionSpec => ({
+  ...plain,
+  name,
+  file: 'supervisor',
+  schedules: [schedule],
+  trigger: 'schedule',
+  timeoutMs,
+  stopsIn: 1,
+});
 
 /** Where each queue's messages go that were delivered too often; a dead-letter queue's own stay where they are. */
 export const redriveIn = (functions: readonly FunctionSpec[]): ((queue: string) => Redrive | undefined) => {

@@ -1,12 +1,16 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Clock } from '../clock.ts';
+import { type Claims, type ReadClaims, standardClaims } from './claims.ts';
 
 /** Whose tokens the API believes. */
 export interface Issuer {
   readonly issuer: string;
-  readonly audience: string;
+  /** For whom its tokens must be made out; of several names one is enough. */
+  readonly audience: string | readonly string[];
   /** A key set, or what finds a key: `createRemoteJWKSet(…)`. */
   readonly keys: JSONWebKeySet | JWTVerifyGetKey;
+  /** How its tokens say what their bearer may do (default `aud`, `roles` and `client`). */
+  readonly claims?: ReadClaims;
   /** How far the issuer's clock and this one may be apart (default 30, at most 60). */
   readonly skewSeconds?: number;
 }
@@ -41,7 +45,7 @@ const rememberedMax = 2000;
 
 /** Reads who calls from an Authorization header. */
 export function createAuthentication(
-  { issuer, audience, keys, skewSeconds = 30 }: Issuer,
+  { issuer, audience, keys, claims = standardClaims, skewSeconds = 30 }: Issuer,
   clock: Clock,
 ): (authorization: string | null) => Promise<Authenticated> {
   const keyOf = typeof keys === 'function' ? keys : createLocalJWKSet(keys);
@@ -53,12 +57,12 @@ export function createAuthentication(
       const { payload } = await jwtVerify(token, keyOf, {
         algorithms,
         issuer,
-        audience,
         clockTolerance,
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(now),
       });
-      const caller = callerOf(payload);
+      const said = claims(payload);
+      const caller = said && isFor(audience, said) ? callerOf(payload, said) : undefined;
       if (!caller) return { outcome: 'refused' };
       const known: Authenticated = { outcome: 'known', caller };
       remember(token, known, Math.min(now + rememberedMs, ((payload.exp ?? 0) + clockTolerance) * 1000));
@@ -85,8 +89,11 @@ export function createAuthentication(
   };
 }
 
+const isFor = (audience: Issuer['audience'], { audience: named }: Claims): boolean =>
+  [named].flat().some((each) => typeof each === 'string' && [audience].flat().includes(each));
+
 /** Undefined when a claim has no sense; what it does not grant, it does not grant. */
-function callerOf({ sub, exp, roles: claimed, client }: JWTPayload): Caller | undefined {
+function callerOf({ sub, exp }: JWTPayload, { roles: claimed, client }: Claims): Caller | undefined {
   if (typeof sub !== 'string' || sub === '' || !Number.isFinite(exp)) return undefined;
   const named: readonly unknown[] = Array.isArray(claimed) ? claimed : [];
   const isClient = named.includes('client') && typeof client === 'string' && clientIdPattern.test(client);
@@ -99,4 +106,7 @@ function callerOf({ sub, exp, roles: claimed, client }: JWTPayload): Caller | un
 
 /** The issuer's keys could not be had: that says nothing about the token. */
 const isOutage = (error: unknown): boolean =>
-  !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout || error.code === 'ERR_JOSE_GENERIC';
+  !(error instanceof errors.JOSEError) ||
+  error instanceof errors.JWKSTimeout ||
+  error instanceof errors.JWKSInvalid ||
+  error.code === 'ERR_JOSE_GENERIC';

@@ -8,6 +8,7 @@ import type { Issuer, Role } from './authentication.ts';
 
 /** This machine as its own issuer of tokens. */
 export interface LocalIssuer extends Issuer {
+  readonly audience: string;
   readonly keys: JSONWebKeySet;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;

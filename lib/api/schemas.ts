@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { responseQueuePrefix } from '../channel.ts';
 import { clientIdPattern } from './authentication.ts';
 import { bodyLimits } from './body.ts';
 
@@ -75,7 +76,9 @@ export const InstructionBody = z.strictObject({
     .exactOptional(),
 });
 
-const channelId = z.string().regex(/^redress-response-[A-Za-z0-9_-]{1,60}$/, 'redress-response- and 1 to 60 letters, digits, "-" and "_"');
+const channelId = z
+  .string()
+  .regex(new RegExp(`^${responseQueuePrefix}[A-Za-z0-9_-]{1,60}$`), 'redress-response- and 1 to 60 letters, digits, "-" and "_"');
 const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, '1 to 256 printable ASCII characters without spaces');
 export const ClientBody = z.strictObject({
   responseChannels: z.array(channelId).max(100).default([]),

@@ -10,7 +10,7 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { type Channel, delayMaxMs, type Outgoing, type Received } from '../channel.ts';
+import { type Channel, delayMaxMs, type Outgoing, type Received, responseQueuePrefix } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 
 export interface SqsChannelOptions {
@@ -52,12 +52,13 @@ interface Failure {
  */
 export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channel {
   const urls = new Map<string, Promise<string>>();
+  const nameOf = (queue: string): string => (queue.startsWith(responseQueuePrefix) ? queue : prefix + queue);
 
   /** Asked once for each queue; only ever by name, so that no message can name a place to send to. */
   function urlOf(queue: string): Promise<string> {
     let url = urls.get(queue);
     if (!url) {
-      url = client.send(new GetQueueUrlCommand({ QueueName: prefix + queue })).then(({ QueueUrl = '' }) => QueueUrl);
+      url = client.send(new GetQueueUrlCommand({ QueueName: nameOf(queue) })).then(({ QueueUrl = '' }) => QueueUrl);
       urls.set(queue, url);
       url.catch(() => urls.delete(queue));
     }
@@ -71,7 +72,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
       if (!(error instanceof QueueDoesNotExist)) throw error;
       // It may be made again, under another URL.
       urls.delete(queue);
-      throw new Error(`The queue ${prefix}${queue} does not exist.`, { cause: error });
+      throw new Error(`The queue ${nameOf(queue)} does not exist.`, { cause: error });
     }
   }
 
@@ -123,7 +124,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
               MaxNumberOfMessages: Math.min(max, batchMax),
               VisibilityTimeout: secondsOf(visibilityMs, visibilityMaxSeconds),
               WaitTimeSeconds: secondsOf(waitMs, waitMaxSeconds),
-              MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp'],
+              MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp', 'SenderId'],
             }),
             { abortSignal: cut.signal, requestTimeout: waitMs + answerMs },
           );
@@ -200,6 +201,7 @@ const receivedOf = ({ MessageId = '', Body = '', ReceiptHandle = '', Attributes 
   body: Body,
   receiveCount: Number(Attributes['ApproximateReceiveCount'] ?? 1),
   sentAt: Number(Attributes['SentTimestamp'] ?? 0),
+  ...(Attributes['SenderId'] === undefined ? {} : { senderId: Attributes['SenderId'] }),
   receipt: ReceiptHandle,
 });
 

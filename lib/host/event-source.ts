@@ -19,8 +19,8 @@ const answered = 'answered';
 const waitMs = 20_000;
 const restAfterFailureMs = 200;
 
-/** Who sent a message that this process finds in its own queues: there is nobody to tell senders apart. */
-export const localSenderId = 'local';
+/** Who sent a message, where the channel has nobody to tell senders apart. */
+const localSenderId = 'local';
 
 export function startEventSource(
   source: QueueSource,
@@ -95,8 +95,8 @@ export function startEventSource(
 }
 
 /** What Lambda hands to a function. */
-export const queueEvent = (queue: string, messages: readonly Received[], senderId = localSenderId): SQSEvent => ({
-  Records: messages.map(({ messageId, body, receiveCount, sentAt, receipt }) => ({
+export const queueEvent = (queue: string, messages: readonly Received[]): SQSEvent => ({
+  Records: messages.map(({ messageId, body, receiveCount, sentAt, senderId = localSenderId, receipt }) => ({
     messageId,
     body,
     receiptHandle: receipt,

@@ -1,12 +1,13 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
+import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import type { App } from '../authoring/workflow.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
-import type { CreateFunction } from '../function.ts';
+import type { CreateFunction, Invocation } from '../function.ts';
 import { acquireLease, type Lease, lockPolicyAdvice } from '../lease.ts';
-import { createSystem, type Emit, type Ports, type System, type SystemEvents } from '../system.ts';
-import { type FunctionSpec, topologyOf } from '../topology.ts';
+import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '../system.ts';
+import { type FunctionSpec, type SupervisorTask, topologyOf } from '../topology.ts';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
 
@@ -56,6 +57,8 @@ export interface HostOptions {
   readonly without?: readonly string[];
 }
 
+type RunOn<Event, Result> = (event: Event, invocation: Invocation) => Result;
+
 const leaseMsDefault = 30_000;
 const drainMs = 8_000;
 const housekeepingMs = 60_000;
@@ -90,23 +93,33 @@ export async function startHost({
   };
   const running: { spec: FunctionSpec; sources: EventSource[] }[] = [];
   const schedules: { run: () => Promise<unknown>; ended: Promise<void> }[] = [];
+  const invocation: Invocation = { stopping: givingUp.signal };
   let entrance: HttpEntrance | undefined;
 
   for (const spec of topologyOf(app)) {
     if (without.includes(spec.name)) continue;
     const { create } = await load(spec.file);
-    const handler = create({ system, environment: spec.environment, accepting: () => !stopping.signal.aborted, stopping: givingUp.signal });
-    const sources = spec.sources.map((source) => startEventSource(source, handler as QueueHandler, { channel, clock, telemetry, onFatal }));
-    running.push({ spec, sources });
-    if (spec.trigger === 'http' && http) entrance = await startHttp(handler as HttpHandler, { ...http, telemetry });
-    if (spec.trigger === 'schedule') schedules.push(startSchedule(handler as () => Promise<unknown>, config.supervisorPeriodMs));
+    const handler = create({ system, environment: spec.environment, accepting: () => !stopping.signal.aborted });
+    const onQueue: QueueHandler = (event) => (handler as RunOn<SQSEvent, ReturnType<QueueHandler>>)(event, invocation);
+    const onHttp: HttpHandler = (event) => (handler as RunOn<APIGatewayProxyEventV2, ReturnType<HttpHandler>>)(event, invocation);
+    const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
+    running.push({
+      spec,
+      sources: spec.sources.map((source) => startEventSource(source, onQueue, { channel, clock, telemetry, onFatal })),
+    });
+    if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
+    for (const { input, everyMs } of spec.schedules) {
+      // At once, too: a host that lives no longer than one period must still recover what the last one left.
+      if (everyMs === 'supervisor period') schedules.push(startSchedule(() => onSchedule(input), config.supervisorPeriodMs));
+      else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
+    }
   }
   schedules.push(startSchedule(housekeeping, housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));
 
-  function startSchedule(run: () => Promise<unknown>, periodMs: number) {
+  function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
     const loop = async (): Promise<void> => {
-      // At once, too: a host that lives no longer than one period must still recover what the last one left.
+      if (firstAfterMs > 0) await clock.sleep(firstAfterMs, stopping.signal);
       while (!stopping.signal.aborted) {
         try {
           await run();
@@ -161,13 +174,20 @@ export async function startHost({
     const giveUp = setTimeout(() => givingUp.abort(), drainMs);
     await Promise.all([entrance?.stop(), ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
     for (const { queue } of sourcesIn(2))
-      while (!givingUp.signal.aborted && (await channel.depth(queue)).visible > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (!givingUp.signal.aborted && (await waitingIn(queue)) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
     clearTimeout(giveUp);
     for (const service of services) await service.stop?.();
     drained.abort();
     for (const lease of leases.values()) await lease.release();
   }
+
+  /** Where nobody can say, nothing is waited for: it is found again by the next host. */
+  const waitingIn = (queue: string): Promise<number> =>
+    channel.depth(queue).then(
+      ({ visible }) => visible,
+      () => 0,
+    );
 
   const sourcesIn = (turn: 1 | 2): readonly EventSource[] =>
     running.filter(({ spec }) => spec.stopsIn === turn).flatMap(({ sources }) => sources);
@@ -204,6 +224,3 @@ export async function startHost({
     }
   }
 }
-
-/** Different for every process, also for two that start at the same time. */
-export const newHostId = (): string => `host-${randomBytes(6).toString('hex')}`;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { problemText } from '../api/problem.ts';
 import { SetupError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Telemetry } from '../telemetry.ts';
 
 export type HttpHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
@@ -49,9 +50,6 @@ export async function startHttp(
       }),
   };
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
 /** The host that a client meant, without the port; a client that says nothing is taken for a local one. */
 const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();

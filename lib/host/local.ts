@@ -1,35 +1,37 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Issuer } from '../api/authentication.ts';
+import { readIssuer } from '../api/configured-issuer.ts';
 import { openLocalIssuer } from '../api/local-issuer.ts';
 import type { App, LocalTrial } from '../authoring/workflow.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Json } from '../core/json.ts';
-import { dataFile, openEmbedded } from '../embedded.ts';
 import { SetupError } from '../errors.ts';
 import { createTelemetry } from '../telemetry.ts';
-import { redriveIn, topologyOf } from '../topology.ts';
+import { topologyOf } from '../topology.ts';
 import { type Host, startHost } from './host.ts';
 import { loadFunction } from './load.ts';
+import { openPorts } from './ports.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const good = (what: string, how: string): void => say(`ok  ${what.padEnd(32)} ${how}`);
 const complain = (line: string): void => void process.stderr.write(`redress: ${line}\n`);
 
 /**
- * The whole system in one process on the embedded ports, with stand-ins for the remote services when none are named.
+ * The whole system in one process, with stand-ins for the remote services when none are named.
  * Ends the process: 0 after SIGTERM or SIGINT, 2 when something must be set right first, 3 when the store is gone.
  */
 export async function startLocal(environment: Environment): Promise<void> {
   const startedAt = performance.now();
   try {
     const config = readConfig(environment);
-    if (config.adapters === 'aws')
-      throw new SetupError('REDRESS_ADAPTERS=aws is not part of this version.', 'Unset it to use the embedded store.');
+    const issuer = readIssuer(environment);
     const app = await loadApp(environment['REDRESS_APP']);
-    await run(app, config, environment, startedAt);
+    await run(app, { config, issuer, environment, startedAt });
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     complain(`${error.message} ${error.remedy}`);
@@ -37,42 +39,48 @@ export async function startLocal(environment: Environment): Promise<void> {
   }
 }
 
-async function run(app: App, config: Config, environment: Environment, startedAt: number): Promise<void> {
+interface RunOptions {
+  readonly config: Config;
+  /** Where none is configured, the data folder is the issuer. */
+  readonly issuer: Issuer | undefined;
+  readonly environment: Environment;
+  readonly startedAt: number;
+}
+
+async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
   const clock = systemClock;
   const telemetry = createTelemetry({ level: config.logLevel });
   // Asked to stop before anything was taken in, there is nothing to drain.
   let stop = async (code: number): Promise<void> => process.exit(code);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
-  const isFirstStart = !existsSync(dataFile(config.dataFolder));
-  const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  const opened = await openPorts({ app, config, environment, clock });
   const gone = (error: unknown) => {
-    complain(`the store is gone: ${(error as Error).message} Put the data folder back and start again.`);
+    complain(`the store is gone: ${(error as Error).message} ${opened.remedy}`);
     process.exit(3);
   };
-  database.onGone(gone);
-  const { cursorKey, ...issuer } = openLocalIssuer(config.dataFolder);
-  say(`ok  store, channels, announcements   embedded (${config.dataFolder})`);
+  opened.onGone?.(gone);
+  const { cursorKey, ...localIssuer } = openLocalIssuer(config.dataFolder);
+  for (const [what, where] of opened.about) good(what, where);
+  if (issuer) good('tokens', `of ${issuer.issuer}`);
 
-  const services = await startServices(app.local, config, environment);
-  if (services) say(`ok  services                         ${services.about}`);
-  const ports = { store, channel, publisher, clock, telemetry, issuer, cursorKey };
+  const services = await startServices(app.local, config, environment, opened.isHere);
+  if (services) good('services', services.about);
+  const { store, channel, publisher } = opened;
+  const ports = { store, channel, publisher, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
   const host = await startHost({ app, config, ports, load: loadFunction, http: { port: config.port, host: config.host } });
-  say(
-    `ok  functions                        ${topologyOf(app)
-      .map(({ name }) => name)
-      .join(', ')}`,
-  );
+  const names = topologyOf(app).map(({ name }) => name);
+  good('functions', names.join(', '));
 
   stop = stopOnce(async () => {
     await host.stop();
     await services?.close();
-    await database.close();
+    await opened.close();
   });
   host.on('stopped', ({ error }) => gone(error));
 
   say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   say(`ready ${host.url}`);
-  if (isFirstStart && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
+  if (opened.isNew && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
 }
 
 async function loadApp(path: string | undefined): Promise<App> {
@@ -87,8 +95,13 @@ async function loadApp(path: string | undefined): Promise<App> {
   throw new SetupError(`${path ?? url} is no app.`, 'Name a module whose default export comes from defineApp: redress start app.ts.');
 }
 
-async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment) {
+async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
   if (!local || local.variables.some((name) => environment[name])) return undefined;
+  if (!isHere)
+    throw new SetupError(
+      'No remote services are named, and stand-ins would answer for orders that are not of this machine.',
+      `Set ${local.variables.join(', ')}.`,
+    );
   const services = await local.start({ dataFolder: config.dataFolder });
   // The agents are the user's own code and read their services' addresses where every program does.
   Object.assign(process.env, services.environment);
@@ -104,7 +117,8 @@ function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
     if (stopping) return;
     stopping = true;
     setTimeout(() => process.exit(code), stopMs).unref();
-    await drain();
+    // What cannot be put away because its place is not to be had is found again by the next start.
+    await drain().catch((error: unknown) => complain(`stopped without draining: ${(error as Error).message}`));
     process.exit(code);
   };
 }

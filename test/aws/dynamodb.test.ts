@@ -5,20 +5,17 @@ import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { StoreUnavailableError } from '../../lib/errors.ts';
 import { createMeter } from '../../lib/meter.ts';
-import type { StateRecord } from '../../lib/record.ts';
-import type { Along, OrderPage, Store } from '../../lib/store.ts';
+import type { OrderPage, Store } from '../../lib/store.ts';
 import { absent, anyOf, conditionInput, expiredBy, fencedBy } from '../../lib/stores/dynamodb/conditions.ts';
 import { stateItem } from '../../lib/stores/dynamodb/items.ts';
 import { partitionOf } from '../../lib/stores/dynamodb/keys.ts';
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
 import { startDynoxide } from '../support/emulators.ts';
-import { noon, orderRecord, stateRecord } from '../support/records.ts';
+import { alone, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { clientsAt, createTable, interfere, itemBytes, retentionMs } from './support.ts';
 
 const dynoxide = await startDynoxide();
 after(() => dynoxide.stop());
-
-const alone: Along = { messages: [], announcements: [] };
 
 interface Opened {
   readonly store: Store;
@@ -52,7 +49,6 @@ const canceled = (...codes: string[]) =>
   new TransactionCanceledException({ message: 'canceled', $metadata: {}, CancellationReasons: codes.map((Code) => ({ Code })) });
 const named = (name: string, status: number) =>
   Object.assign(new Error('told to fail'), { name, $fault: status < 500 ? 'client' : 'server', $metadata: { httpStatusCode: status } });
-const next = (state: StateRecord, more: Partial<StateRecord> = {}): StateRecord => ({ ...state, rev: state.rev + 1, ...more });
 
 const isUnavailable = (fatal: boolean) => (error: unknown) => error instanceof StoreUnavailableError && error.fatal === fatal;
 
@@ -244,8 +240,7 @@ test('a list over many days asks for days on which orders came, and for no other
   const { store, dynamodb } = await open();
   const day = 86_400_000;
   const ages = [0, 1, 40, 400, 4000];
-  for (const age of ages)
-    await store.create(orderRecord(`age-${age}`, { submittedAt: noon - age * day }), stateRecord(`age-${age}`), alone);
+  for (const age of ages) await put(store, `age-${age}`, {}, { submittedAt: noon - age * day });
   const meter = createMeter();
   meter.attach(dynamodb);
   assert.deepEqual(
@@ -266,18 +261,14 @@ test('a list whose filter leaves nearly nothing gives up its page in time, and s
   const rare = 'order-10';
   for (let index = 0; index < 150; index++) {
     const orderId = `order-${index}`;
-    await store.create(
-      orderRecord(orderId, { submittedAt: noon + index * (day / 10) }),
-      stateRecord(orderId, orderId === rare ? { processState: 'Error' } : {}),
-      alone,
-    );
+    await put(store, orderId, orderId === rare ? { outcome: 'cancelled' } : {}, { submittedAt: noon + index * (day / 10) });
   }
   const meter = createMeter();
   meter.attach(dynamodb);
   const pages: OrderPage[] = [];
   do {
     meter.reset();
-    pages.push(await store.list({ state: 'Error' }, pages.at(-1)?.next, 10));
+    pages.push(await store.list({ outcome: 'cancelled' }, pages.at(-1)?.next, 10));
     assert.ok(meter.entries().length < 250, `${meter.entries().length} requests for one page`);
   } while (pages.at(-1)?.next);
   assert.ok(pages.length >= 3);
@@ -285,4 +276,19 @@ test('a list whose filter leaves nearly nothing gives up its page in time, and s
     pages.flatMap(({ items }) => items.map(({ order }) => order.orderId)),
     [rare],
   );
+});
+
+test('F-57: a sweep finds every order that waits for something, and none that is over: of those there are ever more', async () => {
+  const { store } = await open();
+  for (const orderId of ['live', 'held', 'over'])
+    await store.create(
+      orderRecord(orderId),
+      stateRecord(orderId, {
+        worklist: null,
+        worklistAt: null,
+        ...(orderId === 'over' ? { processState: 'Processed', nextDueAt: null, nextDueFor: null } : {}),
+      }),
+      alone,
+    );
+  assert.deepEqual((await store.sweep(undefined, 10)).toSorted(), ['held', 'live']);
 });

@@ -22,7 +22,8 @@ import { noon } from '../support/records.ts';
 const region = 'eu-central-1';
 const nowhere = 'http://127.0.0.1:9';
 let names = 0;
-const newName = (): string => `redress-${process.pid}-${++names}`;
+/** Nobody else's, on an emulator that is shared. */
+export const newName = (): string => `redress-${process.pid}-${++names}`;
 
 export const clientsAt = (endpoints: Partial<Record<'dynamodb' | 'sqs' | 'eventbridge', string>>): AwsClients =>
   openClients({ region, endpoints: { dynamodb: nowhere, sqs: nowhere, eventbridge: nowhere, ...endpoints } });

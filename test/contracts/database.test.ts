@@ -8,10 +8,12 @@ import test, { type TestContext } from 'node:test';
 import { manualClock } from '../../lib/clock.ts';
 import { openEmbedded } from '../../lib/embedded.ts';
 import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
+import type { OrderFilter } from '../../lib/store.ts';
 import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { schemaVersion } from '../../lib/stores/sqlite/schema.ts';
+import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/folders.ts';
-import { orderRecord, stateRecord } from '../support/records.ts';
+import { noon, orderRecord, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 
 /** A folder that is gone when the test is over. */
@@ -115,6 +117,29 @@ test('what is written survives a restart', async (t) => {
   const second = openDatabase(dataFile(folder));
   assert.deepEqual(clientsIn(second), ['a']);
   await second.close();
+});
+
+test('a list of orders in Error looks at those, not at all that are stored, whatever else its filter says', async () => {
+  const database = openDatabase(':memory:');
+  const asked: string[] = [];
+  const prepare: Database['prepare'] = (sql) => {
+    asked.push(sql);
+    return database.prepare(sql);
+  };
+  const store = sqliteStore({ ...database, prepare });
+  const filters: readonly OrderFilter[] = [{}, { client: 'shop' }, { client: 'shop', reference: 'r1' }, { submittedAfter: noon }];
+  for (const filter of filters) {
+    for (const after of [undefined, { submittedAt: noon, orderId: 'o1' }]) {
+      await store.list({ state: 'Error', ...filter }, after, 10);
+      const plan = database.prepare(`EXPLAIN QUERY PLAN ${asked.at(-1)}`).all() as { detail: string }[];
+      assert.deepEqual(
+        plan.map(({ detail }) => detail),
+        ['SCAN s USING INDEX states_in_error', 'SEARCH o USING INTEGER PRIMARY KEY (rowid=?)', 'USE TEMP B-TREE FOR ORDER BY'],
+        JSON.stringify(filter),
+      );
+    }
+  }
+  await database.close();
 });
 
 test('closing waits for what has been begun, and refuses what comes later', async (t) => {

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import fc from 'fast-check';
 import type { Channel } from '../../lib/channel.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
-import type { OrderRecord, StateHead, StateRecord } from '../../lib/record.ts';
 import { shardCount, shardOf } from '../../lib/record.ts';
-import type { Along, ListPosition, OrderFilter, OrderPage, Store } from '../../lib/store.ts';
-import { noon, orderRecord, stateRecord } from '../support/records.ts';
+import type { Along, Store } from '../../lib/store.ts';
+import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { listContract } from './list.contract.ts';
 
 /** A store under test, the same data as another process sees it, and where its messages and announcements arrive. */
 export interface OpenStore {
@@ -21,14 +20,10 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-const alone: Along = { messages: [], announcements: [] };
 const withOne = (id: string): Along => ({
   messages: [{ queue: 'q', body: id }],
   announcements: [{ id, detailType: 'Order Processed', detail: { id } }],
 });
-
-const headOf = ({ blob: _, ...head }: StateRecord): StateHead => head;
-const idsOf = ({ items }: OrderPage): string[] => items.map(({ order }) => order.orderId);
 
 /** What every store promises; each implementation calls it once. */
 export function storeContract(name: string, open: () => OpenStore | Promise<OpenStore>): void {
@@ -41,18 +36,6 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
         await opened.close();
       }
     });
-
-  const put = async (
-    store: Store,
-    orderId: string,
-    state: Partial<StateRecord> = {},
-    order: Partial<OrderRecord> = {},
-  ): Promise<StateRecord> => {
-    const record = stateRecord(orderId, state);
-    await store.create(orderRecord(orderId, order), record, alone);
-    return record;
-  };
-  const next = (state: StateRecord, more: Partial<StateRecord> = {}): StateRecord => ({ ...state, rev: state.rev + 1, ...more });
 
   // ---- submission
 
@@ -286,128 +269,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o1'), [page]);
   });
 
-  // ---- lists
-
-  it('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
-    await put(
-      store,
-      'a',
-      { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null },
-      { submittedAt: noon, reference: 'r1' },
-    );
-    await put(
-      store,
-      'b',
-      { processState: 'Error', fault: { type: 'CardDeclined', class: 'expected', message: 'm', permanent: true } },
-      { submittedAt: noon + 1, client: 'mail', reference: 'r1' },
-    );
-    await put(
-      store,
-      'c',
-      { workflow: { name: 'return', version: 2 } },
-      { submittedAt: noon + 2, workflow: { name: 'return', version: 2 } },
-    );
-    await put(store, 'd', { processState: 'Pending' }, { submittedAt: noon + 3 });
-    const table: readonly (readonly [OrderFilter, string])[] = [
-      [{}, 'd c b a'],
-      [{ client: 'shop' }, 'd c a'],
-      [{ client: 'nobody' }, ''],
-      [{ state: 'Processed' }, 'a'],
-      [{ state: 'Pending' }, 'd'],
-      [{ outcome: 'completed' }, 'a'],
-      [{ outcome: 'cancelled' }, ''],
-      [{ workflow: 'return' }, 'c'],
-      [{ workflow: 'fulfil-order' }, 'd b a'],
-      [{ fault: 'CardDeclined' }, 'b'],
-      [{ reference: 'r1' }, 'b a'],
-      [{ reference: 'r1', client: 'mail' }, 'b'],
-      [{ submittedAfter: noon }, 'd c b'],
-      [{ submittedBefore: noon + 3 }, 'c b a'],
-      [{ submittedAfter: noon, submittedBefore: noon + 2 }, 'b'],
-      [
-        {
-          state: 'Error',
-          fault: 'CardDeclined',
-          client: 'mail',
-          workflow: 'fulfil-order',
-          reference: 'r1',
-          submittedAfter: noon,
-          submittedBefore: noon + 2,
-        },
-        'b',
-      ],
-      [{ client: "shop' OR '1'='1" }, ''],
-    ];
-    for (const [filter, expected] of table)
-      assert.equal(idsOf(await store.list(filter, undefined, 10)).join(' '), expected, JSON.stringify(filter));
-    const [newest] = (await store.list({}, undefined, 1)).items;
-    assert.deepEqual(newest, {
-      order: orderRecord('d', { submittedAt: noon + 3 }),
-      state: headOf(stateRecord('d', { processState: 'Pending' })),
-    });
-  });
-
-  it('a list in pages shows every order once, also where many came at the same time', async ({ store }) => {
-    const times = listOf(40, (index) => noon + (index % 3));
-    for (const [index, submittedAt] of times.entries()) await put(store, `o${index}`, {}, { submittedAt });
-    const all = idsOf(await store.list({}, undefined, 100));
-    assert.equal(new Set(all).size, 40);
-    for (const limit of [1, 7, 40]) {
-      const found: string[] = [];
-      let next: ListPosition | undefined;
-      do {
-        const page = await store.list({ client: 'shop' }, next, limit);
-        assert.ok(page.items.length <= limit);
-        found.push(...idsOf(page));
-        next = page.next;
-      } while (next);
-      assert.deepEqual(found, all);
-    }
-    assert.deepEqual(
-      all,
-      idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)),
-      'from behind a time that is later than all',
-    );
-    assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
-  });
-
-  test(`${name}: a list agrees with a plain filter over the same orders`, async () => {
-    const client = fc.constantFrom('a', 'b');
-    const orders = fc.array(
-      fc.record({
-        client,
-        submittedAt: fc.integer({ min: noon, max: noon + 3 }),
-        processState: fc.constantFrom('Pending' as const, 'Error' as const),
-      }),
-      { maxLength: 12 },
-    );
-    const filters = fc.record(
-      {
-        client,
-        state: fc.constantFrom('Pending' as const, 'Error' as const),
-        submittedAfter: fc.integer({ min: noon - 1, max: noon + 3 }),
-      },
-      { requiredKeys: [] },
-    );
-    await fc.assert(
-      fc.asyncProperty(orders, filters, fc.nat(13), async (all, filter, limit) => {
-        const { store, close } = await open();
-        for (const [index, { processState, ...order }] of all.entries()) await put(store, `o${index}`, { processState }, order);
-        const expected = all
-          .map((order, index) => ({ ...order, orderId: `o${index}` }))
-          .filter((order) => filter.client === undefined || order.client === filter.client)
-          .filter((order) => filter.state === undefined || order.processState === filter.state)
-          .filter((order) => filter.submittedAfter === undefined || order.submittedAt > filter.submittedAfter)
-          .toSorted((a, b) => b.submittedAt - a.submittedAt || (a.orderId < b.orderId ? 1 : -1));
-        assert.deepEqual(
-          idsOf(await store.list(filter, undefined, limit)),
-          expected.slice(0, limit).map(({ orderId }) => orderId),
-        );
-        await close();
-      }),
-      { numRuns: 30 },
-    );
-  });
+  listContract(name, open);
 
   // ---- clients
 

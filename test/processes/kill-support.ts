@@ -133,10 +133,36 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
   };
 }
 
-export type Customers = Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'>;
+type Customers = Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'>;
 
 /** Orders of which it was announced that they are in Error. */
 export function alertsIn({ open }: Site): ReadonlySet<string> {
   const published = open().publisher.published(0, 100_000);
   return new Set(published.filter(({ detailType }) => detailType === 'Order In Error').map(({ detail }) => String(detail['orderId'])));
+}
+
+const kinds = ['charge', 'notification:shipped', 'reservation', 'shipment'];
+
+/** All that must not be, in words. */
+export function* problemsIn(
+  listed: readonly Shown[],
+  { answered, givenUp }: Customers,
+  effects: ReadonlyMap<string, readonly string[]>,
+  alerts: ReadonlySet<string>,
+): Generator<string> {
+  const ids = new Set(listed.map(({ orderId }) => orderId));
+  for (const [key, orderId] of answered) if (!ids.has(orderId)) yield `${key} was answered with ${orderId}, which does not exist`;
+  for (const orderId of effects.keys()) if (!ids.has(orderId)) yield `something was done for ${orderId}, which does not exist`;
+  for (const [reference, same] of Map.groupBy(listed, (shown) => shown.reference)) {
+    if (same.length > 1) yield `${reference} has ${same.length} orders`;
+    if (!answered.has(reference) && !givenUp.has(reference)) yield `${reference} was submitted by nobody`;
+  }
+  for (const { orderId, processState, outcome, fault } of listed) {
+    const done = effects.get(orderId) ?? [];
+    if (new Set(done).size < done.length) yield `${orderId} had something done twice: ${done.join()}`;
+    if (processState === 'Processed' && (outcome !== 'completed' || done.join() !== kinds.join()))
+      yield `${orderId} is ${outcome} with ${done.join()}`;
+    if (processState === 'Error' && (fault === null || !alerts.has(orderId))) yield `${orderId} is in Error, and nobody is told`;
+    if (processState !== 'Processed' && processState !== 'Error') yield `${orderId} is ${processState}`;
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { alertsIn, type Customers, createCustomers, createPatient, type Shown, startShop } from './kill-support.ts';
+import { alertsIn, createCustomers, createPatient, problemsIn, startShop } from './kill-support.ts';
 import { atEnd, createRandom, root, site, until, within } from './support.ts';
 
 const kills = Number(process.env['KILLS'] ?? 100);
@@ -60,29 +60,3 @@ test('F-02, F-10, F-28, F-41, F-44, F-57, S22: nothing that was answered with 20
   process.stdout.write(`${JSON.stringify({ test: 'kill', ...ends, ...course, seed })}\n`);
   assert.ok(ends.processed >= 0.6 * orders && interrupted > 0, 'most orders come through, and some are hit, or nothing is shown');
 });
-
-const kinds = ['charge', 'notification:shipped', 'reservation', 'shipment'];
-
-/** All that must not be, in words. */
-function* problemsIn(
-  listed: readonly Shown[],
-  { answered, givenUp }: Customers,
-  effects: ReadonlyMap<string, readonly string[]>,
-  alerts: ReadonlySet<string>,
-): Generator<string> {
-  const ids = new Set(listed.map(({ orderId }) => orderId));
-  for (const [key, orderId] of answered) if (!ids.has(orderId)) yield `${key} was answered with ${orderId}, which does not exist`;
-  for (const orderId of effects.keys()) if (!ids.has(orderId)) yield `something was done for ${orderId}, which does not exist`;
-  for (const [reference, same] of Map.groupBy(listed, (shown) => shown.reference)) {
-    if (same.length > 1) yield `${reference} has ${same.length} orders`;
-    if (!answered.has(reference) && !givenUp.has(reference)) yield `${reference} was submitted by nobody`;
-  }
-  for (const { orderId, processState, outcome, fault } of listed) {
-    const done = effects.get(orderId) ?? [];
-    if (new Set(done).size < done.length) yield `${orderId} had something done twice: ${done.join()}`;
-    if (processState === 'Processed' && (outcome !== 'completed' || done.join() !== kinds.join()))
-      yield `${orderId} is ${outcome} with ${done.join()}`;
-    if (processState === 'Error' && (fault === null || !alerts.has(orderId))) yield `${orderId} is in Error, and nobody is told`;
-    if (processState !== 'Processed' && processState !== 'Error') yield `${orderId} is ${processState}`;
-  }
-}

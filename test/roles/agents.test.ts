@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Json, PermanentFailure, TransientFailure } from 'redress';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { manualClock } from '../../lib/clock.ts';
-import { startEventSource } from '../../lib/host/event-source.ts';
+import { type QueueHandler, startEventSource } from '../../lib/host/event-source.ts';
 import type { Reply, Request } from '../../lib/messages.ts';
 import {
   type Desk,
@@ -222,15 +222,15 @@ describe('many agents on one channel', () => {
     const source = { queue: 'worker-requests', batchSize: 10, concurrency: 1, visibilityMs: 60_000, maxReceiveCount: 5 };
     const context10 = {
       system: desk.system,
-      environment: { REDRESS_AGENT: 'worker' },
-      stopping: new AbortController().signal,
+      environment: { REDRESS_AGENTS: 'worker' },
       accepting: () => true,
     };
     const agents = Array.from({ length: 10 }, (_, index) => {
       const serve = agentFunction(context10);
-      const handler: typeof serve = (event) => {
+      const { signal: stopping } = new AbortController();
+      const handler: QueueHandler = (event) => {
         shares[index] = (shares[index] ?? 0) + event.Records.length;
-        return serve(event);
+        return serve(event, { stopping });
       };
       return startEventSource(source, handler, { ...desk.system, onFatal: (error) => assert.fail(String(error)) });
     });

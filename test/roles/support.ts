@@ -301,11 +301,14 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 }
 
 function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  const stopping = new AbortController().signal;
+  const { signal: stopping } = new AbortController();
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
-  if (agent !== undefined) return agentFunction({ system, environment: { REDRESS_AGENT: agent }, stopping, accepting: () => true });
+  if (agent !== undefined) {
+    const serve = agentFunction({ system, environment: { REDRESS_AGENTS: agent }, accepting: () => true });
+    return (event) => serve(event, { stopping });
+  }
   const create = queue === queues.submissions ? submissionsFunction : schedulerFunction;
-  return create({ system, environment: {}, stopping, accepting: () => true });
+  return create({ system, environment: {}, accepting: () => true });
 }
 
 /** Waits for work that may sleep: its time goes by while the test waits. */

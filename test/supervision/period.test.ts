@@ -10,7 +10,7 @@ import { appOf, silence, start, stepMs, submitted } from './support.ts';
 const oneStep = appOf((step) => step('one'));
 
 /** The supervisor alone, as the host runs it. */
-const others = ['submissions', 'agent-worker', 'scheduler', 'dead-letter'];
+const others = ['submissions', 'agent-worker', 'scheduler', 'sweeper', 'dead-letter'];
 
 for (const seconds of [60, 300]) {
   test(`F-47: with SUPERVISOR_PERIOD_SECONDS=${seconds} the supervisor looks once in that time`, async (t) => {

@@ -55,7 +55,7 @@ export async function start(t: TestContext, app: App, options: TestSystemOptions
 
 /** The store and its orders alone: nothing runs that the test does not run itself. */
 export const startStill = (t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> =>
-  start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'dead-letter'] });
+  start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'sweeper', 'dead-letter'] });
 
 export async function submitted(system: TestSystem, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
   const answer = await system.submit({}, options);

@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer as createSocket } from 'node:net';
+import { type AddressInfo, connect, createServer as createSocket, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
@@ -17,8 +17,9 @@ export interface Emulator {
 
 const readyWithinMs = 15_000;
 
-/** DynamoDB: dynoxide. Where it cannot be started, the tests fail. */
-export const startDynoxide = (): Promise<Emulator> => startProcess(dynoxide, (port) => ['--host', '127.0.0.1', '--port', String(port)]);
+/** DynamoDB: dynoxide, in memory or on a database file. Where it cannot be started, the tests fail. */
+export const startDynoxide = (database?: string): Promise<Emulator> =>
+  startProcess(dynoxide, (port) => ['--host', '127.0.0.1', '--port', String(port), ...(database ? ['--db-path', database] : [])]);
 
 const maven = 'mvn';
 const pom = `<project>
@@ -153,8 +154,11 @@ export interface EventBus extends Emulator {
   fail(times: number, status: number): void;
 }
 
-/** EventBridge: no emulator of it comes by npm, so this takes `PutEvents` in its protocol and keeps what it is told. */
-export async function startEventBus(): Promise<EventBus> {
+/**
+ * EventBridge: no emulator of it comes by npm, so this takes `PutEvents` in its protocol and keeps what it is told. Asked
+ * for a bus, it has the one of that name, or each that is asked for.
+ */
+export async function startEventBus({ name }: { readonly name?: string } = {}): Promise<EventBus> {
   const arrived: PutEventsRequestEntry[] = [];
   let requests = 0;
   let refuses: (entry: PutEventsRequestEntry) => boolean = () => false;
@@ -162,17 +166,21 @@ export async function startEventBus(): Promise<EventBus> {
 
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
-      requests += 1;
       response.setHeader('content-type', 'application/x-amz-json-1.1');
+      if (request.headers['x-amz-target'] === 'AWSEvents.DescribeEventBus') {
+        const { Name } = JSON.parse(body) as { Name?: string };
+        if (name === undefined || Name === name) return response.end(JSON.stringify({ Name }));
+        return response.writeHead(400).end(JSON.stringify({ __type: 'ResourceNotFoundException', message: `no ${Name}` }));
+      }
+      requests += 1;
       if (failures.times-- > 0) {
-        response.writeHead(failures.status).end(JSON.stringify({ __type: 'InternalException', message: 'told to fail' }));
-        return;
+        return response.writeHead(failures.status).end(JSON.stringify({ __type: 'InternalException', message: 'told to fail' }));
       }
       const { Entries = [] } = JSON.parse(body) as { Entries?: PutEventsRequestEntry[] };
       const results = Entries.map((entry) =>
         refuses(entry) ? { ErrorCode: 'ThrottlingException', ErrorMessage: 'told to refuse' } : { EventId: `event-${arrived.push(entry)}` },
       );
-      response.end(JSON.stringify({ FailedEntryCount: results.filter((result) => 'ErrorCode' in result).length, Entries: results }));
+      return response.end(JSON.stringify({ FailedEntryCount: results.filter((result) => 'ErrorCode' in result).length, Entries: results }));
     });
   });
   server.listen(0, '127.0.0.1');
@@ -189,6 +197,41 @@ export async function startEventBus(): Promise<EventBus> {
       await once(server, 'close');
     },
   };
+}
+
+/** A door in front of a server, that can be shut: whoever is inside is thrown out, and who comes is refused. */
+export interface Gate extends Emulator {
+  shut(): Promise<void>;
+  open(): Promise<void>;
+}
+
+export async function startGate({ endpoint }: Pick<Emulator, 'endpoint'>): Promise<Gate> {
+  const { hostname, port: behind } = new URL(endpoint);
+  const inside = new Set<Socket>();
+  const door = createSocket((socket) => {
+    const beyond = connect(Number(behind), hostname);
+    for (const [each, other] of [
+      [socket, beyond],
+      [beyond, socket],
+    ] as const) {
+      inside.add(each);
+      each.on('error', () => other.destroy()).on('close', () => inside.delete(each) && other.destroy());
+      each.pipe(other);
+    }
+  });
+  const open = async (port: number): Promise<void> => {
+    door.listen(port, '127.0.0.1');
+    await once(door, 'listening');
+  };
+  const shut = async (): Promise<void> => {
+    if (!door.listening) return;
+    door.close();
+    for (const socket of inside) socket.destroy();
+    await once(door, 'close');
+  };
+  await open(0);
+  const { port } = door.address() as AddressInfo;
+  return { endpoint: `http://127.0.0.1:${port}`, open: () => open(port), shut, stop: shut };
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -1,4 +1,5 @@
-import type { OrderRecord, StateRecord } from '../../lib/record.ts';
+import type { OrderRecord, StateHead, StateRecord } from '../../lib/record.ts';
+import type { Along, OrderPage, Store } from '../../lib/store.ts';
 
 export const noon = Date.UTC(2026, 0, 1, 12);
 
@@ -18,6 +19,7 @@ export const orderRecord = (orderId: string, more: Partial<OrderRecord> = {}): O
 export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): StateRecord => ({
   schemaVersion: 1,
   orderId,
+  submittedAt: noon,
   rev: 1,
   epoch: 1,
   lockedBy: 'host',
@@ -50,3 +52,24 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
   blob: '{"the":"instance"}',
   ...more,
 });
+
+/** Nothing travels along. */
+export const alone: Along = { messages: [], announcements: [] };
+
+/** Stores an order with its state, both of one time. */
+export async function put(
+  store: Store,
+  orderId: string,
+  state: Partial<StateRecord> = {},
+  order: Partial<OrderRecord> = {},
+): Promise<StateRecord> {
+  const [stored, record] = [orderRecord(orderId, order), stateRecord(orderId, { submittedAt: order.submittedAt ?? noon, ...state })];
+  await store.create(stored, record, alone);
+  return record;
+}
+
+/** The write after it. */
+export const next = <T extends StateHead>(state: T, more: Partial<NoInfer<T>> = {}): T => ({ ...state, rev: state.rev + 1, ...more });
+
+export const headOf = ({ blob: _, ...head }: StateRecord): StateHead => head;
+export const idsOf = ({ items }: OrderPage): string[] => items.map(({ order }) => order.orderId);

@@ -2,18 +2,33 @@ import { UnreadableRecordError } from '../../errors.ts';
 import type { ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import { shardOf } from '../../record.ts';
 import type { Page } from '../../store.ts';
-import { clientDayKey, clientReferenceKey, dayOf, dayShardKey, keys, listedKey, orderIdIn, worklistIn, worklistKeyOf } from './keys.ts';
+import {
+  clientDayKey,
+  clientReferenceKey,
+  dayOf,
+  dayShardKey,
+  errorShardKey,
+  keys,
+  listedKey,
+  orderIdIn,
+  worklistIn,
+  worklistKeyOf,
+} from './keys.ts';
 
 /** An item as the document client gives and takes it. */
 export type Item = { readonly [attribute: string]: unknown };
 
 /**
  * DynamoDB bills the whole item at every write, so nothing is stored that says nothing: no null, no empty list, no
- * `false`. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels, and its numbers are not JavaScript's.
+ * `false`, no value that is the `usual` one. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels,
+ * and its numbers are not JavaScript's. Two forms that every state has are shorter than that.
  */
-type Kind = 'plain' | 'json' | 'list' | 'flag';
+type Kind = 'plain' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
+
+const usual: { readonly [name: string]: unknown } = { failureCount: 0, errorGen: 0, statusSeq: 0, recover: 'step', onExhausted: 'error' };
 
 const headAttributes = {
+  submittedAt: 'plain',
   rev: 'plain',
   epoch: 'plain',
   lockedBy: 'plain',
@@ -36,9 +51,9 @@ const headAttributes = {
   client: 'plain',
   responseChannel: 'plain',
   statusSeq: 'plain',
-  workflow: 'json',
+  workflow: 'workflow',
   lastBy: 'list',
-  writeIds: 'list',
+  writeIds: 'writeIds',
   outbox: 'list',
   notes: 'list',
   updatedAt: 'plain',
@@ -47,7 +62,7 @@ const headAttributes = {
 const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
 
 /** Attributes that a write of the head may have to remove. */
-const removable: readonly string[] = [...names, 'worklist', 'expiresAt'];
+const removable: readonly string[] = [...names, 'worklist', 'expiresAt', 'errorShard', 'listedAt'];
 
 /** All of a state but its instance: what is read for a head, and never the blob. */
 export const headProjection: readonly string[] = ['pk', 'schemaVersion', ...removable];
@@ -61,20 +76,42 @@ export interface HeadChange {
 function headItem(head: StateHead, expiresAt: number | undefined): Item {
   const attributes = names.flatMap((name): [string, unknown][] => {
     const value = stored(headAttributes[name], head[name]);
-    return value === undefined ? [] : [[name, value]];
+    return value === undefined || value === usual[name] ? [] : [[name, value]];
   });
   return {
     schemaVersion: head.schemaVersion,
     ...Object.fromEntries(attributes),
     ...(head.worklist === null ? {} : { worklist: worklistKeyOf(head.worklist, head.orderId) }),
+    ...errorEntry(head),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
 }
 
+/**
+ * The place in the list of orders in Error: written when an order goes into Error and removed when it leaves, so that
+ * one that runs well never pays for it. A state without its time has none: the order is found by its days alone.
+ */
+const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
+  processState === 'Error' && typeof submittedAt === 'number'
+    ? { errorShard: errorShardKey(shardOf(orderId)), listedAt: listedKey(submittedAt, orderId) }
+    : {};
+
 const stored = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;
-  return kind === 'plain' || kind === 'flag' ? value : JSON.stringify(value);
+  if (kind === 'plain' || kind === 'flag') return value;
+  if (kind === 'workflow') return workflowText(value as StateHead['workflow']);
+  return kind === 'writeIds' ? writeIdsText(value as StateHead['writeIds']) : JSON.stringify(value);
 };
+
+const workflowText = ({ name, version }: StateHead['workflow']): string => `${name}@${version}`;
+const workflowIn = (text: string): StateHead['workflow'] => {
+  const mark = text.lastIndexOf('@');
+  return { name: text.slice(0, mark), version: Number(text.slice(mark + 1)) };
+};
+
+const writeIdsText = (ids: StateHead['writeIds']): string => ids.map(({ id, rev }) => `${rev} ${id}`).join(',');
+const writeIdsIn = (text: string): StateHead['writeIds'] =>
+  text.split(',').map((each) => ({ id: each.slice(each.indexOf(' ') + 1), rev: Number.parseInt(each, 10) }));
 
 export const stateItem = (state: StateRecord, expiresAt?: number): Item => ({
   ...keys.state(state.orderId),
@@ -93,7 +130,7 @@ export function headOf(item: Item): StateHead {
   const version = item['schemaVersion'];
   if (version !== 1)
     throw new UnreadableRecordError(orderId, `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`);
-  const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name])]);
+  const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])]);
   const worklist = item['worklist'];
   const head = {
     schemaVersion: 1,
@@ -117,6 +154,13 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
       return value ?? null;
     case 'flag':
       return value === true;
+    case 'workflow': {
+      const workflow = workflowIn(String(value));
+      if (workflow.name === '' || !Number.isSafeInteger(workflow.version)) throw damaged(orderId);
+      return workflow;
+    }
+    case 'writeIds':
+      return value === undefined ? [] : writeIdsIn(String(value));
     case 'json':
       return value === undefined ? null : parsed(orderId, value);
     case 'list': {

@@ -28,13 +28,18 @@ export const partitions = { calendar, clients } as const;
 export const pagesOf = { prefix: historyPrefix } as const;
 
 /** Where a live order stands, and one that is held; by time. */
-export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${String(shard).padStart(2, '0')}`;
+export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${shardText(shard)}`;
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');
 export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): string => worklistKey(worklist, shardOf(orderId));
 
+/** Where an order in Error is listed, by the time of its submission. */
+export const errorShardKey = (shard: number): string => `error#${shardText(shard)}`;
+
+const shardText = (shard: number): string => String(shard).padStart(2, '0');
+
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 /** The clients of one day write to as many partitions as there are shards, so that a busy day has no hot one. */
-export const dayShardKey = (day: string, shard: number): string => `${day}#${String(shard).padStart(2, '0')}`;
+export const dayShardKey = (day: string, shard: number): string => `${day}#${shardText(shard)}`;
 export const clientDayKey = (client: string, day: string): string => `${client}#${day}`;
 export const clientReferenceKey = (client: string, reference: string): string => `${client}#${reference}`;
 

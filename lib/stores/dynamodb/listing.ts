@@ -6,6 +6,7 @@ import {
   clientReferenceKey,
   dayOf,
   dayShardKey,
+  errorShardKey,
   listedIdIn,
   listedKey,
   partitions,
@@ -24,8 +25,8 @@ interface Range {
 
 /**
  * Places of orders that a filter may mean, newest first, from behind a place. Which index serves it: the client's own
- * reference, the client's days, or all days by shard; what else the filter says is seen in the items. A place without an
- * order ends a day, so that a walk over days that hold nothing can stop there, too, and go on later.
+ * reference, the orders in Error, the client's days, or all days by shard; what else the filter says is seen in the items.
+ * A place without an order ends a day, so that a walk over days that hold nothing can stop there, too, and go on later.
  */
 export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
   const range = rangeOf(filter, after);
@@ -35,9 +36,14 @@ export async function* candidates(table: Table, filter: OrderFilter, after: List
 
 const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
 
-async function* listedKeys(table: Table, { client, reference }: OrderFilter, range: Range): AsyncGenerator<string> {
+/**
+ * A reference is one client's name for a few orders, in one partition: nothing proposes fewer. Orders in Error are few,
+ * of one client as of all, and need no days; a client's own index holds all that he ever finished.
+ */
+async function* listedKeys(table: Table, { client, reference, state }: OrderFilter, range: Range): AsyncGenerator<string> {
   if (client !== undefined && reference !== undefined)
     return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
+  if (state === 'Error') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
   for await (const day of days(table, range)) {
     if (client !== undefined) yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
     else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));

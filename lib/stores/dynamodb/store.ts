@@ -167,10 +167,13 @@ export function dynamoDbStore({
       return attempt(() => collect(query(table, input), idOf, limit));
     },
 
-    /** A scan of the table itself, for the index is what may have missed an order. Four items an order are read at a time. */
+    /**
+     * A scan of the table itself, for the index is what may have missed an order. Who has no deadline waits for nothing:
+     * of finished orders there are ever more. Four items an order are read at a time.
+     */
     sweep: (after, limit) => {
       const input = {
-        FilterExpression: 'sk = :state',
+        FilterExpression: 'sk = :state AND attribute_exists(nextDueAt)',
         ExpressionAttributeValues: { ':state': 'STATE' },
         ProjectionExpression: 'pk',
         Limit: 4 * limit,

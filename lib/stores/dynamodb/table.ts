@@ -18,6 +18,11 @@ export interface IndexShape {
 export const indexes = {
   /** Live orders and held ones, by shard and time; on the state. */
   worklist: { name: 'worklist', partition: 'worklist', sort: 'worklistAt', sortType: 'N' },
+  /**
+   * Orders in Error, by shard; on the state. The worklist is no list of them: it goes by the next reminder, and keeps an
+   * order that is to be told of first under `due`.
+   */
+  inError: { name: 'in-error', partition: 'errorShard', sort: 'listedAt', sortType: 'S' },
   /** On the order, which never changes: each is written once. */
   byClient: { name: 'by-client', partition: 'clientDay', sort: 'listedAt', sortType: 'S' },
   byDay: { name: 'by-day', partition: 'dayShard', sort: 'listedAt', sortType: 'S' },

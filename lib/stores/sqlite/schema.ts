@@ -27,7 +27,7 @@ export const schema = `
     blob TEXT NOT NULL
   );
   CREATE INDEX states_by_worklist ON states (worklist, shard, worklistAt) WHERE worklist IS NOT NULL;
-
+  CREATE INDEX states_in_error ON states (id) WHERE processState = 'Error';
   CREATE INDEX states_by_finish ON states (finishedAt) WHERE finishedAt IS NOT NULL;
 
   CREATE TABLE pages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;

@@ -1,0 +1,21 @@
+import { existsSync } from 'node:fs';
+import { dataFile, openEmbedded } from '../../embedded.ts';
+import { redriveIn, topologyOf } from '../../topology.ts';
+import type { OpenPorts, OpenPortsOptions } from '../ports.ts';
+
+/** All in one file of the data folder. */
+export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPortsOptions): OpenPorts {
+  const isNew = !existsSync(dataFile(dataFolder));
+  const { store, channel, publisher, database } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  return {
+    store,
+    channel,
+    publisher,
+    about: [['store, channels, announcements', `embedded (${dataFolder})`]],
+    isHere: true,
+    isNew,
+    remedy: 'Put the data folder back and start again.',
+    onGone: (listener) => database.onGone(listener),
+    close: () => database.close(),
+  };
+}

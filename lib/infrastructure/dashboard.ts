@@ -1,0 +1,72 @@
+import { Duration } from 'aws-cdk-lib';
+import { Dashboard, GraphWidget, type IMetric, PeriodOverride } from 'aws-cdk-lib/aws-cloudwatch';
+import type { OrderProcessing } from './order-processing.ts';
+
+const period = { period: Duration.minutes(1) };
+
+/** One page that answers: do orders come in, do they move, does anything wait. */
+export function orderDashboard(system: OrderProcessing, { name }: { readonly name: string }): Dashboard {
+  const { entrance, jobs, queues, table, metrics } = system;
+  const all = [...jobs.values()];
+  const graph = (title: string, left: readonly IMetric[], width = 8): GraphWidget =>
+    new GraphWidget({ title, left: [...left], width, height: 6 });
+  const waiting = queues.names.filter((queue) => !queue.endsWith('-dead'));
+  const dead = queues.names.filter((queue) => queue.endsWith('-dead'));
+  return new Dashboard(system, 'Dashboard', {
+    dashboardName: name,
+    periodOverride: PeriodOverride.AUTO,
+    defaultInterval: Duration.hours(3),
+    widgets: [
+      [
+        graph('Calls of the API', [
+          entrance.api.metricCount(period),
+          entrance.api.metricClientError(period),
+          entrance.api.metricServerError(period),
+        ]),
+        graph('How long they take', [
+          entrance.api.metricLatency({ ...period, statistic: 'p50' }),
+          entrance.api.metricLatency({ ...period, statistic: 'p99' }),
+        ]),
+        graph('Alerts for operators', [metrics.alerts()]),
+      ],
+      [
+        graph(
+          'Messages waiting',
+          waiting.map((queue) => queues.queue(queue).metricApproximateNumberOfMessagesVisible({ ...period, label: queue })),
+          12,
+        ),
+        graph(
+          'Seconds the oldest has waited',
+          waiting.map((queue) => queues.queue(queue).metricApproximateAgeOfOldestMessage({ ...period, label: queue })),
+          12,
+        ),
+      ],
+      [
+        graph('Deadlines that passed', [metrics.counted('expiryCounted', 'supervisor')]),
+        graph('Seen so late, ms', [metrics.detectionDelay()]),
+        graph('Orders the supervisor looked at', [metrics.looked()]),
+      ],
+      [
+        graph(
+          'Runs',
+          all.map(({ function: job, spec }) => job.metricInvocations({ ...period, label: spec.name })),
+          8,
+        ),
+        graph(
+          'Failed runs',
+          all.map(({ function: job, spec }) => job.metricErrors({ ...period, label: spec.name })),
+          8,
+        ),
+        graph(
+          'Messages nobody could process',
+          dead.map((queue) => queues.queue(queue).metricApproximateNumberOfMessagesVisible({ ...period, label: queue })),
+          8,
+        ),
+      ],
+      [
+        graph('Read units', [table.metricConsumedReadCapacityUnits(period)], 12),
+        graph('Write units', [table.metricConsumedWriteCapacityUnits(period)], 12),
+      ],
+    ],
+  });
+}

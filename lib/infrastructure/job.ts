@@ -1,0 +1,156 @@
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import {
+  Architecture,
+  type Code,
+  EventSourceMapping,
+  Function as LambdaFunction,
+  RecursiveLoop,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { SetupError } from '../errors.ts';
+import type { FunctionSpec } from '../topology.ts';
+import type { OrderQueues } from './order-queues.ts';
+import type { Permissions } from './permissions.ts';
+
+/** What may be set for each function; without it there is a default that works. */
+export interface JobSettings {
+  /** MiB; the share of CPU grows with it. */
+  readonly memorySize?: number;
+  /** Instances that no other function of the account can take away, and at the same time the most there will be. */
+  readonly reservedConcurrency?: number;
+  /** Batches at work at the same time for each of its queues, 2 to 1000. */
+  readonly maxConcurrency?: number;
+  /** Variables of its environment: where an agent's service is, for example. */
+  readonly environment?: { readonly [name: string]: string };
+}
+
+export interface JobProps {
+  readonly spec: FunctionSpec;
+  readonly code: Code;
+  readonly environment: { readonly [name: string]: string };
+  readonly settings: JobSettings;
+  readonly permissions: Permissions;
+  readonly queues: OrderQueues;
+  readonly tableArn: string;
+  readonly busArn: string;
+  /** ARN of the queues that clients may register, ending in `*`. */
+  readonly responseQueues: string;
+  readonly cursorSecret: Pick<ISecret, 'secretArn'>;
+  readonly key: IKey;
+  readonly logRetention: RetentionDays;
+  readonly tracing: boolean;
+}
+
+/** SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB asks for the rest, too. */
+const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
+const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+
+const memoryDefault = 512;
+/** The supervisor works all the time, and only asks and waits. */
+const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
+const concurrencyDefault = 50;
+const lambdaMaxMs = 900_000;
+
+/** One function of the system with a role of its own: it may do what `permissions.ts` says, and what the platform does in its name. */
+export class Job extends Construct {
+  readonly function: LambdaFunction;
+  readonly spec: FunctionSpec;
+  readonly permissions: Permissions;
+  readonly role: Role;
+  readonly mappings: readonly EventSourceMapping[];
+
+  constructor(scope: Construct, id: string, props: JobProps) {
+    super(scope, id);
+    const { spec, settings, environment } = props;
+    this.spec = spec;
+    this.permissions = props.permissions;
+    if (spec.timeoutMs > lambdaMaxMs)
+      throw new SetupError(
+        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s, and Lambda stops after ${lambdaMaxMs / 1000}.`,
+        'Shorten its longestSeconds and completeWithinSeconds, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
+      );
+    const logGroup = new LogGroup(this, 'Log', {
+      retention: props.logRetention,
+      encryptionKey: props.key,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      description: `${spec.name} of Redress`,
+    });
+    for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
+    this.function = new LambdaFunction(this, 'Function', {
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: props.code,
+      handler: 'index.handler',
+      role: this.role,
+      logGroup,
+      description: `Redress: ${spec.name}`,
+      timeout: Duration.millis(spec.timeoutMs),
+      memorySize: settings.memorySize ?? memoryOf[spec.file] ?? memoryDefault,
+      // Scheduler, agent, reply, scheduler: such a chain of queues is what Lambda's loop detection would cut after 16 hops.
+      recursiveLoop: RecursiveLoop.ALLOW,
+      tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+      environment: { ...environment, ...spec.environment, REDRESS_ROLE: spec.name, ...settings.environment },
+      ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
+    });
+    this.mappings = spec.sources.map(({ queue, batchSize }) => {
+      const mapping = new EventSourceMapping(this, `From-${queue}`, {
+        target: this.function,
+        eventSourceArn: props.queues.queue(queue).queueArn,
+        batchSize,
+        maxConcurrency: settings.maxConcurrency ?? concurrencyDefault,
+        reportBatchItemFailures: true,
+      });
+      // Lambda asks at once whether the role may poll.
+      mapping.node.addDependency(this.role);
+      return mapping;
+    });
+  }
+}
+
+function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStatement[] {
+  const { spec, permissions, queues, tableArn, busArn, responseQueues, cursorSecret, key, tracing } = props;
+  const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
+    actions.length > 0 && resources.length > 0
+      ? [new PolicyStatement({ actions: [...actions], resources: [...resources], conditions })]
+      : [];
+  const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
+  const { region } = Stack.of(queues);
+  const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
+  return [
+    ...allow(
+      permissions.table.map((action) => `dynamodb:${action}`),
+      [tableArn],
+    ),
+    ...allow(
+      ['dynamodb:Query'],
+      permissions.indexes.map((index) => `${tableArn}/index/${index}`),
+    ),
+    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
+    ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
+    ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
+    // What the platform does in the function's name.
+    ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
+    ...allow(permissions.table.length > 0 ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
+    ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
+    ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
+  ];
+}
+
+/** Services that use the key when this function calls them. */
+const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
+  new Set([
+    ...(permissions.table.length > 0 ? ['dynamodb'] : []),
+    ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
+    ...(permissions.announces ? ['events'] : []),
+    ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
+  ]);

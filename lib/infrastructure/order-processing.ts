@@ -1,0 +1,224 @@
+import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import type { EventBus } from 'aws-cdk-lib/aws-events';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
+import type { Key } from 'aws-cdk-lib/aws-kms';
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import type { ITopic } from 'aws-cdk-lib/aws-sns';
+import { Construct } from 'constructs';
+import type { App } from '../authoring/workflow.ts';
+import { responseQueuePrefix } from '../channel.ts';
+import { queues } from '../messages.ts';
+import { type Cut, topologyOf } from '../topology.ts';
+import { acknowledgeFindings } from './acknowledgements.ts';
+import { Alarms, type AlarmThresholds } from './alarms.ts';
+import { Announcements } from './announcements.ts';
+import { bundle } from './bundle.ts';
+import { orderDashboard } from './dashboard.ts';
+import { encryptionKey } from './encryption.ts';
+import { Entrance, type EntranceProps } from './entrance.ts';
+import { type ExternalIssuer, environmentOf, UserPoolIssuer } from './identity.ts';
+import { Job, type JobSettings } from './job.ts';
+import { OrderMetrics } from './metrics.ts';
+import { OrderQueues } from './order-queues.ts';
+import { type OrderTableProps, orderTable } from './order-table.ts';
+import { permissionsOf } from './permissions.ts';
+import { startBySchedule } from './supervision.ts';
+
+export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
+  /** The workflows and agents: the default export of `entry`. */
+  readonly app: App;
+  /** Path of the module whose default export is `app`; it is bundled into each function. */
+  readonly entry: string;
+  /** Names this deployment among those of the account and region (`redress`); queues are called `<name>-<queue>`. */
+  readonly name?: string;
+  /** The system's variables, as `README.md` names them: `{ MAX_FAILURES: '5' }`. */
+  readonly variables?: { readonly [name: string]: string };
+  /** By the names of the functions: `api`, `scheduler`, `agent-payment`. */
+  readonly functions?: { readonly [name: string]: JobSettings };
+  /** For the functions of agents: where their services are. */
+  readonly agentEnvironment?: { readonly [name: string]: string };
+  /** A function for each agent (default), or one for them all (F-36). */
+  readonly agents?: Cut['agents'];
+  /** Whose tokens the API believes (default: a user pool of its own). */
+  readonly issuer?: ExternalIssuer;
+  /** Programs that submit orders; each gets an app client of the user pool. */
+  readonly clients?: readonly string[];
+  /** How often the supervisor is started, at least a minute (default); within each run it looks every few seconds (F-47). */
+  readonly supervisorEvery?: Duration;
+  /** Changes thresholds; `false` makes no alarms. */
+  readonly alarms?: AlarmThresholds | false;
+  /** Finished orders are forgotten after so long (never). */
+  readonly retention?: Duration;
+  /** How often the whole table is looked through for what its index may have missed (every six hours): it reads every item. */
+  readonly sweepEvery?: Duration;
+  readonly logRetention?: RetentionDays;
+  /** X-Ray (off): a system with little to do has nearly every run traced, which costs more than the runs. */
+  readonly tracing?: boolean;
+  readonly throttle?: EntranceProps['throttle'];
+  /** What becomes of the table, the key and the user pool when the stack is destroyed (kept). */
+  readonly removalPolicy?: RemovalPolicy;
+}
+
+/**
+ * The whole system: takes orders at `url`, brings each to a good end, and tells operators on `alerts`.
+ *
+ * ```ts
+ * new OrderProcessing(this, 'Orders', { app, entry: 'app.ts', agentEnvironment: { PAYMENT_URL: 'https://…' } });
+ * ```
+ *
+ * @throws SetupError where the app is not to be found, or asks for what Lambda does not do.
+ */
+export class OrderProcessing extends Construct {
+  /** Where the API is. */
+  readonly url: string;
+  readonly table: TableV2;
+  readonly bus: EventBus;
+  readonly queues: OrderQueues;
+  /** `operator-alerts`: what a person must see. */
+  readonly alerts: ITopic;
+  readonly key: Key;
+  readonly metrics: OrderMetrics;
+  /** Undefined where another issuer was given. */
+  readonly users: UserPoolIssuer | undefined;
+  /** By name: `scheduler`, `agent-payment`. */
+  readonly jobs: ReadonlyMap<string, Job>;
+  readonly queuePrefix: string;
+  /** ARN of the queues that clients may bring: their names begin alike. */
+  readonly responseQueues: string;
+  readonly cursorSecret: Secret;
+  readonly tracing: boolean;
+  readonly announcements: Announcements;
+  readonly entrance: Entrance;
+
+  constructor(scope: Construct, id: string, props: OrderProcessingProps) {
+    super(scope, id);
+    const { app, name = 'redress', removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.THREE_MONTHS } = props;
+    const kept = removalPolicy !== RemovalPolicy.DESTROY;
+    const functions = topologyOf(app, props.agents ? { agents: props.agents } : {});
+    this.queuePrefix = `${name}-`;
+    this.key = encryptionKey(this, { name, removalPolicy });
+    const { warmThroughput, replicas } = props;
+    this.table = orderTable(this, {
+      key: this.key,
+      removalPolicy,
+      deletionProtection: kept,
+      ...(warmThroughput ? { warmThroughput } : {}),
+      ...(replicas ? { replicas } : {}),
+    });
+    const passing = { key: this.key, removalPolicy: RemovalPolicy.DESTROY };
+    this.queues = new OrderQueues(this, 'Queues', { functions, prefix: this.queuePrefix, ...passing });
+    this.announcements = new Announcements(this, 'Announcements', { name, ...passing });
+    this.bus = this.announcements.bus;
+    this.alerts = this.announcements.topic;
+    this.users = props.issuer ? undefined : new UserPoolIssuer(this, 'Users', { name, removalPolicy, clients: props.clients ?? [] });
+    this.responseQueues = Stack.of(this).formatArn({
+      service: 'sqs',
+      resource: `${responseQueuePrefix}*`,
+      arnFormat: ArnFormat.NO_RESOURCE_NAME,
+    });
+    this.cursorSecret = new Secret(this, 'CursorKey', {
+      description: 'Signs list cursors',
+      encryptionKey: this.key,
+      generateSecretString: { passwordLength: 64, excludePunctuation: true },
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.tracing = props.tracing ?? false;
+    this.jobs = this.#makeJobs(props, functions, { name, logRetention });
+    this.entrance = this.#makeEntrance(props, { name, logRetention });
+    this.url = this.entrance.url;
+    for (const { spec, function: target } of this.jobs.values())
+      startBySchedule(this, {
+        spec,
+        target,
+        undelivered: this.announcements.undelivered,
+        startEvery: props.supervisorEvery ?? Duration.minutes(1),
+        sweepEvery: props.sweepEvery ?? Duration.hours(6),
+      });
+    this.metrics = new OrderMetrics(this);
+    // Whoever looks less often sees deadlines later, and knows.
+    const LateDetection = props.supervisorEvery?.toMilliseconds() ?? 60_000;
+    if (props.alarms !== false) new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
+    orderDashboard(this, { name });
+    acknowledgeFindings(this);
+  }
+
+  #makeJobs(props: OrderProcessingProps, functions: ReturnType<typeof topologyOf>, common: { name: string; logRetention: RetentionDays }) {
+    const { app, entry, agentEnvironment = {}, functions: settings = {} } = props;
+    const issuer = props.issuer ? environmentOf(props.issuer) : (this.users?.environment ?? {});
+    const environment = {
+      REDRESS_ADAPTERS: 'aws',
+      REDRESS_TABLE: this.table.tableName,
+      REDRESS_BUS: this.bus.eventBusName,
+      REDRESS_QUEUE_PREFIX: this.queuePrefix,
+      DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '',
+      ...(props.retention ? { RETENTION_DAYS: String(props.retention.toDays()) } : {}),
+      ...props.variables,
+    };
+    const ofRole: { readonly [file: string]: { readonly [name: string]: string } } = {
+      api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn },
+      agent: agentEnvironment,
+    };
+    const code = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
+    return new Map(
+      functions.map((spec) => [
+        spec.name,
+        new Job(this, `Function-${spec.name}`, {
+          spec,
+          code: code.get(spec.file) as ReturnType<typeof bundle>,
+          environment: { ...environment, ...ofRole[spec.file] },
+          settings: settings[spec.name] ?? {},
+          permissions: permissionsOf(spec, app),
+          queues: this.queues,
+          tableArn: this.table.tableArn,
+          busArn: this.bus.eventBusArn,
+          responseQueues: this.responseQueues,
+          cursorSecret: this.cursorSecret,
+          key: this.key,
+          logRetention: common.logRetention,
+          tracing: this.tracing,
+        }),
+      ]),
+    );
+  }
+
+  #makeEntrance(
+    { throttle = { rateLimit: 1000, burstLimit: 2000 } }: OrderProcessingProps,
+    common: { name: string; logRetention: RetentionDays },
+  ) {
+    return new Entrance(this, 'Entrance', {
+      ...common,
+      handler: this.job('api').function,
+      key: this.key,
+      removalPolicy: RemovalPolicy.DESTROY,
+      throttle,
+    });
+  }
+
+  job(name: string): Job {
+    const job = this.jobs.get(name);
+    if (!job) throw new Error(`There is no function ${name}; there are ${[...this.jobs.keys()].join(', ')}.`);
+    return job;
+  }
+
+  /** Lets a program post submissions as messages. It must also be registered as a sender of its client: `PUT /clients/{id}`. */
+  grantSubmit(grantee: IGrantable): Grant {
+    return this.queues.queue(queues.submissions).grantSendMessages(grantee);
+  }
+
+  /** Lets a person's or a program's role hear the alerts, and look after messages that were set aside or not delivered. */
+  grantOperate(grantee: IGrantable): Grant {
+    const dead = this.queues.names.filter((name) => name.endsWith('-dead'));
+    const kept = [...dead, queues.setAside];
+    const others = this.queues.names.filter((name) => !kept.includes(name));
+    const arnsOf = (names: readonly string[]) => names.map((name) => this.queues.queue(name).queueArn);
+    const allow = (resourceArns: string[], ...actions: string[]) => Grant.addToPrincipal({ grantee, actions, resourceArns });
+    const keptArns = [...arnsOf(kept), this.announcements.undelivered.queueArn];
+    this.key.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey');
+    return allow(keptArns, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage')
+      .combine(allow(arnsOf(dead), 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'))
+      .combine(allow(arnsOf(others), 'sqs:GetQueueUrl', 'sqs:SendMessage'))
+      .combine(allow([this.alerts.topicArn], 'sns:Subscribe'));
+  }
+}

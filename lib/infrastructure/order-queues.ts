@@ -1,0 +1,68 @@
+import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { queues } from '../messages.ts';
+import { type FunctionSpec, redriveIn } from '../topology.ts';
+
+export interface OrderQueuesProps {
+  readonly functions: readonly FunctionSpec[];
+  /** What stands before the name of each queue: the functions find them by name. */
+  readonly prefix: string;
+  readonly key: IKey;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** A message stays hidden for as long as six runs of its function take, so that Lambda can repeat without meeting itself. */
+const runsHidden = 6;
+/** As long as SQS keeps anything: what the system must do does not depend on it. */
+const retention = Duration.days(14);
+/** A key for the data of so long: ten times fewer calls of KMS than by default. */
+const dataKeyReuse = Duration.hours(1);
+const maxMessageSizeBytes = 1_048_576;
+
+/** Every queue of the system, and its dead letters. */
+export class OrderQueues extends Construct {
+  readonly #queues: ReadonlyMap<string, Queue>;
+
+  constructor(scope: Construct, id: string, { functions, prefix, key, removalPolicy }: OrderQueuesProps) {
+    super(scope, id);
+    const common = {
+      encryption: QueueEncryption.KMS,
+      encryptionMasterKey: key,
+      dataKeyReuse,
+      enforceSSL: true,
+      retentionPeriod: retention,
+      maxMessageSizeBytes,
+      removalPolicy,
+    };
+    const made = new Map<string, Queue>();
+    const redriveOf = redriveIn(functions);
+    const hidden = new Map(functions.flatMap(({ sources, timeoutMs }) => sources.map(({ queue }) => [queue, runsHidden * timeoutMs])));
+    const make = (queue: string, deadLetters?: { queue: Queue; maxReceiveCount: number }): Queue => {
+      const visibilityTimeout = Duration.millis(Math.min(hidden.get(queue) ?? 30_000, 43_200_000));
+      const queueName = prefix + queue;
+      const props = { ...common, queueName, visibilityTimeout, ...(deadLetters ? { deadLetterQueue: deadLetters } : {}) };
+      const created = new Queue(this, queue, props);
+      made.set(queue, created);
+      return created;
+    };
+    for (const queue of hidden.keys()) {
+      const redrive = redriveOf(queue);
+      if (redrive) make(queue, { queue: make(redrive.deadLetterQueue), maxReceiveCount: redrive.maxReceiveCount });
+    }
+    make(queues.setAside);
+    this.#queues = made;
+  }
+
+  /** By the system's own name for it: `payment-requests`. */
+  queue(name: string): Queue {
+    const queue = this.#queues.get(name);
+    if (!queue) throw new Error(`There is no queue ${name}; there are ${this.names.join(', ')}.`);
+    return queue;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#queues.keys()];
+  }
+}

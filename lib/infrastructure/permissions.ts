@@ -1,0 +1,65 @@
+import type { App } from '../authoring/workflow.ts';
+import { queues } from '../messages.ts';
+import { indexes } from '../stores/dynamodb/table.ts';
+import type { FunctionSpec } from '../topology.ts';
+
+/** What one function's role may do, in the words of the system; nothing else is allowed. */
+export interface Permissions {
+  /** Actions on the table, as IAM names them without `dynamodb:`. */
+  readonly table: readonly string[];
+  /** Indexes that it may query. */
+  readonly indexes: readonly string[];
+  /** Queues that it sends to. */
+  readonly sendsTo: readonly string[];
+  /** Whether it also sends to the response queues that clients have registered. */
+  readonly answersClients: boolean;
+  /** Whether it announces on the bus. */
+  readonly announces: boolean;
+  /** Whether it signs list cursors. */
+  readonly readsCursorSecret: boolean;
+}
+
+const none: Permissions = { table: [], indexes: [], sendsTo: [], answersClients: false, announces: false, readsCursorSecret: false };
+
+const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
+
+/** What the scheduler does with an order, wherever it runs: load it, write it, ask agents, tell the client and the bus. */
+const scheduling = ({ agents }: Pick<App, 'agents'>): Permissions => ({
+  ...none,
+  table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
+  sendsTo: [queues.wakeUps, ...agents.map(({ name }) => queues.requests(name))],
+  answersClients: true,
+  announces: true,
+});
+
+/** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
+const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], sendsTo: [queues.wakeUps] };
+
+/** By the file of the function. */
+const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Pick<App, 'agents'>) => Permissions } = {
+  api: (_, app) => ({ ...scheduling(app), indexes: orderIndexes, readsCursorSecret: true }),
+  submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
+  // A message that meets a lease, or that lost too many races, is posted anew where it came from.
+  scheduler: (spec, app) =>
+    withQueues(
+      scheduling(app),
+      spec.sources.map(({ queue }) => queue),
+    ),
+  agent: (spec) => ({ ...none, sendsTo: spec.sources.map(({ queue }) => queue.replace(/-requests$/, '-replies')) }),
+  supervisor: ({ schedules }) =>
+    schedules.some(({ input }) => input.task === 'sweep')
+      ? { ...supervising, table: [...supervising.table, 'Scan'] }
+      : { ...supervising, indexes: [indexes.worklist.name] },
+  'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
+};
+
+const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
+  ...given,
+  sendsTo: [...new Set([...given.sendsTo, ...more])],
+});
+
+export function permissionsOf(spec: FunctionSpec, app: Pick<App, 'agents'>): Permissions {
+  const of = permissions[spec.file];
+  if (!of) throw new Error(`lib/infrastructure/permissions.ts does not say what ${spec.file} may do.`);
+  return of(spec, app);
+}

@@ -1,0 +1,29 @@
+import { CfnOutput, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { OrderProcessing, type OrderProcessingProps } from './order-processing.ts';
+
+export interface OrderStackProps extends StackProps {
+  readonly orders: OrderProcessingProps;
+}
+
+/** The system in a stack of its own, and what it puts out. */
+export class OrderStack extends Stack {
+  readonly orders: OrderProcessing;
+
+  constructor(scope: Construct, id: string, { orders, ...props }: OrderStackProps) {
+    super(scope, id, { description: 'Redress: brings orders to a good end', ...props });
+    this.orders = new OrderProcessing(this, 'Orders', orders);
+    const { url, alerts, table, bus, queuePrefix, users } = this.orders;
+    const put = (name: string, description: string, value: string): void => void new CfnOutput(this, name, { description, value });
+    put('ApiUrl', 'Where orders are posted', url);
+    put('AlertsTopicArn', 'Subscribe operators here', alerts.topicArn);
+    put('TableName', 'REDRESS_TABLE', table.tableName);
+    put('BusName', 'REDRESS_BUS', bus.eventBusName);
+    put('QueuePrefix', 'REDRESS_QUEUE_PREFIX', queuePrefix);
+    if (!users) return;
+    put('UserPoolId', 'Invite the first operator here', users.pool.userPoolId);
+    put('UserPoolClientId', 'For people', users.people.userPoolClientId);
+    for (const [program, client] of users.programs)
+      put(`Client${program.replace(/[^A-Za-z0-9]/g, '')}`, `For ${program}`, client.userPoolClientId);
+  }
+}

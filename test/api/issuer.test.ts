@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict';
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type JWK, SignJWT } from 'jose';
+import { readIssuer } from '../../lib/api/configured-issuer.ts';
+import { SetupError } from '../../lib/errors.ts';
+import { startApi } from './support.ts';
+
+interface Signer {
+  readonly alg: 'ES256' | 'RS256';
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicJwk: JWK;
+}
+
+function newSigner(alg: Signer['alg'], kid: string): Signer {
+  const { privateKey, publicKey } =
+    alg === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { alg, kid, privateKey, publicJwk: { ...(publicKey.export({ format: 'jwk' }) as JWK), kid, alg, use: 'sig' } };
+}
+
+const pool = 'https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI';
+const seconds = Date.UTC(2026, 0, 1) / 1000;
+const rsa = newSigner('RS256', 'rsa-1');
+const ec = newSigner('ES256', 'ec-1');
+
+const signedBy = ({ privateKey, alg, kid }: Signer, claims: object): Promise<string> =>
+  new SignJWT({ iss: pool, exp: seconds + 3600, ...claims }).setProtectedHeader({ alg, kid }).sign(privateKey);
+const setOf = (...signers: readonly Signer[]): string => JSON.stringify({ keys: signers.map(({ publicJwk }) => publicJwk) });
+
+const inline = { REDRESS_ISSUER: pool, REDRESS_AUDIENCE: 'redress', REDRESS_ISSUER_KEYS: setOf(rsa, ec) };
+const operator = { sub: 'olga', aud: 'redress', roles: ['operator'] };
+
+/** The API as it believes tokens under these variables. */
+function apiWith(variables: { readonly [name: string]: string }) {
+  const issuer = readIssuer(variables) ?? assert.fail('nobody is configured');
+  return startApi({ issuer });
+}
+
+function complaintAbout(variables: { readonly [name: string]: string }): SetupError {
+  try {
+    readIssuer(variables);
+  } catch (error) {
+    assert.ok(error instanceof SetupError, String(error));
+    return error;
+  }
+  return assert.fail('nothing is said against it');
+}
+
+test('without REDRESS_ISSUER nobody is configured, and an empty variable is none', () => {
+  assert.equal(readIssuer({}), undefined);
+  assert.equal(readIssuer({ REDRESS_ISSUER: '', PATH: '/bin' }), undefined);
+  assert.deepEqual(readIssuer({ ...inline, REDRESS_CLIENTS: '', REDRESS_ISSUER_JWKS_URL: '' })?.audience, ['redress']);
+});
+
+test('all variables that are wrong are named at once, each with what it takes, and the remedy', () => {
+  const { message, remedy } = complaintAbout({
+    REDRESS_ISSUER: 'cognito',
+    REDRESS_AUDIENCE: ' , ',
+    REDRESS_ISSUER_KEYS: '{}',
+    REDRESS_ISSUER_JWKS_URL: 'http://example.org/keys',
+    REDRESS_CLAIMS: 'okta',
+    REDRESS_CLIENTS: '{"app":"not a client"}',
+  });
+  for (const name of ['ISSUER', 'AUDIENCE', 'ISSUER_KEYS', 'ISSUER_JWKS_URL', 'CLAIMS', 'CLIENTS'])
+    assert.match(message, new RegExp(`\\bREDRESS_${name}: `));
+  assert.match(remedy, /^Correct these variables; /);
+});
+
+test('what a variable must not be is said of that variable', () => {
+  const fetched = { REDRESS_ISSUER: pool, REDRESS_AUDIENCE: 'redress' };
+  const wrong: readonly [object, RegExp][] = [
+    [{ REDRESS_AUDIENCE: '' }, /REDRESS_AUDIENCE: it is missing\.$/],
+    [{ REDRESS_ISSUER: 'ftp://example.org' }, /REDRESS_ISSUER: an address such as https:/],
+    [{ REDRESS_ISSUER: 'https://user@example.org' }, /REDRESS_ISSUER: an address such as https:/],
+    [{ REDRESS_ISSUER: 'https://:secret@example.org' }, /REDRESS_ISSUER: an address such as https:/],
+    [{ REDRESS_ISSUER: 'https://example.org/?pool=1' }, /REDRESS_ISSUER: an address such as https:/],
+    [{ REDRESS_ISSUER: 'http://example.org' }, /REDRESS_ISSUER: its keys would be fetched without https/],
+    [{ REDRESS_ISSUER_JWKS_URL: 'http://127.0.0.1.example.org/' }, /REDRESS_ISSUER_JWKS_URL: an address with https is wanted/],
+    [{ REDRESS_ISSUER_JWKS_URL: 'file:///etc/keys' }, /REDRESS_ISSUER_JWKS_URL: an address with https is wanted/],
+    [{ ...inline, REDRESS_ISSUER_JWKS_URL: 'https://example.org/' }, /REDRESS_ISSUER_JWKS_URL: it says nothing beside/],
+    [{ REDRESS_CLIENTS: '{"app":"acme"}' }, /REDRESS_CLIENTS: it says nothing without REDRESS_CLAIMS=cognito/],
+    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '["acme"]' }, /REDRESS_CLIENTS: JSON such as/],
+    [{ REDRESS_CLAIMS: 'cognito', REDRESS_CLIENTS: '{"app":7}' }, /REDRESS_CLIENTS: JSON such as/],
+    [{ REDRESS_ISSUER_KEYS: 'https://example.org/keys' }, /REDRESS_ISSUER_KEYS: a JWKS is wanted/],
+    [{ REDRESS_ISSUER_KEYS: '{"keys":[]}' }, /REDRESS_ISSUER_KEYS: a JWKS is wanted/],
+    [{ REDRESS_ISSUER_KEYS: '{"keys":[7]}' }, /REDRESS_ISSUER_KEYS: key 1 is no key/],
+    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, kid: ec.kid, publicJwk: { ...rsa.publicJwk, kid: ec.kid } }) }, /"kid" of its own/],
+    [{ REDRESS_ISSUER_KEYS: setOf(ec, { ...rsa, publicJwk: { ...rsa.publicJwk, kid: undefined as never } }) }, /"kid" of its own/],
+  ];
+  for (const [change, expected] of wrong) assert.match(complaintAbout({ ...fetched, ...change }).message, expected, JSON.stringify(change));
+  for (const good of ['http://127.0.0.1:9229/pool', 'http://localhost/pool', 'http://[::1]:1/pool', `${pool}/`])
+    assert.equal(readIssuer({ ...fetched, REDRESS_ISSUER: good })?.issuer, good);
+});
+
+test('a key that is private, or that signs in another way, is refused, and nothing of it is said again', () => {
+  const jwkOf = (key: KeyObject) => ({ ...(key.export({ format: 'jwk' }) as JWK), kid: 'k' });
+  const { privateKey: p384, publicKey: publicP384 } = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+  const short = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey;
+  const given: readonly [string, object | string, RegExp][] = [
+    ['an EC key with its private half', jwkOf(ec.privateKey), /key 1 is private/],
+    ['an RSA key with its private half', jwkOf(rsa.privateKey), /key 1 is private/],
+    ['a secret', { kty: 'oct', k: 'c2VjcmV0LW9mLXRoZS1pc3N1ZXI' }, /key 1 is private/],
+    ['a private key of another curve', jwkOf(p384), /key 1 is private/],
+    ['a private key in a text that is cut off', JSON.stringify({ keys: [jwkOf(ec.privateKey)] }).slice(0, -3), /a JWKS is wanted/],
+    ['a private key as PEM', ec.privateKey.export({ format: 'pem', type: 'pkcs8' }) as string, /a JWKS is wanted/],
+    ['a public key of another curve', jwkOf(publicP384), /key 1 is no public key for signatures with ES256 or RS256/],
+    ['an RSA key that is too short', jwkOf(short), /key 1 is no public key/],
+    ['a key for encryption', { ...rsa.publicJwk, use: 'enc' }, /key 1 is no public key/],
+    ['a key for another algorithm', { ...rsa.publicJwk, alg: 'PS256' }, /key 1 is no public key/],
+    ['a key that is damaged', { ...ec.publicJwk, x: 'AAAA' }, /key 1 is no public key/],
+  ];
+  for (const [what, key, expected] of given) {
+    const REDRESS_ISSUER_KEYS = typeof key === 'string' ? key : JSON.stringify({ keys: [key] });
+    const { message, remedy } = complaintAbout({ ...inline, REDRESS_ISSUER_KEYS });
+    assert.match(message, expected, what);
+    for (const part of REDRESS_ISSUER_KEYS.match(/[\w-]{12,}/g) ?? []) assert.ok(!`${message}${remedy}`.includes(part), `${what}: ${part}`);
+  }
+});
+
+test('tokens of an issuer that is given with its keys are believed, whichever of the audiences they are for', async () => {
+  const { ask } = apiWith({ ...inline, REDRESS_AUDIENCE: 'console, redress,console' });
+  const expected: readonly [string, number][] = [
+    [await signedBy(rsa, operator), 200],
+    [await signedBy(ec, { ...operator, aud: 'console' }), 200],
+    [await signedBy(ec, { ...operator, aud: ['other', 'console'] }), 200],
+    [await signedBy(ec, { sub: 'a', aud: 'redress', roles: ['client'], client: 'acme' }), 200],
+    [await signedBy(ec, { ...operator, aud: 'console, redress' }), 401],
+    [await signedBy(ec, { ...operator, aud: undefined }), 401],
+    [await signedBy(ec, { ...operator, aud: undefined, client_id: 'redress', token_use: 'access' }), 401],
+    [await signedBy(ec, { ...operator, iss: `${pool}2` }), 401],
+    [await signedBy(newSigner('ES256', 'ec-1'), operator), 401],
+    [await signedBy({ ...rsa, kid: 'unknown' }, operator), 401],
+  ];
+  for (const [index, [token, status]] of expected.entries())
+    assert.equal((await ask('GET', '/orders', { token })).status, status, `${index}`);
+});
+
+const cognito = {
+  ...inline,
+  REDRESS_CLAIMS: 'cognito',
+  REDRESS_AUDIENCE: 'console-app,acme-app',
+  REDRESS_CLIENTS: '{"acme-app":"acme","foreign-app":"acme"}',
+};
+const idToken = { token_use: 'id', sub: 'u-1', aud: 'console-app', 'cognito:groups': ['operator'], 'cognito:username': 'olga' };
+const accessToken = { token_use: 'access', sub: 'u-1', client_id: 'console-app', 'cognito:groups': ['operator'], scope: 'openid' };
+const machine = { token_use: 'access', sub: 'acme-app', client_id: 'acme-app', scope: 'redress/client' };
+
+test('Cognito: groups and scopes give the roles, an attribute or the app client gives the client', async () => {
+  const { ask } = apiWith(cognito);
+  const clientUser = { ...idToken, 'cognito:groups': ['client'], 'custom:client': 'acme' };
+  /** What each may do: submit as a client, list as an operator, register clients as an admin. */
+  const tokens: readonly [string, object, string][] = [
+    ['an operator who signed in', idToken, 'list'],
+    ['an admin who signed in', { ...idToken, 'cognito:groups': ['sales', 'admin'] }, 'list register'],
+    ['a user of a client', clientUser, 'list submit'],
+    ['a user of a client whom nobody gave to one', { ...clientUser, 'custom:client': undefined }, ''],
+    ['a user of a client that cannot be', { ...clientUser, 'custom:client': 'a b' }, ''],
+    ['a user in no group', { ...idToken, 'cognito:groups': undefined, 'custom:client': 'acme' }, ''],
+    ['a user whose groups are no list', { ...idToken, 'cognito:groups': 'operator' }, ''],
+    ['roles in the words of another issuer', { ...idToken, 'cognito:groups': [], roles: ['operator'] }, ''],
+    ['a scope in a token of identity', { ...idToken, 'cognito:groups': [], scope: 'redress/operator' }, ''],
+    ['an operator for whom a program asks', accessToken, 'list'],
+    ['a user for whom a program asks, which may do more than he', { ...accessToken, 'cognito:groups': [], scope: 'redress/operator' }, ''],
+    ['a user of a client whose program has none', { ...accessToken, 'cognito:groups': ['client'], 'custom:client': 'acme' }, ''],
+    ['a user of a client whose program has one', { ...machine, sub: 'u-2', 'cognito:groups': ['client'], scope: 'openid' }, 'list submit'],
+    ['a program of a client', machine, 'list submit'],
+    ['a program that operates', { ...machine, scope: 'redress/operator' }, 'list'],
+    ['a program that administers', { ...machine, scope: 'openid redress/admin' }, 'list register'],
+    ['a program of a client and more', { ...machine, scope: 'redress/client redress/operator' }, 'list submit'],
+    ['a program without a scope', { ...machine, scope: undefined }, ''],
+    ['a program with a scope of another server', { ...machine, scope: 'other/operator redress/operators redress/' }, ''],
+    ['a program without a client', { ...machine, sub: 'console-app', client_id: 'console-app' }, ''],
+  ];
+  for (const [index, [who, claims, expected]] of tokens.entries()) {
+    const token = await signedBy(rsa, claims);
+    const headers = { 'idempotency-key': `k${index}` };
+    const body = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
+    const may = [
+      ...((await ask('GET', '/orders', { token })).status === 200 ? ['list'] : []),
+      ...((await ask('POST', '/orders', { token, headers, body })).status === 202 ? ['submit'] : []),
+      ...((await ask('PUT', '/clients/x', { token, body: {} })).status === 200 ? ['register'] : []),
+    ];
+    assert.equal(may.join(' '), expected, who);
+  }
+});
+
+test('Cognito: what a program submits is an order of the client that its app client stands for', async () => {
+  const { ask, store } = apiWith(cognito);
+  const body = { order: { sku: 'tea', quantity: 1, card: 'tok' } };
+  const { json } = await ask('POST', '/orders', { token: await signedBy(rsa, machine), headers: { 'idempotency-key': 'k' }, body });
+  assert.equal((await store.load(json.orderId))?.order.client, 'acme');
+});
+
+test('Cognito: a token that is of another kind than it says, for another app client or of another pool, is refused', async () => {
+  const { ask } = apiWith(cognito);
+  const { token_use: _, ...kindless } = idToken;
+  const refused: { readonly [why: string]: object } = {
+    'no kind': kindless,
+    'no kind, with all claims of both': { ...accessToken, ...idToken, token_use: undefined },
+    'another kind': { ...idToken, token_use: 'refresh' },
+    'a list of kinds': { ...idToken, token_use: ['id'] },
+    'an ID token that says access': { ...idToken, token_use: 'access' },
+    'an access token that says id': { ...accessToken, token_use: 'id' },
+    'an ID token for another app client': { ...idToken, aud: 'foreign-app' },
+    'an ID token for another app client, with ours beside it': { ...idToken, aud: 'foreign-app', client_id: 'console-app' },
+    'an access token of another app client': { ...accessToken, client_id: 'foreign-app' },
+    'an access token of another app client that a client is named for': { ...machine, sub: 'foreign-app', client_id: 'foreign-app' },
+    'an access token of another app client, with ours as audience': { ...accessToken, client_id: 'foreign-app', aud: 'console-app' },
+    'an access token of several app clients': { ...accessToken, client_id: ['console-app'] },
+    'no app client': { ...accessToken, client_id: undefined },
+    'no sub': { ...idToken, sub: undefined },
+    'an access token without sub': { ...machine, sub: undefined },
+    'another pool': { ...idToken, iss: pool.replace('AbC', 'XyZ') },
+    'a pool with a longer name': { ...idToken, iss: `${pool}J` },
+  };
+  assert.equal((await ask('GET', '/orders', { token: await signedBy(rsa, idToken) })).status, 200);
+  for (const [why, claims] of Object.entries(refused))
+    assert.equal((await ask('GET', '/orders', { token: await signedBy(rsa, claims) })).status, 401, why);
+  const otherPool = newSigner('RS256', rsa.kid);
+  assert.equal((await ask('GET', '/orders', { token: await signedBy(otherPool, idToken) })).status, 401, 'signed by another pool');
+});
+
+/** An issuer that shows its keys over HTTP, until it is told to do something else. */
+async function startIssuer(t: TestContext, ...signers: readonly Signer[]) {
+  const asked: string[] = [];
+  const shows =
+    (...keys: readonly Signer[]): RequestListener =>
+    (_, response) =>
+      void response.end(setOf(...keys));
+  let answer = shows(...signers);
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/pool`;
+  return {
+    url,
+    asked,
+    variables: { REDRESS_ISSUER: url, REDRESS_AUDIENCE: 'redress' },
+    show: (...keys: readonly Signer[]) => void (answer = shows(...keys)),
+    do: (other: RequestListener) => void (answer = other),
+    /** A token of its own, different each time: what is known already is not looked at again. */
+    token: (signer: Signer, jti: string) => signedBy(signer, { ...operator, iss: url, jti }),
+  };
+}
+
+test('the keys of an issuer are fetched once from the address that it is known for, or from the one that is given', async (t) => {
+  const issuer = await startIssuer(t, rsa);
+  const { ask } = apiWith(issuer.variables);
+  for (const jti of ['1', '2', '3']) assert.equal((await ask('GET', '/orders', { token: await issuer.token(rsa, jti) })).status, 200);
+  assert.deepEqual(issuer.asked, ['/pool/.well-known/jwks.json']);
+
+  const { ask: askOther } = apiWith({ ...issuer.variables, REDRESS_ISSUER_JWKS_URL: issuer.url.replace('/pool', '/keys') });
+  assert.equal((await askOther('GET', '/orders', { token: await issuer.token(rsa, '4') })).status, 200);
+  assert.deepEqual(issuer.asked.slice(1), ['/keys']);
+});
+
+test('while the keys cannot be had, calls are told to come again, and they come through as soon as the issuer is back', async (t) => {
+  const issuer = await startIssuer(t, rsa);
+  const { ask } = apiWith(issuer.variables);
+  const trouble: { readonly [what: string]: RequestListener } = {
+    'the line breaks': ({ socket }) => void socket.destroy(),
+    'an error': (_, response) => void response.writeHead(500).end('{"keys":[]}'),
+    'a way to somewhere else': (_, response) => void response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+    'a page for people': (_, response) => void response.end('<html>maintenance</html>'),
+    'another document': (_, response) => void response.end('{"error":"maintenance"}'),
+    silence: () => {},
+  };
+  const token = await issuer.token(rsa, '1');
+  for (const [what, listener] of Object.entries(trouble)) {
+    issuer.do(listener);
+    const began = performance.now();
+    const { status, json, headers } = await ask('GET', '/orders', { token });
+    assert.deepEqual([status, json.code, headers.get('retry-after')], [503, 'unavailable', '2'], what);
+    assert.ok(performance.now() - began < 4_500, `${what}: an answer comes in time`);
+  }
+  issuer.show(rsa);
+  assert.equal((await ask('GET', '/orders', { token })).status, 200);
+});
+
+test('a new key is known within a minute, a withdrawn one counts for ten, and made-up key ids do not make the issuer busy', async (t) => {
+  t.mock.timers.enable({ apis: ['Date'], now: seconds * 1000 });
+  const issuer = await startIssuer(t, rsa);
+  const { ask, clock } = apiWith(issuer.variables);
+  const next = newSigner('ES256', 'ec-2');
+  const status = async (signer: Signer, jti: string) => (await ask('GET', '/orders', { token: await issuer.token(signer, jti) })).status;
+  const pass = async (ms: number) => {
+    t.mock.timers.tick(ms);
+    await clock.advance(ms);
+  };
+  assert.equal(await status(rsa, 'a'), 200);
+  issuer.show(rsa, next);
+  for (let index = 0; index < 20; index++) assert.equal(await status({ ...next, kid: `made-up-${index}` }, 'b'), 401);
+  assert.equal(issuer.asked.length, 1);
+  await pass(60_001);
+  assert.equal(await status(next, 'c'), 200);
+  assert.equal(await status(rsa, 'd'), 200, 'both are good while both are shown');
+  assert.equal(issuer.asked.length, 2);
+
+  issuer.show(next);
+  await pass(599_000);
+  assert.equal(await status(rsa, 'd'), 200);
+  await pass(1_001);
+  assert.equal(await status(next, 'e'), 200);
+  await pass(30_000);
+  assert.equal(await status(rsa, 'd'), 401, 'also a token that was good a moment ago');
+});

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import fc from 'fast-check';
+import type { StateHead } from '../../lib/record.ts';
+import type { ListPosition, OrderFilter, Store, Write } from '../../lib/store.ts';
+import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
+import { listOf } from '../support/workflows.ts';
+
+interface Opened {
+  readonly store: Store;
+  close(): Promise<void>;
+}
+
+async function idsInPages(store: Store, filter: OrderFilter, limit: number): Promise<readonly string[]> {
+  const found: string[] = [];
+  let after: ListPosition | undefined;
+  let pages = 0;
+  do {
+    assert.ok(++pages <= 100, 'the list has no end');
+    const page = await store.list(filter, after, limit);
+    assert.ok(page.items.length <= limit);
+    found.push(...idsOf(page));
+    after = page.next;
+  } while (after);
+  return found;
+}
+
+/** The two ways in which a state is written: with its instance, as the scheduler does, and without, as the supervisor. */
+const ways = ['update', 'patch'] as const;
+type Way = (typeof ways)[number];
+
+/** Each knows only what it has just read. */
+async function change(store: Store, orderId: string, way: Way, more: Partial<StateHead>): Promise<void> {
+  const update = async (): Promise<Write> => {
+    const { state } = (await store.load(orderId)) ?? assert.fail();
+    return store.update(next(state, more), state, alone);
+  };
+  const patch = async (): Promise<Write> => {
+    const head = (await store.head(orderId)) ?? assert.fail();
+    return store.patch(next(head, more), head);
+  };
+  assert.deepEqual(await (way === 'update' ? update() : patch()), { outcome: 'written' });
+}
+
+const held = { processState: 'Error', worklist: 'error' } as const;
+const released = { processState: 'Processing', worklist: 'due' } as const;
+const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+const dayMs = 86_400_000;
+
+/** What every store promises of its lists; part of the store's contract. */
+export function listContract(name: string, open: () => Opened | Promise<Opened>): void {
+  const it = (title: string, body: (opened: Opened) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      const opened = await open();
+      try {
+        await body(opened);
+      } finally {
+        await opened.close();
+      }
+    });
+
+  it('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
+    await put(
+      store,
+      'a',
+      { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null },
+      { submittedAt: noon, reference: 'r1' },
+    );
+    await put(
+      store,
+      'b',
+      { processState: 'Error', fault: { type: 'CardDeclined', class: 'expected', message: 'm', permanent: true } },
+      { submittedAt: noon + 1, client: 'mail', reference: 'r1' },
+    );
+    await put(
+      store,
+      'c',
+      { workflow: { name: 'return', version: 2 } },
+      { submittedAt: noon + 2, workflow: { name: 'return', version: 2 } },
+    );
+    await put(store, 'd', { processState: 'Pending' }, { submittedAt: noon + 3 });
+    const table: readonly (readonly [OrderFilter, string])[] = [
+      [{}, 'd c b a'],
+      [{ client: 'shop' }, 'd c a'],
+      [{ client: 'nobody' }, ''],
+      [{ state: 'Processed' }, 'a'],
+      [{ state: 'Pending' }, 'd'],
+      [{ outcome: 'completed' }, 'a'],
+      [{ outcome: 'cancelled' }, ''],
+      [{ workflow: 'return' }, 'c'],
+      [{ workflow: 'fulfil-order' }, 'd b a'],
+      [{ fault: 'CardDeclined' }, 'b'],
+      [{ reference: 'r1' }, 'b a'],
+      [{ reference: 'r1', client: 'mail' }, 'b'],
+      [{ submittedAfter: noon }, 'd c b'],
+      [{ submittedBefore: noon + 3 }, 'c b a'],
+      [{ submittedAfter: noon, submittedBefore: noon + 2 }, 'b'],
+      [
+        {
+          state: 'Error',
+          fault: 'CardDeclined',
+          client: 'mail',
+          workflow: 'fulfil-order',
+          reference: 'r1',
+          submittedAfter: noon,
+          submittedBefore: noon + 2,
+        },
+        'b',
+      ],
+      [{ client: "shop' OR '1'='1" }, ''],
+    ];
+    for (const [filter, expected] of table)
+      assert.equal(idsOf(await store.list(filter, undefined, 10)).join(' '), expected, JSON.stringify(filter));
+    const [newest] = (await store.list({}, undefined, 1)).items;
+    assert.deepEqual(newest, {
+      order: orderRecord('d', { submittedAt: noon + 3 }),
+      state: headOf(stateRecord('d', { submittedAt: noon + 3, processState: 'Pending' })),
+    });
+  });
+
+  it('a list in pages shows every order once, also where many came at the same time', async ({ store }) => {
+    const times = listOf(40, (index) => noon + (index % 3));
+    for (const [index, submittedAt] of times.entries()) await put(store, `o${index}`, {}, { submittedAt });
+    const all = idsOf(await store.list({}, undefined, 100));
+    assert.equal(new Set(all).size, 40);
+    for (const limit of [1, 7, 40]) {
+      assert.deepEqual(await idsInPages(store, { client: 'shop' }, limit), all);
+    }
+    assert.deepEqual(
+      all,
+      idsOf(await store.list({}, { submittedAt: noon + 3, orderId: '' }, 100)),
+      'from behind a time that is later than all',
+    );
+    assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
+  });
+
+  it('orders in Error are listed newest first and in pages, over all days and whoever put them there', async ({ store }) => {
+    const expected: { readonly orderId: string; readonly submittedAt: number }[] = [];
+    for (let index = 0; index < 32; index++) {
+      // Four of each day came at the same time.
+      const [orderId, submittedAt] = [`o${index}`, noon - Math.floor(index / 8) * 40 * dayMs + (index % 8 < 4 ? 0 : index)];
+      await put(store, orderId, index % 4 === 0 ? held : {}, { submittedAt });
+      if (index % 4 === 1) await change(store, orderId, 'update', held);
+      if (index % 4 === 2) await change(store, orderId, 'patch', held);
+      if (index % 4 !== 3) expected.push({ orderId, submittedAt });
+    }
+    expected.sort((a, b) => b.submittedAt - a.submittedAt || (a.orderId < b.orderId ? 1 : -1));
+    for (const limit of [1, 5, 24, 50])
+      assert.deepEqual(
+        await idsInPages(store, { state: 'Error' }, limit),
+        expected.map(({ orderId }) => orderId),
+        `${limit} a page`,
+      );
+  });
+
+  it('an order is in the list of those in Error from the write that puts it there to the one that takes it out', async ({ store }) => {
+    const inError = async (): Promise<readonly string[]> => idsOf(await store.list({ state: 'Error' }, undefined, 10));
+    for (const into of ways) {
+      for (const out of ways) {
+        const orderId = `${into}-${out}`;
+        await put(store, orderId);
+        assert.deepEqual(await inError(), [], 'it is at work');
+        await change(store, orderId, into, { ...held, worklist: 'due' });
+        assert.deepEqual(await inError(), [orderId], 'somebody must be told of it first');
+        for (const way of ways) {
+          await change(store, orderId, way, { ...held, worklistAt: noon + 5, outbox: [] });
+          assert.deepEqual(await inError(), [orderId], 'it waits for a person');
+        }
+        await change(store, orderId, out, released);
+        assert.deepEqual(await inError(), [], 'it was resubmitted');
+        await change(store, orderId, into, held);
+        assert.deepEqual(await inError(), [orderId], 'it failed again');
+        await change(store, orderId, out, finished);
+        assert.deepEqual(await inError(), [], 'it is finished');
+      }
+    }
+  });
+
+  it('the list of orders in Error keeps to every other filter, and holds no order that is in another state', async ({ store }) => {
+    const fault = (type: string) => ({ type, class: 'expected' as const, message: 'm', permanent: true });
+    const theirs = { client: 'mail', reference: 'r1' };
+    await put(store, 'a', { ...held, fault: fault('CardDeclined') }, { submittedAt: noon - 2 * dayMs, reference: 'r1' });
+    await put(store, 'b', { ...held, fault: fault('CardDeclined') }, { submittedAt: noon - dayMs, ...theirs });
+    await put(store, 'c', { ...held, fault: fault('OutOfStock'), workflow: { name: 'return', version: 2 } }, { submittedAt: noon - 1 });
+    await put(store, 'd', {}, { submittedAt: noon, ...theirs });
+    await put(store, 'e', finished, { submittedAt: noon + 1, reference: 'r1' });
+    const table: readonly (readonly [OrderFilter, string])[] = [
+      [{}, 'c b a'],
+      [{ client: 'shop' }, 'c a'],
+      [{ client: 'nobody' }, ''],
+      [{ reference: 'r1' }, 'b a'],
+      [theirs, 'b'],
+      [{ client: 'shop', reference: 'r1' }, 'a'],
+      [{ fault: 'CardDeclined' }, 'b a'],
+      [{ fault: 'CardDeclined', client: 'shop' }, 'a'],
+      [{ workflow: 'return' }, 'c'],
+      [{ outcome: 'completed' }, ''],
+      [{ submittedAfter: noon - dayMs }, 'c'],
+      [{ submittedBefore: noon - dayMs }, 'a'],
+      [{ submittedAfter: noon - 2 * dayMs, submittedBefore: noon - 1 }, 'b'],
+      [{ submittedAfter: noon }, ''],
+    ];
+    for (const [filter, expected] of table)
+      assert.equal((await idsInPages(store, { state: 'Error', ...filter }, 2)).join(' '), expected, JSON.stringify(filter));
+  });
+
+  test(`${name}: a list agrees with a plain filter over the same orders`, async () => {
+    const client = fc.constantFrom('a', 'b');
+    const orders = fc.array(
+      fc.record({
+        client,
+        submittedAt: fc.integer({ min: noon, max: noon + 3 }),
+        processState: fc.constantFrom('Pending' as const, 'Error' as const),
+      }),
+      { maxLength: 12 },
+    );
+    const filters = fc.record(
+      {
+        client,
+        state: fc.constantFrom('Pending' as const, 'Error' as const),
+        submittedAfter: fc.integer({ min: noon - 1, max: noon + 3 }),
+      },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(orders, filters, fc.nat(13), async (all, filter, limit) => {
+        const { store, close } = await open();
+        for (const [index, { processState, ...order }] of all.entries()) await put(store, `o${index}`, { processState }, order);
+        const expected = all
+          .map((order, index) => ({ ...order, orderId: `o${index}` }))
+          .filter((order) => filter.client === undefined || order.client === filter.client)
+          .filter((order) => filter.state === undefined || order.processState === filter.state)
+          .filter((order) => filter.submittedAfter === undefined || order.submittedAt > filter.submittedAfter)
+          .toSorted((a, b) => b.submittedAt - a.submittedAt || (a.orderId < b.orderId ? 1 : -1));
+        assert.deepEqual(
+          idsOf(await store.list(filter, undefined, limit)),
+          expected.slice(0, limit).map(({ orderId }) => orderId),
+        );
+        await close();
+      }),
+      { numRuns: 30 },
+    );
+  });
+}

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  announcementIn,
+  call,
+  client,
+  disturb,
+  effects,
+  ended,
+  eventually,
+  killFunction,
+  openQueue,
+  orderOf,
+  received,
+  runId,
+  sample,
+  submit,
+  subscribe,
+} from './support.ts';
+
+test('F-01: an order posted to the deployed API is completed, each step done once', async () => {
+  const orderId = await submit(sample('ok'));
+  const order = await ended(orderId);
+  assert.partialDeepStrictEqual(order, { processState: 'Processed', outcome: 'completed', failureCount: 0, fault: null });
+  for (const service of ['inventory', 'payment', 'shipping', 'customer'])
+    assert.equal((await effects(service, orderId)).length, 1, service);
+});
+
+test('the same submission again gets the very same answer, and makes no second order', async () => {
+  const again = { body: sample('two-items'), headers: { 'idempotency-key': `${runId}-again` } };
+  const first = await call('POST', '/orders', again);
+  const second = await call('POST', '/orders', again);
+  assert.equal(await second.text(), await first.text());
+  assert.equal(second.headers.get('idempotent-replayed'), 'true');
+});
+
+test('whoever has no token, or sends what is no order, is told so in problem+json', async () => {
+  const refused = await call('GET', '/orders', { role: 'nobody' });
+  assert.equal(refused.status, 401);
+  assert.equal(refused.headers.get('content-type'), 'application/problem+json');
+  const invalid = await call('POST', '/orders', { body: { order: { items: 'many' } }, headers: { 'idempotency-key': `${runId}-bad` } });
+  assert.equal(invalid.status, 422);
+  const { code, errors } = (await invalid.json()) as { code: string; errors: { pointer: string }[] };
+  assert.equal(code, 'invalid');
+  assert.ok(errors.some(({ pointer }) => pointer === '/order/items'));
+  assert.equal((await call('GET', '/nowhere')).status, 404);
+});
+
+test('F-58, F-59: an order that is refused waits for an operator, and one alert comes over the topic', async (t) => {
+  const alerts = await subscribe(t);
+  const orderId = await submit(sample('card-declined'));
+  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'CardDeclined' } });
+  const concerns = (body: string) => announcementIn(body).detail['orderId'] === orderId;
+  const bodies = await received(alerts, (heard) => heard.some(concerns));
+  const [alert] = bodies.filter(concerns).map(announcementIn);
+  assert.equal(alert?.['detail-type'], 'Order In Error');
+  assert.partialDeepStrictEqual(alert?.detail, {
+    orderId,
+    type: 'CardDeclined',
+    class: 'expected',
+    after: 'Error',
+    failureCount: 0,
+  });
+});
+
+test('a client with a response queue hears there what becomes of his order', async (t) => {
+  const channel = `redress-response-${runId}`;
+  const { url } = await openQueue(t, channel);
+  const put = await call('PUT', `/clients/${client}`, { role: 'admin', body: { responseChannels: [channel], senders: [] } });
+  assert.equal(put.status, 200, await put.text());
+  const orderId = await submit({ ...sample('ok'), responseChannel: channel });
+  const bodies = await received(url, (heard) => heard.some((body) => JSON.parse(body).status === 'completed'));
+  const heard = bodies.map((body) => JSON.parse(body)).toSorted((one, other) => one.seq - other.seq);
+  assert.deepEqual([...new Set(heard.map(({ status }) => status))], ['received', 'completed']);
+  for (const { orderId: about } of heard) assert.equal(about, orderId);
+});
+
+test('F-50: a step whose agent dies is asked again after its time, and the order completes with one charge', async (t) => {
+  await disturb(t, { service: 'payment', silent: true, times: 1 });
+  const orderId = await submit(sample('ok'));
+  const completeBy = await eventually('the step that gets no answer', async () => {
+    const step = (await orderOf(orderId)).steps.find(({ name, status }) => name === 'charge' && status === 'Executing');
+    return step?.completeBy ?? undefined;
+  });
+  const killed = killFunction('agent-payment');
+  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'completed', failureCount: 1 });
+  const { items } = (await (await call('GET', `/orders/${orderId}/history`, { role: 'operator' })).json()) as { items: Entry[] };
+  const [, again] = items.filter(({ type, path }) => type === 'StepAsked' && path?.endsWith('charge'));
+  assert.ok(again, JSON.stringify(items));
+  t.diagnostic(JSON.stringify({ figure: 'dead agent', killed, healedAfterMs: Date.parse(again.at) - Date.parse(completeBy) }));
+  assert.equal((await effects('payment', orderId)).length, 1);
+});
+
+interface Entry {
+  readonly type: string;
+  readonly at: string;
+  readonly path?: string;
+}

@@ -1,0 +1,164 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { TestContext } from 'node:test';
+import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
+import { CreateQueueCommand, DeleteMessageCommand, DeleteQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
+import type { Role } from '../../lib/api/authentication.ts';
+import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+
+const required = (name: string): string => {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is missing: run these tests with npm run test:deployed.`);
+  return value;
+};
+
+/** What the stack put out, as `npm run deploy:local` wrote it down. */
+interface Outputs {
+  readonly ApiUrl: string;
+  readonly AlertsTopicArn: string;
+  readonly TableName: string;
+  readonly BusName: string;
+  readonly QueuePrefix: string;
+}
+
+export const outputs = (Object.values(JSON.parse(readFileSync(required('REDRESS_OUTPUTS'), 'utf8'))) as Outputs[])[0] as Outputs;
+export const endpoint = required('AWS_ENDPOINT_URL');
+export const shopUrl = required('REDRESS_SHOP');
+const issuer = openLocalIssuer(required('REDRESS_DATA'));
+export const sqs = new SQSClient({ useQueueUrlAsEndpoint: false });
+const sns = new SNSClient({});
+
+export const runId = `${Date.now().toString(36)}${process.pid}`;
+export const client = `client-${runId}`;
+let keys = 0;
+
+const tokens = new Map<Role, Promise<string>>();
+const tokenOf = (role: Role): Promise<string> => {
+  const known = tokens.get(role) ?? issuer.sign({ role, ...(role === 'client' ? { client } : {}) });
+  tokens.set(role, known);
+  return known;
+};
+
+export interface Order {
+  readonly orderId: string;
+  readonly processState: string;
+  readonly outcome: string | null;
+  readonly failureCount: number;
+  readonly fault: { readonly type: string } | null;
+  readonly completeBy: string | null;
+  readonly steps: readonly { readonly name: string; readonly status: string; readonly completeBy: string | null }[];
+}
+
+export async function call(method: string, path: string, { role = 'client', body, headers = {} }: CallOptions = {}): Promise<Response> {
+  const authorization = role === 'nobody' ? {} : { authorization: `Bearer ${await tokenOf(role)}` };
+  return fetch(`${outputs.ApiUrl}${path}`, {
+    method,
+    headers: { ...authorization, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+}
+
+interface CallOptions {
+  readonly role?: Role | 'nobody';
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+}
+
+/** A body of `POST /orders` from the samples. */
+export const sample = (name: string): { readonly order: unknown } & { readonly [field: string]: unknown } =>
+  JSON.parse(readFileSync(new URL(`../../examples/orders/samples/${name}.json`, import.meta.url), 'utf8'));
+
+export async function submit(body: object): Promise<string> {
+  const posted = await call('POST', '/orders', { body, headers: { 'idempotency-key': `${runId}-${++keys}` } });
+  const text = await posted.text();
+  if (posted.status !== 202) throw new Error(`POST /orders: ${posted.status} ${text}`);
+  return (JSON.parse(text) as { orderId: string }).orderId;
+}
+
+export const orderOf = async (orderId: string): Promise<Order> =>
+  (await (await call('GET', `/orders/${orderId}`, { role: 'operator' })).json()) as Order;
+
+/** Asks until there is an answer. Nothing is timed here: the limit only keeps a failure from hanging. */
+export async function eventually<T>(what: string, look: () => Promise<T | undefined>, withinMs = 600_000): Promise<T> {
+  for (const deadline = performance.now() + withinMs; performance.now() < deadline; ) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error(`${what}: not within ${withinMs / 1000} s`);
+}
+
+/** The order when it has come to an end, or waits for a person. */
+export const ended = (orderId: string): Promise<Order> =>
+  eventually(`the end of ${orderId}`, async () => {
+    const order = await orderOf(orderId);
+    return order.processState === 'Processed' || order.processState === 'Error' ? order : undefined;
+  });
+
+/** A queue of a test's own; it is deleted afterwards. */
+export async function openQueue(t: TestContext, name: string): Promise<{ readonly url: string; readonly arn: string }> {
+  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: name }));
+  t.after(() => sqs.send(new DeleteQueueCommand({ QueueUrl })));
+  const account = outputs.AlertsTopicArn.split(':').slice(3, 5).join(':');
+  return { url: QueueUrl, arn: `arn:aws:sqs:${account}:${name}` };
+}
+
+/** Everything that comes on a queue, taken off it, until `enough`. */
+export async function received(url: string, enough: (bodies: readonly string[]) => boolean): Promise<readonly string[]> {
+  const bodies: string[] = [];
+  return eventually(`messages on ${url}`, async () => {
+    const { Messages = [] } = await sqs.send(new ReceiveMessageCommand({ QueueUrl: url, MaxNumberOfMessages: 10, WaitTimeSeconds: 1 }));
+    for (const { Body = '', ReceiptHandle } of Messages) {
+      bodies.push(Body);
+      await sqs.send(new DeleteMessageCommand({ QueueUrl: url, ReceiptHandle }));
+    }
+    return enough(bodies) ? bodies : undefined;
+  });
+}
+
+/** A queue that hears the operators' alerts. */
+export async function subscribe(t: TestContext): Promise<string> {
+  const { url, arn } = await openQueue(t, `alerts-${runId}-${++keys}`);
+  const { SubscriptionArn } = await sns.send(
+    new SubscribeCommand({ TopicArn: outputs.AlertsTopicArn, Protocol: 'sqs', Endpoint: arn, ReturnSubscriptionArn: true }),
+  );
+  t.after(() => sns.send(new UnsubscribeCommand({ SubscriptionArn })));
+  return url;
+}
+
+/** The announcement in what SNS delivers. */
+export const announcementIn = (body: string): { readonly 'detail-type': string; readonly detail: { readonly [field: string]: unknown } } =>
+  JSON.parse((JSON.parse(body) as { Message: string }).Message);
+
+/** Disturbs one of the shop's services; back to normal after the test. */
+export async function disturb(t: TestContext, change: object): Promise<void> {
+  const put = (body: object) =>
+    fetch(`${shopUrl}/switches`, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  await put(change);
+  t.after(() => put({}));
+}
+
+/** What a service did for an order. */
+export async function effects(service: string, orderId: string): Promise<readonly { readonly kind: string }[]> {
+  const answer = await fetch(`${shopUrl}/${service}/effects?orderId=${encodeURIComponent(orderId)}`);
+  return ((await answer.json()) as { effects: readonly { kind: string }[] }).effects;
+}
+
+/** What the customer was told, by its kind. */
+export const kindOf = async (orderId: string): Promise<string | undefined> => (await effects('customer', orderId))[0]?.kind;
+
+/** Kills the processes in which a local server runs a function of this deployment; answers how many there were. */
+export function killFunction(role: string): number {
+  const marks = [`REDRESS_ROLE=${role}`, `REDRESS_TABLE=${outputs.TableName}`];
+  const pids = readdirSync('/proc').filter((pid) => {
+    try {
+      const variables = new Set(readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'));
+      return /^\d+$/.test(pid) && marks.every((mark) => variables.has(mark));
+    } catch {
+      // No process, one that has ended, or somebody else's.
+      return false;
+    }
+  });
+  for (const pid of pids) process.kill(Number(pid), 'SIGKILL');
+  return pids.length;
+}

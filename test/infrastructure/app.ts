@@ -1,0 +1,34 @@
+import { defineAgent, defineApp, defineWorkflow, delay, operation, PermanentFailure, parallel, sequence } from 'redress';
+import * as z from 'zod';
+
+const Note = z.object({ note: z.string() });
+const Order = z.object({ item: z.string() });
+
+const run = ({ note }: { note: string }): { note: string } => {
+  if (note === 'sold out') throw new PermanentFailure('SoldOut', 'There is none left.');
+  return { note };
+};
+
+const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, run }) });
+const post = defineAgent('post', { send: operation({ input: Note, output: Note, run }) });
+
+const one = defineWorkflow('one', { version: 1, order: Order }, ({ order }) => sequence(stock.take({ note: order.item })));
+
+/** Both agents at once, a wait, and enough of a history for more than one page. */
+const both = defineWorkflow('both', { version: 1, order: Order, maxFailures: 0 }, ({ order }) =>
+  sequence(
+    parallel(stock.take({ note: order.item }), post.send({ note: order.item })),
+    delay({ seconds: 30 }),
+    stock.take({ note: order.item }).named('take-more'),
+    post.send({ note: order.item }).named('send-more'),
+    stock.take({ note: order.item }).named('take-last'),
+  ),
+);
+const later = defineWorkflow('later', { version: 1, order: Order }, ({ order }) =>
+  sequence(delay({ seconds: 30 }), stock.take({ note: order.item })),
+);
+/** At its end as soon as it begins. */
+const nothing = defineWorkflow('nothing', { version: 1, order: Order }, () => sequence());
+
+/** An app with all that a role may come to do, in few words. */
+export default defineApp({ workflows: [one, both, later, nothing], agents: [stock, post] });

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { CreateQueueCommand } from '@aws-sdk/client-sqs';
+import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { AwsConfig } from '../../lib/aws.ts';
+import { acquireLease } from '../../lib/lease.ts';
+import { queues, timeText } from '../../lib/messages.ts';
+import { keys } from '../../lib/stores/dynamodb/keys.ts';
+import type { Roles } from './roles.ts';
+
+const shop = { as: 'client', client: 'shop' } as const;
+const operator = { as: 'operator' } as const;
+const answered = 'redress-response-shop';
+/** Registered, but nobody ever made it. */
+const gone = 'redress-response-gone';
+/** A step and the tolerance of clocks. */
+const stepMs = 63_000;
+
+/** Has every role do all that it can come to do, the rare as well as the usual. */
+export async function everything(roles: Roles, deployment: AwsConfig): Promise<void> {
+  await roles.outside.clients.sqs.send(new CreateQueueCommand({ QueueName: answered }));
+  await register(roles);
+  await goodOrders(roles);
+  await readings(roles);
+  await ordersByMessage(roles);
+  await stuckOrders(roles);
+  await heldOrders(roles);
+  await damagedOrder(roles, deployment);
+  await roles.run('dead-letter', deadLetter);
+}
+
+let orders = 0;
+async function submit(roles: Roles, workflow: string, more: object = {}): Promise<string> {
+  const body = { workflow, order: { item: 'tea' }, ...more };
+  const headers = { 'idempotency-key': `order-${++orders}` };
+  const answer = await roles.call('POST', '/orders', { ...shop, body, headers });
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return String(answer.body['orderId']);
+}
+
+async function register(roles: Roles): Promise<void> {
+  const body = { responseChannels: [answered, gone], senders: ['robot'] };
+  assert.equal((await roles.call('PUT', '/clients/shop', { as: 'admin', body })).status, 200);
+  assert.equal((await roles.call('GET', '/clients', { as: 'admin' })).status, 200);
+}
+
+/** To their ends, with answers to a queue of the client's, with one to a queue that is gone, and with a wait at the start. */
+async function goodOrders(roles: Roles): Promise<void> {
+  const ids = [
+    await submit(roles, 'both', { responseChannel: answered, reference: 'r-1' }),
+    await submit(roles, 'both', { responseChannel: gone }),
+    await submit(roles, 'later'),
+  ];
+  await roles.settle();
+  roles.pass(31_000);
+  await roles.supervise('supervisor');
+  await roles.settle();
+  for (const id of ids) assert.equal((await roles.outside.store.head(id))?.processState, 'Processed', id);
+  assert.equal((await roles.call('GET', `/orders/${ids[0]}/history`, shop)).status, 200);
+}
+
+async function readings(roles: Roles): Promise<void> {
+  for (const query of ['', 'reference=r-1']) assert.equal((await roles.call('GET', '/orders', { ...shop, query })).status, 200);
+  for (const query of ['', 'state=Error']) assert.equal((await roles.call('GET', '/orders', { ...operator, query })).status, 200);
+}
+
+async function ordersByMessage(roles: Roles): Promise<void> {
+  const post = (message: object): Promise<void> =>
+    roles.outside.channel.send([{ queue: queues.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...message }) }]);
+  const order = { item: 'coffee' };
+  await post({ client: 'shop', idempotencyKey: 'm-1', workflow: 'both', order });
+  await post({ client: 'shop', idempotencyKey: 'm-2', workflow: 'later', order });
+  await post({ client: 'shop', idempotencyKey: 'm-3', workflow: 'nothing', order, responseChannel: answered });
+  await post({ client: 'shop', idempotencyKey: 'm-4', workflow: 'both', order: {}, responseChannel: answered });
+  await post({ client: 'somebody', idempotencyKey: 'm-5', workflow: 'both', order });
+  await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.settle();
+}
+
+/** One goes into Error, and an operator is faster than the scheduler that is to tell of it; one only the sweeper finds. */
+async function stuckOrders(roles: Roles): Promise<void> {
+  const id = await submit(roles, 'both');
+  await roles.lose('stock-requests');
+  roles.pass(stepMs);
+  await roles.supervise('supervisor');
+  await roles.lose(queues.wakeUps);
+  const { headers } = await roles.call('GET', `/orders/${id}`, operator);
+  const body = { kind: 'resubmit', reason: 'the agent is back' };
+  const instructed = await roles.call('POST', `/orders/${id}/instructions`, {
+    ...operator,
+    body,
+    headers: { 'if-match': String(headers['etag']) },
+  });
+  assert.equal(instructed.status, 202, JSON.stringify(instructed.body));
+  await roles.settle();
+
+  await submit(roles, 'both');
+  await roles.lose('stock-requests');
+  roles.pass(stepMs);
+  await roles.supervise('sweeper');
+  await roles.settle();
+}
+
+/** Whatever comes for an order that somebody has to himself is posted anew. */
+async function heldOrders(roles: Roles): Promise<void> {
+  const id = await submit(roles, 'both');
+  for (const agent of ['stock', 'post']) await roles.deliver(queues.requests(agent));
+  const { store, channel } = roles.outside;
+  await acquireLease(store, id, { holder: 'somebody', leaseMs: 60_000, clock: roles.clock });
+  await channel.send([{ queue: queues.wakeUps, body: JSON.stringify({ v: 1, type: 'wake-up', orderId: id, sentAt: timeText(0) }) }]);
+  await roles.settle();
+}
+
+async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
+  const id = await submit(roles, 'both');
+  await roles.outside.clients.dynamodb.send(
+    new UpdateCommand({
+      TableName: table,
+      Key: keys.state(id),
+      UpdateExpression: 'SET #blob = :blob',
+      ExpressionAttributeNames: { '#blob': 'blob' },
+      ExpressionAttributeValues: { ':blob': 'nonsense' },
+    }) as never,
+  );
+  await roles.settle();
+}
+
+const deadLetter = {
+  Records: [{ messageId: 'm', body: 'nonsense', eventSourceARN: 'arn:aws:sqs:local:000000000000:stock-replies-dead' }],
+};

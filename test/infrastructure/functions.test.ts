@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { describe, test } from 'node:test';
+import { defineAgent, defineApp, operation } from 'redress';
+import * as z from 'zod';
+import { SetupError } from '../../lib/errors.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import app from './app.ts';
+import { defaults, entry, functionOf, ofType, synthesize } from './support.ts';
+
+const stack = defaults();
+const functions = ofType(stack, 'Lambda::Function').map(([, { Properties }]) => Properties);
+const names = topologyOf(app).map(({ name }) => name);
+
+describe('every function of the topology is a function of Lambda', () => {
+  test('they are the ones that run on one machine, with the same variables and the same time', () => {
+    assert.deepEqual(functions.map(({ Description }) => Description).toSorted(), names.map((name) => `Redress: ${name}`).toSorted());
+    for (const { name, environment, timeoutMs } of topologyOf(app)) {
+      const { Timeout, Environment } = functionOf(stack, name);
+      assert.equal(Number(Timeout) * 1000, timeoutMs, name);
+      assert.partialDeepStrictEqual(Environment.Variables, { ...environment, REDRESS_ADAPTERS: 'aws', REDRESS_ROLE: name });
+    }
+  });
+
+  test('they run on Node 24 on ARM, and may call each other in circles over their queues', () => {
+    for (const properties of functions)
+      assert.partialDeepStrictEqual(properties, {
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        RecursiveLoop: 'Allow',
+        Handler: 'index.handler',
+      });
+  });
+
+  test('each writes a log of its own, encrypted, for three months', () => {
+    const logs = new Map(ofType(stack, 'Logs::LogGroup'));
+    const own = names.map((name) => functionOf(stack, name).LoggingConfig.LogGroup.Ref);
+    assert.equal(new Set(own).size, names.length);
+    for (const id of own)
+      assert.deepEqual([logs.get(id)?.Properties['RetentionInDays'], logs.get(id)?.Properties['KmsKeyId'] !== undefined], [90, true]);
+  });
+
+  test('only the API may be called from outside, and only by its own gateway; only schedules start the supervisor', () => {
+    const callers = ofType(stack, 'Lambda::Permission').map(([, { Properties }]) => [
+      (Properties['FunctionName'] as { 'Fn::GetAtt': [string] })['Fn::GetAtt'][0].replace(/^OrdersFunction|Function.{8}$/g, ''),
+      Properties['Principal'],
+      Properties['SourceArn'] !== undefined,
+    ]);
+    assert.deepEqual(callers.toSorted(), [
+      ['api', 'apigateway.amazonaws.com', true],
+      ['supervisor', 'events.amazonaws.com', true],
+      ['sweeper', 'events.amazonaws.com', true],
+    ]);
+  });
+});
+
+test('what is configured reaches the functions: variables all of them, where services are the agents alone', () => {
+  const props = {
+    variables: { MAX_FAILURES: '5' },
+    agentEnvironment: { STOCK_URL: 'https://stock.example' },
+    functions: { 'agent-post': { environment: { POST_URL: 'https://post.example' } } },
+    tracing: true,
+  };
+  const configured = synthesize({ props });
+  for (const name of names) {
+    const { Variables } = functionOf(configured, name).Environment;
+    assert.equal(Variables['MAX_FAILURES'], '5');
+    assert.equal(Variables['STOCK_URL'] !== undefined, name.startsWith('agent-'));
+    assert.equal(Variables['POST_URL'] !== undefined, name === 'agent-post');
+    assert.deepEqual(functionOf(configured, name)['TracingConfig'], { Mode: 'Active' });
+    assert.deepEqual(functionOf(stack, name)['TracingConfig'], undefined);
+  }
+});
+
+describe('what Lambda cannot do is refused when it is asked for', () => {
+  test('an operation of more than fifteen minutes', () => {
+    const slow = operation({ input: z.object({}), output: z.object({}), longestSeconds: 1000, run: () => ({}) });
+    const tooSlow = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: slow })] });
+    assert.throws(
+      () => synthesize({ props: { app: tooSlow } }),
+      (error: unknown) =>
+        error instanceof SetupError && /agent-mill.* 1000 s.* 900/.test(error.message) && /longestSeconds/.test(error.remedy),
+    );
+  });
+
+  test('an app that is not where it is said to be', () => {
+    assert.throws(
+      () => synthesize({ props: { entry: 'nowhere/app.ts' } }),
+      (error: unknown) => error instanceof SetupError && /nowhere\/app\.ts/.test(error.message) && /default export/.test(error.remedy),
+    );
+  });
+});
+
+test('a deployment replaces nothing that did not change: elsewhere and later, the same sources give the same code', () => {
+  const bundling = new URL('../../lib/infrastructure/bundle.ts', import.meta.url).href;
+  const program = `const { bundle } = await import(${JSON.stringify(bundling)});
+    const { FileSystem } = await import(${JSON.stringify(import.meta.resolve('aws-cdk-lib'))});
+    process.stdout.write(FileSystem.fingerprint(bundle('scheduler', ${JSON.stringify(entry)}).path));`;
+  const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
+  const elsewhere = execFileSync(process.execPath, [...flags, '-e', program], { cwd: tmpdir() }).toString();
+  const { S3Key } = functionOf(stack, 'scheduler')['Code'] as { S3Key: string };
+  assert.equal(`${elsewhere}.zip`, S3Key);
+});
+
+test('functions of the same file share their code', () => {
+  const codes = new Set(functions.map(({ Code }) => (Code as { S3Key: string }).S3Key));
+  assert.equal(codes.size, new Set(topologyOf(app).map(({ file }) => file)).size);
+});

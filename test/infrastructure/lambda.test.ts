@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from 'aws-lambda';
+import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import type { App } from '../../lib/authoring/workflow.ts';
+import { type Aws, openAws } from '../../lib/aws.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import { loadFunction } from '../../lib/host/load.ts';
+import { inLambda, type LambdaHandler } from '../../lib/lambda.ts';
+import { type Deployment, deployed, startEmulators } from '../aws/deployment.ts';
+import app from './app.ts';
+
+const { endpoints, stop } = await startEmulators();
+test.after(stop);
+const folder = mkdtempSync(join(tmpdir(), 'redress-lambda-'));
+const issuer = openLocalIssuer(folder);
+rmSync(folder, { recursive: true });
+
+/** Secrets Manager: no emulator of it comes by npm, so this answers `GetSecretValue` in its protocol. */
+const secrets = { asked: 0, missing: 0 };
+const secretsManager = createServer((_, response) => {
+  secrets.asked += 1;
+  response.setHeader('content-type', 'application/x-amz-json-1.1');
+  if (secrets.missing-- > 0)
+    return response.writeHead(400).end(JSON.stringify({ __type: 'ResourceNotFoundException', message: 'not yet' }));
+  return response.end(JSON.stringify({ SecretString: 'k'.repeat(64) }));
+}).listen(0, '127.0.0.1');
+await once(secretsManager, 'listening');
+test.after(() => secretsManager.close());
+
+/** One function after the other, each as Lambda would start it; time for a run is what the test says. */
+async function openLambda(context: TestContext, its: App = app) {
+  const deployment: Deployment = await deployed(its, endpoints);
+  const { port } = secretsManager.address() as AddressInfo;
+  // The SDK reads its own there.
+  Object.assign(process.env, deployment.variables, { AWS_ENDPOINT_URL_SECRETS_MANAGER: `http://127.0.0.1:${port}` });
+  const aws: Aws = openAws(deployment, { clock: systemClock, endpoints });
+  context.after(() => aws.close());
+  const printed: string[] = [];
+
+  const start = async (
+    file: string,
+    more: { readonly [name: string]: string } = {},
+  ): Promise<(event: unknown, leftMs?: number) => Promise<unknown>> => {
+    const { create } = await loadFunction(file);
+    const environment = {
+      ...deployment.variables,
+      DEFAULT_WORKFLOW: its.workflows[0]?.name ?? '',
+      LOG_LEVEL: 'off',
+      REDRESS_ROLE: file,
+      ...more,
+    };
+    const handler: LambdaHandler = inLambda({ app: its, create, environment, print: (line) => printed.push(line) });
+    return (event, leftMs = 30_000) => {
+      const until = Date.now() + leftMs;
+      return handler(event, { getRemainingTimeInMillis: () => until - Date.now() });
+    };
+  };
+  /** What lies in a queue, as an event source of Lambda hands it over. */
+  const eventFrom = async (queue: string) => {
+    const messages = await aws.channel.receive(queue, { max: 10, visibilityMs: 30_000, waitMs: 0 });
+    const eventSourceARN = `arn:aws:sqs:eu-central-1:123456789012:${deployment.queuePrefix}${queue}`;
+    return { Records: queueEvent(queue, messages).Records.map((record) => ({ ...record, eventSourceARN })) };
+  };
+  return { aws, start, eventFrom, printed };
+}
+
+const api = { REDRESS_ISSUER: issuer.issuer, REDRESS_AUDIENCE: issuer.audience, REDRESS_ISSUER_KEYS: JSON.stringify(issuer.keys) };
+const agent = { REDRESS_AGENTS: 'stock' };
+
+async function submission(item: string) {
+  const token = await issuer.sign({ role: 'client', client: 'shop' });
+  return {
+    rawPath: '/orders',
+    rawQueryString: '',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': item },
+    requestContext: { http: { method: 'POST' } },
+    body: JSON.stringify({ order: { item } }),
+    isBase64Encoded: false,
+  };
+}
+
+const failuresIn = (answer: unknown): number => (answer as SQSBatchResponse).batchItemFailures.length;
+
+describe('a function in Lambda', () => {
+  test('is put together from its environment alone, and finds by its own names the queues that the deployment has prefixed', async (t) => {
+    const { aws, start, eventFrom } = await openLambda(t);
+    const answer = (await (await start('api', api))(await submission('tea'))) as APIGatewayProxyStructuredResultV2;
+    assert.equal(answer.statusCode, 202, answer.body);
+    const { orderId } = JSON.parse(answer.body ?? '') as { orderId: string };
+
+    assert.equal(failuresIn(await (await start('agent', agent))(await eventFrom('stock-requests'))), 0);
+    assert.equal(failuresIn(await (await start('scheduler'))(await eventFrom('stock-replies'))), 0);
+    assert.partialDeepStrictEqual(await aws.store.head(orderId), { processState: 'Processed', outcome: 'completed' });
+  });
+
+  test('believes nobody where no issuer is configured', async (t) => {
+    const { start } = await openLambda(t);
+    const answer = (await (await start('api'))(await submission('tea'))) as APIGatewayProxyStructuredResultV2;
+    assert.equal(answer.statusCode, 401);
+  });
+
+  test('that cannot start fails its event, and is tried again by the next one', async (t) => {
+    const { start } = await openLambda(t);
+    Object.assign(secrets, { asked: 0, missing: 2 });
+    const handler = await start('api', { ...api, REDRESS_CURSOR_SECRET: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:key' });
+    const event = await submission('coffee');
+    // The first attempt was made while Lambda started the function; its failure belongs to nobody.
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await assert.rejects(handler(event), /not yet/);
+    assert.equal(((await handler(event)) as APIGatewayProxyStructuredResultV2).statusCode, 202);
+    await handler(event);
+    assert.equal(secrets.asked, 3);
+  });
+
+  test('asks for the key of list cursors only where it is told where that lies', async (t) => {
+    const { start, eventFrom } = await openLambda(t);
+    Object.assign(secrets, { asked: 0, missing: 0 });
+    for (const [file, more] of [
+      ['scheduler', {}],
+      ['agent', agent],
+      ['dead-letter', {}],
+    ] as const)
+      await (await start(file, more))(await eventFrom('wake-ups'));
+    assert.equal(secrets.asked, 0);
+  });
+
+  test('gives up a second before its time is over, and says which messages it did not get done', async (t) => {
+    const Nothing = z.object({});
+    const hang = operation({
+      input: Nothing,
+      output: Nothing,
+      run: (_, { signal }) => new Promise<never>((__, reject) => signal.addEventListener('abort', () => reject(new Error('time is over')))),
+    });
+    const stock = defineAgent('stock', { hang });
+    const slow = defineApp({
+      workflows: [defineWorkflow('slow', { version: 1, order: z.unknown() }, () => sequence(stock.hang({})))],
+      agents: [stock],
+    });
+    const { start, eventFrom } = await openLambda(t, slow);
+    await (await start('api', api))(await submission('tea'));
+    const handler = await start('agent', agent);
+    const event = await eventFrom('stock-requests');
+    const started = Date.now();
+    assert.equal(failuresIn(await handler(event, 1500)), 1);
+    const took = Date.now() - started;
+    assert.ok(took >= 490 && took < 1400, `${took} ms`);
+  });
+
+  test('prints what it counted as one line that CloudWatch reads, and nothing where nothing was counted', async (t) => {
+    const { aws, start, eventFrom, printed } = await openLambda(t);
+    await aws.channel.send([{ queue: 'wake-ups', body: 'nonsense' }]);
+    const handler = await start('scheduler', { REDRESS_ROLE: 'scheduler' });
+    const event = await eventFrom('wake-ups');
+    assert.equal(failuresIn(await handler(event)), 1);
+    await handler({ Records: [] });
+    const [line = '', ...others] = printed;
+    assert.deepEqual(others, []);
+    assert.match(line, /^\{.*\}\n$/);
+    assert.partialDeepStrictEqual(JSON.parse(line), {
+      role: 'scheduler',
+      recordFailed: 1,
+      _aws: { CloudWatchMetrics: [{ Namespace: 'Redress', Dimensions: [['role']] }] },
+    });
+  });
+});

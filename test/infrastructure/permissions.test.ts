@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { responseQueuePrefix } from '../../lib/channel.ts';
+import type { IamQuestion } from '../../lib/iam.ts';
+import type { Job } from '../../lib/infrastructure/job.ts';
+import { deployed, startEmulators } from '../aws/deployment.ts';
+import app from './app.ts';
+import { everything } from './everything.ts';
+import { allowedBy, statementsOf } from './policies.ts';
+import { openRoles } from './roles.ts';
+import { functionOf, ofType, region, synthesize } from './support.ts';
+
+const { endpoints, stop } = await startEmulators();
+test.after(stop);
+const deployment = await deployed(app, endpoints);
+const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on' } });
+test.after(roles.close);
+await everything(roles, deployment);
+
+/** Traced, so that what is allowed for that is seen, too. */
+const stack = synthesize({ props: { tracing: true } });
+
+/** What nobody sees a function ask for, because the platform does it in its name. */
+interface Platform {
+  readonly actions: readonly string[];
+  readonly on: (job: Job) => readonly string[];
+  readonly reason: string;
+}
+
+const isOfTable = ({ permissions }: Job): boolean => permissions.table.length > 0;
+const platform: readonly Platform[] = [
+  {
+    actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+    on: ({ spec }) => spec.sources.map(({ queue }) => `queue/${queue}`),
+    reason: 'Lambda polls the queues in the name of the function',
+  },
+  {
+    actions: ['kms:Decrypt', 'kms:GenerateDataKey'],
+    on: () => ['KMS::Key'],
+    reason: 'SQS, EventBridge and Secrets Manager use a data key in the name of their caller',
+  },
+  {
+    actions: ['kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'],
+    on: (job) => (isOfTable(job) ? ['KMS::Key'] : []),
+    reason: 'DynamoDB asks its caller for these, too',
+  },
+  {
+    actions: ['secretsmanager:GetSecretValue'],
+    on: ({ spec }) => (functionOf(stack, spec.name).Environment.Variables['REDRESS_CURSOR_SECRET'] ? ['SecretsManager::Secret'] : []),
+    reason: 'lib/lambda.ts reads the key of list cursors where the environment names it (test/infrastructure/lambda.test.ts)',
+  },
+  {
+    actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+    on: ({ spec }) => [`log-group/${functionOf(stack, spec.name).LoggingConfig.LogGroup.Ref}`],
+    reason: 'Lambda writes its log',
+  },
+  {
+    actions: ['xray:PutTelemetryRecords', 'xray:PutTraceSegments'],
+    on: () => ['*'],
+    reason: 'Lambda sends traces, which know no resource',
+  },
+];
+
+/** In the names of the template. */
+function asAllowed({ action, resource }: IamQuestion): string {
+  const name = resource
+    .replace(`table/${deployment.table}`, 'table')
+    .replace(`queue/${deployment.queuePrefix}`, 'queue/')
+    .replace(`event-bus/${deployment.bus}`, 'event-bus')
+    .replace(new RegExp(`^queue/${responseQueuePrefix}.*`), `queue/${responseQueuePrefix}*`);
+  return `${action} ${name}`;
+}
+
+const questionsOf = (name: string) => roles.meter.entries().filter(({ role }) => role === name);
+const roleIdOf = (name: string): string => functionOf(stack, name).Role['Fn::GetAtt'][0];
+const allowedFor = (name: string): ReadonlySet<string> => allowedBy(statementsOf(stack, roleIdOf(name)), stack);
+const sorted = (set: Iterable<string>): readonly string[] => [...set].toSorted();
+
+describe('a role may do what its function does, and nothing else', () => {
+  for (const job of stack.orders.jobs.values()) {
+    test(`G21: ${job.spec.name} asks for everything that it is allowed, and is allowed everything that it asks for`, () => {
+      const asked = questionsOf(job.spec.name).flatMap(({ questions }) => questions.map(asAllowed));
+      const byPlatform = platform.flatMap(({ actions, on }) =>
+        actions.flatMap((action) => on(job).map((resource) => `${action} ${resource}`)),
+      );
+      assert.deepEqual(sorted(allowedFor(job.spec.name)), sorted(new Set([...asked, ...byPlatform])));
+    });
+
+    test(`G21: ${job.spec.name} uses the key through the services that it calls, and through no other`, () => {
+      const called = new Set(questionsOf(job.spec.name).map(({ service }) => service));
+      const expected = [
+        ...(called.has('DynamoDB') ? ['dynamodb'] : []),
+        ...(called.has('SQS') || job.spec.sources.length > 0 ? ['sqs'] : []),
+        ...(called.has('EventBridge') ? ['events'] : []),
+        ...(job.permissions.readsCursorSecret ? ['secretsmanager'] : []),
+      ].map((service) => `${service}.${region}.amazonaws.com`);
+      const [statement, ...others] = statementsOf(stack, roleIdOf(job.spec.name)).filter(({ Action }) => String(Action).includes('kms:'));
+      assert.deepEqual(others, []);
+      assert.deepEqual([statement?.Condition?.StringEquals?.['kms:ViaService']].flat(), expected);
+    });
+  }
+
+  test('every function has a role of its own, and no role has policies beside those that were looked at', () => {
+    const known = [...stack.orders.jobs.keys()].map(roleIdOf);
+    assert.equal(new Set(known).size, known.length);
+    assert.deepEqual(sorted(ofType(stack, 'IAM::Role').map(([id]) => id)), sorted(known));
+    for (const [, { Properties }] of ofType(stack, 'IAM::Role'))
+      assert.deepEqual([Properties['ManagedPolicyArns'], Properties['Policies']], [undefined, undefined]);
+  });
+});
+
+describe('the supervisor knows no business', () => {
+  for (const name of ['supervisor', 'sweeper']) {
+    test(`F-54: the ${name} wakes the scheduler and asks nobody else, announces nothing, and puts no whole item`, () => {
+      const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
+      assert.deepEqual(allowed, [
+        'dynamodb:GetItem table',
+        ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
+        'dynamodb:UpdateItem table',
+        'sqs:GetQueueUrl queue/wake-ups',
+        'sqs:SendMessage queue/wake-ups',
+      ]);
+    });
+  }
+});

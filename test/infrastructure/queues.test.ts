@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { queues } from '../../lib/messages.ts';
+import { nameOf } from './policies.ts';
+import { defaults, functionOf, ofType, type Resource, synthesize } from './support.ts';
+
+const stack = defaults();
+const { queuePrefix, jobs } = stack.orders;
+
+const queueOf = (name: string): Resource['Properties'] => {
+  const found = ofType(stack, 'SQS::Queue').find(([, { Properties }]) => Properties['QueueName'] === queuePrefix + name);
+  if (!found) throw new Error(`There is no queue ${name}.`);
+  return found[1].Properties;
+};
+const named = (resource: unknown): string => nameOf(resource, stack.resources, queuePrefix).replace('queue/', '');
+const redriveOf = (name: string) =>
+  queueOf(name)['RedrivePolicy'] as { readonly deadLetterTargetArn: unknown; readonly maxReceiveCount: number } | undefined;
+
+const mappings = ofType(stack, 'Lambda::EventSourceMapping').map(([, { Properties }]) => ({
+  queue: named(Properties['EventSourceArn']),
+  job: String(stack.resources[(Properties['FunctionName'] as { Ref: string }).Ref]?.Properties['Description']).replace('Redress: ', ''),
+  ...Properties,
+}));
+
+const pairs = ['stock', 'post'].flatMap((agent) => [queues.requests(agent), queues.replies(agent)]);
+const consumed = [...pairs, queues.wakeUps, queues.submissions];
+
+describe('a step and its agent talk over a pair of queues', () => {
+  test('F-35: each agent has a queue for requests that it alone reads, and one for replies that the scheduler reads', () => {
+    const readers = Object.fromEntries(mappings.map(({ queue, job }) => [queue, job]));
+    assert.deepEqual(readers, {
+      'stock-requests': 'agent-stock',
+      'post-requests': 'agent-post',
+      'stock-replies': 'scheduler',
+      'post-replies': 'scheduler',
+      'wake-ups': 'scheduler',
+      submissions: 'submissions',
+      ...Object.fromEntries(consumed.map((queue) => [`${queue}-dead`, 'dead-letter'])),
+    });
+    assert.equal(mappings.length, 2 * consumed.length);
+  });
+
+  test('F-35: what is delivered five times in vain goes to dead letters of its own queue, and no further', () => {
+    for (const queue of consumed) {
+      const { deadLetterTargetArn, maxReceiveCount } = redriveOf(queue) ?? {};
+      assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, 5]);
+      assert.equal(redriveOf(`${queue}-dead`), undefined);
+    }
+    assert.equal(redriveOf(queues.setAside), undefined);
+  });
+
+  test('F-35: a message stays hidden for as long as six runs of the function that reads it', () => {
+    for (const { queue, job } of mappings) {
+      const timeout = Number(functionOf(stack, job)['Timeout']);
+      assert.ok(Number(queueOf(queue)['VisibilityTimeout']) >= 6 * timeout, `${queue}: ${queueOf(queue)['VisibilityTimeout']} s`);
+    }
+  });
+
+  test('F-35: what one message does of a batch is said of that message, and how many batches are at work is limited', () => {
+    for (const mapping of mappings) {
+      const { FunctionResponseTypes, ScalingConfig, BatchSize } = mapping as Resource['Properties'];
+      assert.deepEqual([FunctionResponseTypes, ScalingConfig, BatchSize], [['ReportBatchItemFailures'], { MaximumConcurrency: 50 }, 10]);
+    }
+  });
+
+  test('every queue keeps its messages for two weeks under the key of the stack, and speaks TLS only', () => {
+    const key = { 'Fn::GetAtt': [ofType(stack, 'KMS::Key')[0]?.[0], 'Arn'] };
+    const denied = new Set(
+      ofType(stack, 'SQS::QueuePolicy').flatMap(([, { Properties }]) => {
+        const { Queues, PolicyDocument } = Properties as { Queues: [{ Ref: string }]; PolicyDocument: { Statement: readonly object[] } };
+        const [first] = PolicyDocument.Statement;
+        assert.partialDeepStrictEqual(first, {
+          Effect: 'Deny',
+          Action: 'sqs:*',
+          Principal: { AWS: '*' },
+          Condition: { Bool: { 'aws:SecureTransport': 'false' } },
+        });
+        return Queues.map(({ Ref }) => Ref);
+      }),
+    );
+    for (const [id, { Properties }] of ofType(stack, 'SQS::Queue')) {
+      assert.deepEqual([Properties['MessageRetentionPeriod'], Properties['KmsMasterKeyId']], [1_209_600, key], id);
+      assert.ok(denied.has(id), id);
+    }
+  });
+
+  test('nobody beside this account may send to a queue, but EventBridge to the one for what it could not deliver', () => {
+    const senders = ofType(stack, 'SQS::QueuePolicy').flatMap(([, { Properties }]) => {
+      const { Queues, PolicyDocument } = Properties as unknown as {
+        Queues: [{ Ref: string }];
+        PolicyDocument: { Statement: readonly { Effect: string; Principal: { Service?: string }; Condition?: object }[] };
+      };
+      return PolicyDocument.Statement.filter(({ Effect }) => Effect === 'Allow').map(({ Principal, Condition }) => ({
+        to: named({ 'Fn::GetAtt': [Queues[0].Ref, 'Arn'] }),
+        from: Principal.Service,
+        isLimited: Condition !== undefined,
+      }));
+    });
+    // The bus, the rule on it, and two schedules.
+    assert.deepEqual(senders, Array(4).fill({ to: 'undelivered', from: 'events.amazonaws.com', isLimited: true }));
+  });
+});
+
+test('a function may be given more or fewer batches at once than the others, and instances of its own', () => {
+  const { resources } = synthesize({
+    props: { functions: { 'agent-stock': { maxConcurrency: 7, reservedConcurrency: 9, memorySize: 1024 } } },
+  });
+  const stock = functionOf({ resources }, 'agent-stock');
+  const post = functionOf({ resources }, 'agent-post');
+  assert.deepEqual([stock['ReservedConcurrentExecutions'], stock['MemorySize']], [9, 1024]);
+  assert.deepEqual([post['ReservedConcurrentExecutions'], post['MemorySize']], [undefined, 512]);
+  const limits = ofType({ resources }, 'Lambda::EventSourceMapping').map(([, { Properties }]) => Properties['ScalingConfig']);
+  assert.equal(limits.filter((limit) => (limit as { MaximumConcurrency: number }).MaximumConcurrency === 7).length, 1);
+  assert.ok(jobs.size > 2);
+});

@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, SQSBatchResponse } from 'aws-lambda';
+import type { Role } from '../../lib/api/authentication.ts';
+import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import type { App } from '../../lib/authoring/workflow.ts';
+import { type Aws, type AwsConfig, type AwsEndpoints, openAws } from '../../lib/aws.ts';
+import type { Received } from '../../lib/channel.ts';
+import { type Clock, systemClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import { loadFunction } from '../../lib/host/load.ts';
+import { createMeter, type Meter } from '../../lib/meter.ts';
+import { createSystem, newHostId } from '../../lib/system.ts';
+import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
+import { type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
+
+/** A call of the HTTP API, and who makes it. */
+export interface ApiCall {
+  readonly as: Role;
+  readonly client?: string;
+  readonly body?: unknown;
+  readonly headers?: { readonly [name: string]: string };
+  readonly query?: string;
+}
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly headers: { readonly [name: string]: unknown };
+  readonly body: { readonly [name: string]: unknown };
+}
+
+/**
+ * The functions of a system as Lambda runs them: each is a process of its own, with a role of its own, and knows nothing
+ * of the others but what lies in the table and the queues. Time goes by when it is told to.
+ */
+export interface Roles {
+  readonly clock: Clock;
+  /** Seen from outside, by nobody's role. */
+  readonly outside: Aws;
+  /** All calls, tagged with the name of the function that made them. */
+  readonly meter: Meter;
+  telemetryOf(name: string): Telemetry;
+  /** Runs a function once. */
+  run(name: string, event: unknown): Promise<unknown>;
+  call(method: 'GET' | 'PUT' | 'POST', path: string, call: ApiCall): Promise<ApiAnswer>;
+  /** Gives what lies in a queue to the function behind it, as Lambda does. How many messages it were. */
+  deliver(queue: string, each?: (message: Received) => Received): Promise<number>;
+  /** Delivers until nothing lies in any queue but in those that are left alone. */
+  settle(leaveAlone?: readonly string[]): Promise<void>;
+  /** Takes everything out of a queue, and loses it. */
+  lose(queue: string): Promise<number>;
+  supervise(name: 'supervisor' | 'sweeper'): Promise<unknown>;
+  /** Time goes by. */
+  pass(ms: number): void;
+  close(): void;
+}
+
+export interface RolesOptions {
+  readonly app: App;
+  readonly cut?: Cut;
+  readonly endpoints: AwsEndpoints;
+  readonly deployment: AwsConfig;
+  /** Variables of the configuration. */
+  readonly variables?: { readonly [name: string]: string };
+}
+
+type Handle = (event: unknown) => Promise<unknown>;
+
+const visibilityMs = 30_000;
+
+export async function openRoles({ app, cut = {}, endpoints, deployment, variables = {} }: RolesOptions): Promise<Roles> {
+  let shiftedMs = 0;
+  const clock: Clock = { now: () => Date.now() + shiftedMs, sleep: systemClock.sleep };
+  const config = readConfig({ REDRESS_ADAPTERS: 'aws', LOG_LEVEL: 'off', ...variables });
+  const folder = mkdtempSync(join(tmpdir(), 'redress-roles-'));
+  const issuer = openLocalIssuer(folder, { now: clock.now });
+  rmSync(folder, { recursive: true });
+  const meter = createMeter();
+  const opened: Aws[] = [];
+  const open = (metered?: Meter): Aws => {
+    const { retentionMs } = config;
+    const aws = openAws(deployment, { clock, endpoints, retentionMs, ...(metered ? { meter: metered } : {}) });
+    opened.push(aws);
+    return aws;
+  };
+
+  const functions = topologyOf(app, cut);
+  const handlers = new Map<string, Handle>();
+  const telemetries = new Map<string, Telemetry>();
+  async function start({ name, file, environment }: FunctionSpec): Promise<void> {
+    const telemetry = createTelemetry({ level: 'off', role: name, now: clock.now });
+    const ports = { ...open(meter), clock, telemetry, issuer, cursorKey: issuer.cursorKey };
+    const system = createSystem(app, config, ports, { hostId: newHostId() });
+    const { create } = await loadFunction(file);
+    const handler = create({ system, environment, accepting: () => true }) as (event: unknown, invocation: object) => Promise<unknown>;
+    telemetries.set(name, telemetry);
+    handlers.set(name, (event) => meter.within({ role: name }, () => handler(event, { stopping: new AbortController().signal })));
+  }
+  for (const spec of functions) await start(spec);
+  const outside = open();
+
+  const run = (name: string, event: unknown): Promise<unknown> =>
+    handlers.get(name)?.(event) ?? Promise.reject(new Error(`There is no function ${name}.`));
+  const consumers = new Map(functions.flatMap(({ name, sources }) => sources.map(({ queue }) => [queue, name])));
+
+  async function deliver(queue: string, each: (message: Received) => Received = (message) => message): Promise<number> {
+    const messages = await outside.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+    if (messages.length === 0) return 0;
+    const { batchItemFailures } = (await run(consumers.get(queue) ?? '', queueEvent(queue, messages.map(each)))) as SQSBatchResponse;
+    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const done = messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
+    await outside.channel.acknowledge(queue, done);
+    return messages.length;
+  }
+
+  return {
+    clock,
+    outside,
+    meter,
+    telemetryOf: (name) => telemetries.get(name) as Telemetry,
+    run,
+    deliver,
+    async call(method, path, { as, client, body, headers = {}, query = '' }) {
+      const token = await issuer.sign({ role: as, ...(client === undefined ? {} : { client }) });
+      const event = requestEvent(method, path, { token, query, headers, body });
+      const { statusCode = 0, headers: answered = {}, body: text } = (await run('api', event)) as APIGatewayProxyStructuredResultV2;
+      return { status: statusCode, headers: answered, body: text ? (JSON.parse(text) as ApiAnswer['body']) : {} };
+    },
+    async settle(leaveAlone = []) {
+      const queues = [...consumers.keys()].filter((queue) => !leaveAlone.includes(queue));
+      // One after the other, so that the same happens every time.
+      for (let moved = 1; moved > 0; ) {
+        moved = 0;
+        for (const queue of queues) moved += await deliver(queue);
+      }
+    },
+    async lose(queue) {
+      const messages = await outside.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+      const receipts = messages.map(({ receipt }) => receipt);
+      await outside.channel.acknowledge(queue, receipts);
+      return receipts.length;
+    },
+    supervise: (name) => run(name, { task: name === 'sweeper' ? 'sweep' : 'pass' } satisfies SupervisorTask),
+    pass: (ms) => void (shiftedMs += ms),
+    close() {
+      for (const aws of opened) aws.close();
+    },
+  };
+}
+
+const requestEvent = (
+  method: string,
+  rawPath: string,
+  { token, query, headers, body }: { token: string; query: string; headers: object; body: unknown },
+): APIGatewayProxyEventV2 =>
+  ({
+    rawPath,
+    rawQueryString: query,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    requestContext: { http: { method } },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    isBase64Encoded: false,
+  }) as unknown as APIGatewayProxyEventV2;

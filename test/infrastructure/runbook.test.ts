@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { commands } from '../../lib/cli/commands/index.ts';
+import { alarmKinds } from '../../lib/infrastructure/alarm-kinds.ts';
+import { alarmsOf, defaults, ofType } from './support.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+const runbook = read('docs/runbook.md');
+const deploying = read('docs/deploying.md');
+
+/** Articles of a chapter, by their headings. */
+function articlesIn(chapter: string): ReadonlyMap<string, string> {
+  const [, text = ''] = runbook.split(new RegExp(`^# ${chapter}$`, 'm'));
+  const [own = ''] = text.split(/^# /m);
+  return new Map(
+    own
+      .split(/^## /m)
+      .slice(1)
+      .map((article) => [article.slice(0, article.indexOf('\n')), article]),
+  );
+}
+
+const alarmArticles = articlesIn('Alarms');
+/** What is to be typed: blocks of the shell, and whatever else stands in backquotes. */
+const blocksIn = (text: string): readonly string[] => [...text.matchAll(/^ *```sh\n([\s\S]*?)^ *```/gm)].map(([, block = '']) => block);
+const typedIn = (text: string): readonly string[] => [
+  ...blocksIn(text).flatMap((block) => block.split('\n')),
+  ...[...text.matchAll(/`([^`\n]+)`/g)].map(([, typed = '']) => typed),
+];
+
+describe('alarms and articles belong together', () => {
+  test('every alarm has an article under its name, and every article of that chapter an alarm', () => {
+    assert.deepEqual([...alarmArticles.keys()].toSorted(), Object.keys(alarmKinds).toSorted());
+  });
+
+  test('an article says what it means for orders, what to look at first, what to do, and how one knows that it is over', () => {
+    for (const [name, article] of alarmArticles) {
+      const leads = [...article.matchAll(/^\*\*(.+?)\*\*/gm)].map(([, lead]) => lead);
+      assert.deepEqual(leads, ['For orders.', 'Look first.', 'Do.', 'Over when'], name);
+    }
+  });
+
+  test('every deployed alarm is called after its kind, says what is the matter, and names its article', () => {
+    const alarms = ofType(defaults(), 'CloudWatch::Alarm').map(([, { Properties }]) => Properties);
+    assert.ok(alarms.length >= Object.keys(alarmKinds).length);
+    for (const { AlarmName, AlarmDescription } of alarms) {
+      const [, kind = ''] = /^redress-([A-Za-z]+)-[\w-]+$/.exec(String(AlarmName)) ?? [];
+      assert.match(String(AlarmDescription), new RegExp(`^[A-Z].+\\. What to do: docs/runbook\\.md, ${kind}\\.$`));
+      assert.ok(alarmArticles.has(kind), String(AlarmName));
+    }
+    const kinds = new Set(alarms.map(({ AlarmName }) => String(AlarmName).split('-')[1]));
+    assert.deepEqual([...kinds].toSorted(), Object.keys(alarmKinds).toSorted());
+  });
+});
+
+test('the runbook says how to do what is rarely done', () => {
+  assert.deepEqual(
+    [...articlesIn('What is rarely done').keys()],
+    [
+      'Restore to a point in time',
+      'Change the cursor key',
+      'Redrive dead letters',
+      'Register a client',
+      'First operator',
+      "Rotate an external issuer's keys",
+      'Destroy what is kept',
+    ],
+  );
+});
+
+describe('what is written down can be typed', () => {
+  const text = runbook + deploying;
+
+  test('the shell understands every block', () => {
+    for (const block of blocksIn(text)) {
+      const { status, stderr } = spawnSync('sh', ['-n'], { input: block.replaceAll('…', '') });
+      assert.equal(status, 0, `${stderr}\n${block}`);
+    }
+  });
+
+  test('every command of redress exists', () => {
+    const known = commands.map(({ name }) => name);
+    const typed = typedIn(text).flatMap((line) =>
+      [...line.matchAll(/(?:^|\s|`)redress ((?:[a-z]+ ?){1,2})/g)].map(([, words = '']) => words.trim()),
+    );
+    assert.ok(typed.length > 5);
+    for (const words of typed)
+      assert.ok(
+        known.some((name) => words === name || words.startsWith(`${name} `)),
+        words,
+      );
+  });
+
+  test('every command of the AWS command line exists in the SDK, where that is installed', async () => {
+    const clients: { readonly [service: string]: string } = {
+      sqs: 'client-sqs',
+      sns: 'client-sns',
+      lambda: 'client-lambda',
+      dynamodb: 'client-dynamodb',
+      events: 'client-eventbridge',
+      secretsmanager: 'client-secrets-manager',
+    };
+    const typed = new Set(typedIn(text).flatMap((line) => [...line.matchAll(/aws ([a-z-]+) ([a-z-]+)/g)].map(([all]) => all)));
+    for (const call of typed) {
+      const [, service = '', operation = ''] = call.split(' ');
+      const client = clients[service];
+      if (!client || operation === 'wait') continue;
+      const sdk = (await import(`@aws-sdk/${client}`)) as { readonly [name: string]: unknown };
+      const name = operation.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase());
+      assert.ok(sdk[`${name}Command`], call);
+    }
+  });
+
+  test('every queue, function and metric that is named exists', () => {
+    const { queues, jobs } = defaults().orders;
+    const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name = '']) => name.replace('payment', 'stock'));
+    for (const name of named(/\$\(queue ([a-z-]+)\)/g)) assert.ok(queues.names.includes(name), name);
+    for (const name of [...named(/\$\(job ([a-z-]+)\)/g), ...named(/^logs ([a-z-]+)/gm)]) assert.ok(jobs.has(name), name);
+    for (const name of named(/\$\(output ([A-Za-z]+)\)/g)) assert.ok(defaults().outputs[name], name);
+    assert.ok(alarmsOf(defaults()).some(({ MetricName }) => MetricName === 'supervisorPass'));
+  });
+
+  test('links lead somewhere', () => {
+    const slugOf = (heading: string): string =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\s-]/g, '')
+        .replaceAll(' ', '-');
+    for (const [file, page] of [
+      ['docs/runbook.md', runbook],
+      ['docs/deploying.md', deploying],
+    ] as const)
+      for (const [, target = ''] of page.matchAll(/\]\(([^)]+)\)/g)) {
+        const [path, anchor] = target.split('#');
+        const linked = path ? new URL(path, `file:///${file}`).pathname.slice(1) : file;
+        const headings = [...read(linked).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => slugOf(heading));
+        assert.ok(!anchor || headings.includes(anchor), `${file}: ${target}`);
+      }
+  });
+});
+
+test('every property of OrderProcessing is explained, and none that is not there', () => {
+  const source = read('lib/infrastructure/order-processing.ts');
+  const [, body = ''] = /interface OrderProcessingProps[^{]*\{([\s\S]*?)^\}/m.exec(source) ?? [];
+  const [, inherited = ''] = /Pick<OrderTableProps, ([^>]+)>/.exec(source) ?? [];
+  const properties = [
+    ...[...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name),
+    ...[...inherited.matchAll(/'(\w+)'/g)].map(([, name = '']) => name),
+  ];
+  const [, table = ''] = deploying.split('## Properties of OrderProcessing');
+  const explained = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name);
+  assert.deepEqual(explained.toSorted(), properties.toSorted());
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Stack } from 'aws-cdk-lib';
+import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
+import { allowedBy, statementsOf } from './policies.ts';
+import { defaults, functionOf, ofType, type Synthesized, synthesize } from './support.ts';
+
+const stack = defaults();
+const external = { issuer: 'https://id.example', audience: 'orders', keys: '{"keys":[]}' };
+
+describe('G21: cdk-nag finds nothing that is not meant to be so', () => {
+  test('with the defaults, with everything that can be set, and with an issuer of the user, nothing is open', () => {
+    const everything = {
+      agents: 'together',
+      clients: ['acme'],
+      tracing: true,
+      replicas: [{ region: 'eu-west-1', keyArn: 'arn:aws:kms:eu-west-1:123456789012:key/1' }],
+    } as const;
+    for (const synthesized of [stack, synthesize({ props: everything }), synthesize({ props: { issuer: external } })])
+      assert.deepEqual(
+        synthesized.open.map(({ ruleName, violatingConstructs }) => [ruleName, violatingConstructs[0]?.constructPath]),
+        [],
+      );
+  });
+
+  test('what is acknowledged of AwsSolutions is of eight kinds at the most, and everything has its reason', () => {
+    const kinds = Map.groupBy(
+      stack.acknowledged.filter(({ ruleName }) => ruleName.startsWith('AwsSolutions')),
+      ({ ruleName }) => ruleName.replace(/\[.*/, ''),
+    );
+    assert.ok(kinds.size <= 8, [...kinds.keys()].join(', '));
+    for (const { ruleName, reason = '' } of stack.acknowledged) assert.match(reason, /^[A-Z].{30,}\.$/, ruleName);
+  });
+
+  test('it does look: a queue as CDK makes it is found', () => {
+    const { open } = synthesize({ change: (orders) => void new Queue(orders, 'Plain') });
+    assert.ok(open.some(({ ruleName }) => ruleName.startsWith('AwsSolutions-SQS')));
+    assert.ok(open.every(({ violatingConstructs }) => violatingConstructs[0]?.constructPath.startsWith('Redress/Plain/')));
+  });
+});
+
+describe('nothing secret lies in the template', () => {
+  /** Names that CDK makes for its own use are no values. */
+  const names = new Set(['Ref', 'Fn::GetAtt', 'Sid', 'PolicyName']);
+  const texts = (value: unknown): readonly string[] => {
+    if (typeof value === 'string') return [value];
+    if (typeof value !== 'object' || value === null) return [];
+    return Object.entries(value).flatMap(([name, part]) => (names.has(name) ? [] : texts(part)));
+  };
+  /** Bits a character. */
+  const entropyOf = (text: string): number => {
+    const counts = Map.groupBy(text, (character) => character);
+    return [...counts.values()].reduce((sum, { length }) => sum - (length / text.length) * Math.log2(length / text.length), 0);
+  };
+  const looksSecret = (text: string): boolean =>
+    /BEGIN [A-Z ]*PRIVATE KEY|AKIA[A-Z0-9]{16}/.test(text) ||
+    (text.match(/[A-Za-z0-9+/_=-]{24,}/g) ?? []).some(
+      (word) => /\d/.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word) && entropyOf(word) > 4.2,
+    );
+
+  test('G21: no value looks like a key, a token or a password', () => {
+    const { resources } = synthesize({ props: { clients: ['acme'] } });
+    const own = Object.values(resources).map(({ Properties }) => Properties);
+    assert.deepEqual(texts([own, stack.outputs]).filter(looksSecret), []);
+    assert.ok(looksSecret('wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'));
+  });
+
+  test('the key of list cursors is made where it lies, and only its place is told, and only to the API', () => {
+    assert.partialDeepStrictEqual(ofType(stack, 'SecretsManager::Secret')[0]?.[1].Properties, {
+      GenerateSecretString: { PasswordLength: 64 },
+    });
+    const told = [...stack.orders.jobs.keys()].filter((name) => functionOf(stack, name).Environment.Variables['REDRESS_CURSOR_SECRET']);
+    assert.deepEqual(told, ['api']);
+  });
+});
+
+const programRole = (scope: Stack): Role => new Role(scope, 'Program', { assumedBy: new ServicePrincipal('ec2.amazonaws.com') });
+const allowedTo = (synthesized: Synthesized): readonly string[] => {
+  const role = ofType(synthesized, 'IAM::Role').find(([id]) => id.startsWith('Program'));
+  return [...allowedBy(statementsOf(synthesized, role?.[0] ?? ''), synthesized)].toSorted();
+};
+
+describe('others are granted what they need, and nothing else', () => {
+  test('F-02: a program that submits by message may send to the submissions queue', () => {
+    const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantSubmit(programRole(orders)) }));
+    const queue = allowed.filter((each) => !each.startsWith('kms:'));
+    assert.deepEqual(
+      queue,
+      ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'].map((action) => `${action} queue/submissions`),
+    );
+    assert.ok(
+      ['kms:Decrypt', 'kms:GenerateDataKey*'].every((action) => allowed.includes(`${action} KMS::Key`)),
+      allowed.join(', '),
+    );
+  });
+
+  test('an operator hears alerts, looks after what was put aside or not delivered, and sends it on its way again', () => {
+    const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) }));
+    const dead = ['post-replies', 'post-requests', 'stock-replies', 'stock-requests', 'submissions', 'wake-ups'];
+    const on = (names: readonly string[], ...actions: readonly string[]) =>
+      actions.flatMap((action) => names.map((name) => `${action} ${name}`));
+    const deadLetters = dead.map((queue) => `queue/${queue}-dead`);
+    const kept = [...deadLetters, 'queue/set-aside', 'queue/undelivered'];
+    const expected = [
+      ...on(kept, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage'),
+      ...on(deadLetters, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'),
+      ...on(
+        dead.map((queue) => `queue/${queue}`),
+        'sqs:GetQueueUrl',
+        'sqs:SendMessage',
+      ),
+      ...on(['KMS::Key'], 'kms:Decrypt', 'kms:GenerateDataKey'),
+      ...on(['SNS::Topic'], 'sns:Subscribe'),
+    ];
+    assert.deepEqual(allowed, expected.toSorted());
+  });
+});
+
+describe('what the stack puts out', () => {
+  test('says where orders are posted, and what a program needs to find the rest', () => {
+    const told = (name: string): unknown => stack.outputs[name]?.Value;
+    assert.deepEqual(Object.keys(stack.outputs).toSorted(), [
+      'AlertsTopicArn',
+      'ApiUrl',
+      'BusName',
+      'QueuePrefix',
+      'TableName',
+      'UserPoolClientId',
+      'UserPoolId',
+    ]);
+    assert.equal(told('QueuePrefix'), 'redress-');
+    assert.deepEqual(told('TableName'), { Ref: ofType(stack, 'DynamoDB::GlobalTable')[0]?.[0] });
+    assert.deepEqual(told('ApiUrl'), { 'Fn::GetAtt': [ofType(stack, 'ApiGatewayV2::Api')[0]?.[0], 'ApiEndpoint'] });
+  });
+
+  test('names the app client of each program that submits, and no user pool where another issuer was given', () => {
+    const { outputs, resources } = synthesize({ props: { clients: ['acme'] } });
+    assert.ok(outputs['Clientacme']);
+    assert.match(JSON.stringify(functionOf({ resources }, 'api').Environment.Variables['REDRESS_CLIENTS']), /acme/);
+    const other = synthesize({ props: { issuer: external } });
+    assert.deepEqual(ofType(other, 'Cognito::UserPool'), []);
+    assert.equal(other.outputs['UserPoolId'], undefined);
+    assert.partialDeepStrictEqual(functionOf(other, 'api').Environment.Variables, {
+      REDRESS_ISSUER: external.issuer,
+      REDRESS_AUDIENCE: external.audience,
+      REDRESS_ISSUER_KEYS: external.keys,
+    });
+    assert.equal(functionOf(other, 'scheduler').Environment.Variables['REDRESS_ISSUER'], undefined);
+  });
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Duration } from 'aws-cdk-lib';
+import { create } from '../../functions/supervisor.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import type { SupervisorTask } from '../../lib/topology.ts';
+import { lineOf, openDesk, stepsNamed, submitted } from '../roles/support.ts';
+import { defaults, functionOf, ofType, type Resource, type Synthesized, synthesize } from './support.ts';
+
+interface Target {
+  readonly Arn: { readonly 'Fn::GetAtt': readonly [string, 'Arn'] };
+  readonly Input: string;
+  readonly DeadLetterConfig?: unknown;
+}
+
+/** What starts a function, how often, and with what task. */
+function scheduleOf(synthesized: Synthesized, name: string) {
+  const rules = ofType(synthesized, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
+  const found = rules.flatMap(([, { Properties }]) =>
+    (Properties['Targets'] as readonly Target[])
+      .filter(
+        ({ Arn }) => synthesized.resources[Arn['Fn::GetAtt'][0]]?.Properties === (functionOf(synthesized, name) as Resource['Properties']),
+      )
+      .map(({ Input }) => ({ every: Properties['ScheduleExpression'], task: JSON.parse(Input) as SupervisorTask })),
+  );
+  const [schedule, ...others] = found;
+  assert.deepEqual(others, []);
+  return schedule;
+}
+
+describe('the supervisor runs periodically', () => {
+  test('F-47: EventBridge starts it every minute, and the sweeper every six hours', () => {
+    const schedule = scheduleOf(defaults(), 'supervisor');
+    assert.equal(schedule?.every, 'rate(1 minute)');
+    assert.equal(schedule?.task.task, 'pass');
+    assert.deepEqual(scheduleOf(defaults(), 'sweeper'), { every: 'rate(6 hours)', task: { task: 'sweep' } });
+  });
+
+  test('F-47: the period is a matter of configuration: every five minutes, and within a run every half a minute', () => {
+    const props = { supervisorEvery: Duration.minutes(5), variables: { SUPERVISOR_PERIOD_SECONDS: '30' } };
+    const rare = synthesize({ props });
+    assert.equal(scheduleOf(rare, 'supervisor')?.every, 'rate(5 minutes)');
+    assert.equal(functionOf(rare, 'supervisor').Environment.Variables['SUPERVISOR_PERIOD_SECONDS'], '30');
+    const late = ofType(rare, 'CloudWatch::Alarm').find(([, { Properties }]) => /-LateDetection-/.test(String(Properties['AlarmName'])));
+    assert.equal(late?.[1].Properties['Threshold'], 300_000);
+  });
+
+  test('F-47: one run looks again and again until its minute is nearly over, and is over before Lambda would stop it', async (t) => {
+    const schedule = scheduleOf(defaults(), 'supervisor');
+    const repeatForMs = schedule?.task.repeatForMs ?? 0;
+    assert.ok(repeatForMs > 50_000 && repeatForMs < 60_000, `${repeatForMs} ms`);
+    assert.ok(Number(functionOf(defaults(), 'supervisor')['Timeout']) * 1000 > repeatForMs + 10_000);
+
+    const variables = { SUPERVISOR_PERIOD_SECONDS: '5' };
+    const desk = openDesk(t, lineOf(stepsNamed('one')), { variables });
+    const telemetry = createTelemetry({ level: 'off' });
+    const run = create({ system: { ...desk.system, telemetry }, environment: {}, accepting: () => true });
+    const started = desk.clock.now();
+    let endedAt: number | undefined;
+    const ended = run({ task: 'pass', repeatForMs }, { stopping: new AbortController().signal }).then(
+      () => void (endedAt = desk.clock.now()),
+    );
+    await desk.clock.advance(60_000);
+    await ended;
+    assert.ok((endedAt ?? Infinity) - started < 60_000);
+    assert.equal(telemetry.counts()['supervisorPass'], 12);
+  });
+});
+
+/** What CloudWatch reads out of a line of the log. */
+interface Line {
+  readonly _aws: {
+    readonly CloudWatchMetrics: readonly [
+      { Namespace: string; Dimensions: readonly string[][]; Metrics: readonly { Name: string; Unit: string }[] },
+    ];
+  };
+  readonly [metric: string]: unknown;
+}
+
+test('F-47: each run tells how many orders it looked at and how late it saw what was due, under the names that alarms and dashboard use', async (t) => {
+  const desk = openDesk(t, lineOf(stepsNamed('one')));
+  await submitted(desk);
+  await submitted(desk);
+  await desk.clock.advance(14_000);
+  const telemetry = createTelemetry({ level: 'off', role: 'supervisor' });
+  const run = create({ system: { ...desk.system, telemetry }, environment: {}, accepting: () => true });
+  await run({ task: 'pass' }, { stopping: new AbortController().signal });
+
+  const line = telemetry.embeddedMetrics() as unknown as Line;
+  const [{ Namespace, Dimensions, Metrics }] = line._aws.CloudWatchMetrics;
+  assert.deepEqual([line['role'], line['supervisorPass'], line['supervisorLooked'], line['expiryCounted']], ['supervisor', 1, 2, 2]);
+  assert.deepEqual(line['detectionDelayMs'], [4000, 4000]);
+  assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
+
+  const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
+    Properties['Namespace'] === Namespace
+      ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]
+      : [],
+  );
+  assert.deepEqual(wanted.map(({ MetricName }) => MetricName).toSorted(), ['detectionDelayMs', 'supervisorPass']);
+  for (const { MetricName, Dimensions: wantedBy } of wanted) {
+    assert.ok(Metrics.some(({ Name }) => Name === MetricName));
+    assert.deepEqual(wantedBy, [{ Name: 'role', Value: functionOf(defaults(), 'supervisor').Environment.Variables['REDRESS_ROLE'] }]);
+  }
+  assert.deepEqual(Dimensions, [['role']]);
+  const page = JSON.stringify(ofType(defaults(), 'CloudWatch::Dashboard')[0]?.[1].Properties['DashboardBody']);
+  for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
+});

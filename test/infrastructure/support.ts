@@ -1,0 +1,98 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { App, Validations } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import type { OrderProcessing, OrderProcessingProps } from '../../lib/infrastructure/order-processing.ts';
+import { OrderStack } from '../../lib/infrastructure/stack.ts';
+import orders from './app.ts';
+
+export const entry = fileURLToPath(new URL('./app.ts', import.meta.url));
+export const region = 'eu-central-1';
+
+export interface Resource {
+  readonly Type: string;
+  readonly Properties: { readonly [name: string]: unknown };
+  readonly DeletionPolicy?: string;
+}
+export type Resources = { readonly [logicalId: string]: Resource };
+
+/** One thing that cdk-nag found. */
+export interface Finding {
+  readonly ruleName: string;
+  readonly violatingConstructs: readonly { readonly constructPath: string }[];
+  /** Only where it was acknowledged. */
+  readonly reason?: string;
+}
+
+export interface Synthesized {
+  readonly orders: OrderProcessing;
+  readonly template: Template;
+  readonly resources: Resources;
+  readonly outputs: { readonly [name: string]: { readonly Value: unknown } };
+  readonly open: readonly Finding[];
+  readonly acknowledged: readonly Finding[];
+}
+
+export interface SynthesizeOptions {
+  readonly props?: Partial<OrderProcessingProps>;
+  /** Adds to the stack before it is synthesized. */
+  readonly change?: (stack: OrderStack) => void;
+}
+
+/** The stack as `cdk synth` makes it, with the findings of cdk-nag. */
+export function synthesize({ props = {}, change }: SynthesizeOptions = {}): Synthesized {
+  const outdir = mkdtempSync(join(tmpdir(), 'redress-cdk-'));
+  // Like the command line, the app looks at the report itself instead of being thrown out for it.
+  const app = new App({ outdir, analyticsReporting: false, context: { '@aws-cdk/core:failSynthOnValidationErrors': false } });
+  const stack = new OrderStack(app, 'Redress', { env: { region }, orders: { app: orders, entry, ...props } });
+  change?.(stack);
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+  const template = app.synth().getStackByName('Redress').template as { Resources: Resources; Outputs: Synthesized['outputs'] };
+  const { pluginReports } = JSON.parse(readFileSync(join(outdir, 'validation-report.json'), 'utf8')) as {
+    pluginReports: readonly { violations: readonly Finding[]; suppressedViolations: readonly Finding[] }[];
+  };
+  rmSync(outdir, { recursive: true });
+  return {
+    orders: stack.orders,
+    template: Template.fromJSON(template),
+    resources: template.Resources,
+    outputs: template.Outputs,
+    open: pluginReports.flatMap(({ violations }) => violations),
+    acknowledged: pluginReports.flatMap(({ suppressedViolations }) => suppressedViolations),
+  };
+}
+
+let plain: Synthesized | undefined;
+/** The stack with nothing but its defaults. */
+export const defaults = (): Synthesized => (plain ??= synthesize());
+
+/** Resources of a type, by their logical ids. */
+export const ofType = ({ resources }: Pick<Synthesized, 'resources'>, type: string): readonly (readonly [string, Resource])[] =>
+  Object.entries(resources).filter(([, { Type }]) => Type === `AWS::${type}`);
+
+/** The only one of its type; fails where there are several. */
+export function theOne(synthesized: Pick<Synthesized, 'resources'>, type: string): Resource {
+  const [first, ...others] = ofType(synthesized, type);
+  if (!first || others.length > 0) throw new Error(`There are ${others.length + (first ? 1 : 0)} of ${type}.`);
+  return first[1];
+}
+
+export interface LambdaProperties {
+  readonly Role: { readonly 'Fn::GetAtt': readonly [string, 'Arn'] };
+  readonly LoggingConfig: { readonly LogGroup: { readonly Ref: string } };
+  readonly Environment: { readonly Variables: { readonly [name: string]: unknown } };
+  readonly [name: string]: unknown;
+}
+
+/** A function of the system, by its name there: `agent-stock`. */
+export function functionOf(synthesized: Pick<Synthesized, 'resources'>, name: string): LambdaProperties {
+  const found = ofType(synthesized, 'Lambda::Function').find(([, { Properties }]) => Properties['Description'] === `Redress: ${name}`);
+  if (!found) throw new Error(`There is no function ${name}.`);
+  return found[1].Properties as LambdaProperties;
+}
+
+export const alarmsOf = (synthesized: Pick<Synthesized, 'resources'>): readonly Resource['Properties'][] =>
+  ofType(synthesized, 'CloudWatch::Alarm').map(([, { Properties }]) => Properties);

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { SetupError } from '../../lib/errors.ts';
+import { OrderProcessing } from '../../lib/infrastructure/order-processing.ts';
+import { expiryAttribute, tableShape } from '../../lib/stores/dynamodb/table.ts';
+import app from './app.ts';
+import { defaults, entry, ofType, region, type Synthesized, synthesize, theOne } from './support.ts';
+
+interface Replica {
+  readonly Region: string;
+  readonly DeletionProtectionEnabled: boolean;
+  readonly PointInTimeRecoverySpecification: unknown;
+  readonly SSESpecification: { readonly KMSMasterKeyId: unknown };
+}
+
+const tableOf = (synthesized: Synthesized) => theOne(synthesized, 'DynamoDB::GlobalTable');
+const replicasOf = (synthesized: Synthesized) => tableOf(synthesized).Properties['Replicas'] as readonly Replica[];
+const keyOf = (synthesized: Synthesized) => ({ 'Fn::GetAtt': [ofType(synthesized, 'KMS::Key')[0]?.[0], 'Arn'] });
+const elsewhere = { region: 'eu-west-1', keyArn: 'arn:aws:kms:eu-west-1:123456789012:key/1' };
+
+describe('the state store is durable', () => {
+  test('F-09: the table can be restored to any second of the last 35 days, lies under a key of the customer, and is kept', () => {
+    const [replica, ...others] = replicasOf(defaults());
+    assert.deepEqual(others, []);
+    assert.partialDeepStrictEqual(replica, {
+      Region: region,
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { KMSMasterKeyId: keyOf(defaults()) },
+    });
+    const { Properties, DeletionPolicy } = tableOf(defaults());
+    assert.deepEqual(Properties['SSESpecification'], { SSEEnabled: true, SSEType: 'KMS' });
+    assert.equal(DeletionPolicy, 'Retain');
+  });
+
+  test('F-09: the key is changed every year, and outlives the stack as the table does', () => {
+    const { Properties, DeletionPolicy } = theOne(defaults(), 'KMS::Key');
+    assert.deepEqual([Properties['EnableKeyRotation'], DeletionPolicy], [true, 'Retain']);
+  });
+
+  test('F-09: replicas make it a global table, each with a key of its region, as safe as the first', () => {
+    const replicated = synthesize({ props: { replicas: [elsewhere] } });
+    const replicas = replicasOf(replicated).toSorted((a, b) => (a.Region < b.Region ? -1 : 1));
+    assert.deepEqual(
+      replicas.map((replica) => [replica.Region, replica.SSESpecification.KMSMasterKeyId, replica.DeletionProtectionEnabled]),
+      [
+        [region, keyOf(replicated), true],
+        ['eu-west-1', elsewhere.keyArn, true],
+      ],
+    );
+    for (const { PointInTimeRecoverySpecification } of replicas)
+      assert.deepEqual(PointInTimeRecoverySpecification, { PointInTimeRecoveryEnabled: true });
+  });
+
+  test('a trial that is to leave nothing behind keeps neither table nor key nor user pool', () => {
+    const trial = synthesize({ props: { removalPolicy: RemovalPolicy.DESTROY } });
+    assert.equal(replicasOf(trial)[0]?.DeletionProtectionEnabled, false);
+    const kept = Object.values(trial.resources).filter(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain'));
+    assert.deepEqual(
+      kept.map(({ Type }) => Type),
+      [],
+    );
+    const byDefault = Object.values(defaults().resources).filter(({ DeletionPolicy }) => DeletionPolicy?.startsWith('Retain'));
+    assert.deepEqual(byDefault.map(({ Type }) => Type).toSorted(), [
+      'AWS::Cognito::UserPool',
+      'AWS::DynamoDB::GlobalTable',
+      'AWS::KMS::Key',
+    ]);
+  });
+});
+
+test('the deployed table has the keys and indexes of the one that the store is tested on, and forgets by the same attribute', () => {
+  const { Properties } = tableOf(defaults());
+  const byName = (attributes: readonly { AttributeName?: string | undefined }[]) =>
+    attributes.toSorted((a, b) => (String(a.AttributeName) < String(b.AttributeName) ? -1 : 1));
+  assert.deepEqual(byName(Properties['AttributeDefinitions'] as []), byName(tableShape.AttributeDefinitions));
+  for (const name of ['KeySchema', 'GlobalSecondaryIndexes', 'BillingMode'] as const) assert.deepEqual(Properties[name], tableShape[name]);
+  assert.deepEqual(Properties['TimeToLiveSpecification'], { AttributeName: expiryAttribute, Enabled: true });
+});
+
+test('a new table may be made ready for its load beforehand', () => {
+  const ready = synthesize({ props: { warmThroughput: { readUnitsPerSecond: 20_000, writeUnitsPerSecond: 8000 } } });
+  assert.deepEqual(tableOf(ready).Properties['WarmThroughput'], { ReadUnitsPerSecond: 20_000, WriteUnitsPerSecond: 8000 });
+  assert.equal(tableOf(defaults()).Properties['WarmThroughput'], undefined);
+});
+
+test('a stack that does not know its region is refused, and told what to do', () => {
+  assert.throws(
+    () => new OrderProcessing(new Stack(new App()), 'Orders', { app, entry }),
+    (error: unknown) => error instanceof SetupError && /no region/.test(error.message) && /env: \{ region/.test(error.remedy),
+  );
+});

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Cut } from '../../lib/topology.ts';
+import { deployed, startEmulators } from '../aws/deployment.ts';
+import app from './app.ts';
+import { allowedBy, statementsOf } from './policies.ts';
+import { openRoles } from './roles.ts';
+import { functionOf, ofType, synthesize } from './support.ts';
+
+const emulators = await startEmulators();
+test.after(() => emulators.stop());
+
+/** What differs from one run to the next. */
+const passing = new Set([
+  'at',
+  'requestId',
+  'lockedBy',
+  'completeBy',
+  'wakeAt',
+  'submittedAt',
+  'updatedAt',
+  'startedAt',
+  'closedAt',
+  'responseChannel',
+]);
+const lasting = (value: unknown): unknown => JSON.parse(JSON.stringify(value, (name, part) => (passing.has(name) ? undefined : part)));
+
+/** How the same orders end, as anybody sees it from outside. */
+async function endsWith(agents: NonNullable<Cut['agents']>): Promise<readonly unknown[]> {
+  const { endpoints } = emulators;
+  const roles = await openRoles({ app, cut: { agents }, endpoints, deployment: await deployed(app, endpoints) });
+  const orders = ['one', 'both', 'later', 'nothing'].flatMap((workflow) =>
+    ['tea', 'sold out'].map((item) => ({ workflow, order: { item } })),
+  );
+  const submit = async (body: object, key: string): Promise<string> => {
+    const answer = await roles.call('POST', '/orders', { as: 'client', client: 'shop', body, headers: { 'idempotency-key': key } });
+    return String(answer.body['orderId']);
+  };
+  const ids: string[] = [];
+  for (const [index, body] of orders.entries()) ids.push(await submit(body, `order-${index}`));
+  await roles.settle();
+  // This one's request gets lost, and the step is asked for again.
+  ids.push(await submit({ workflow: 'one', order: { item: 'coffee' } }, 'lost'));
+  assert.equal(await roles.lose('stock-requests'), 1);
+  for (let minute = 0; minute < 3; minute++) {
+    roles.pass(63_000);
+    await roles.supervise('supervisor');
+    await roles.settle();
+  }
+  const ends: unknown[] = [];
+  for (const id of ids) {
+    const order = await roles.call('GET', `/orders/${id}`, { as: 'operator' });
+    const history = await roles.call('GET', `/orders/${id}/history`, { as: 'operator', query: 'limit=100' });
+    ends.push(lasting([order.body, history.body]));
+  }
+  roles.close();
+  return ends;
+}
+
+describe('several agents may live in one function', () => {
+  test('F-36: what comes of the same orders is the same, whether each agent has a function of its own or they share one', async () => {
+    const each = await endsWith('each');
+    assert.deepEqual(await endsWith('together'), each);
+    const outcomes = each.map((end) => (end as [{ processState: string; outcome: string | null }])[0]);
+    const expected = ['completed', 'Error', 'completed', 'Error', 'completed', 'Error', 'completed', 'completed', 'completed'];
+    assert.deepEqual(
+      outcomes.map(({ processState, outcome }) => outcome ?? processState),
+      expected,
+    );
+  });
+
+  test("F-36: agents: 'together' deploys one function that reads every request queue, and may answer on every reply queue", () => {
+    const together = synthesize({ props: { agents: 'together', functions: { agents: { memorySize: 2048 } } } });
+    assert.deepEqual(
+      [...together.orders.jobs.keys()],
+      ['api', 'submissions', 'agents', 'scheduler', 'supervisor', 'sweeper', 'dead-letter'],
+    );
+    const { Environment, MemorySize, Role } = functionOf(together, 'agents');
+    assert.deepEqual([Environment.Variables['REDRESS_AGENTS'], MemorySize], ['stock,post', 2048]);
+    const allowed = allowedBy(statementsOf(together, Role['Fn::GetAtt'][0]), together);
+    const queuesFor = (action: string) => [...allowed].filter((each) => each.startsWith(`${action} `)).map((each) => each.split('/')[1]);
+    assert.deepEqual(queuesFor('sqs:ReceiveMessage'), ['stock-requests', 'post-requests']);
+    assert.deepEqual(queuesFor('sqs:SendMessage'), ['stock-replies', 'post-replies']);
+
+    const names = (synthesized: Parameters<typeof ofType>[0]) =>
+      ofType(synthesized, 'SQS::Queue').map(([, { Properties }]) => String(Properties['QueueName']));
+    assert.deepEqual(names(together).toSorted(), names(synthesize()).toSorted());
+  });
+});

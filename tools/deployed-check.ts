@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { type AwsEmulator, environmentAt, freePort, localOutputs } from './aws/emulator.ts';
+import { leftovers } from './aws/leftovers.ts';
+import { localStackFolder, startLocalStack } from './aws/localstack.ts';
+import { startMinistack } from './aws/ministack.ts';
+import { root, run } from './run.ts';
+
+/**
+ * The stack on servers that speak AWS's protocols: deployed, tried, changed in place while orders are under way, destroyed.
+ * One line of JSON for each server.
+ */
+const starters: { readonly [name: string]: (options: { port: number }) => Promise<AwsEmulator | undefined> } = {
+  ministack: startMinistack,
+  localstack: startLocalStack,
+};
+const wanted = process.argv.slice(2);
+const names = wanted.length > 0 ? wanted : Object.keys(starters);
+let failed = false;
+
+for (const name of names) {
+  const emulator = await starters[name]?.({ port: await freePort() });
+  if (!emulator) {
+    process.stderr.write(
+      `NOT TRIED on ${name}: there is nothing to start it with in ${localStackFolder()} (REDRESS_LOCALSTACK names another folder).\n`,
+    );
+    failed ||= wanted.includes(name);
+    continue;
+  }
+  try {
+    failed = !(await check(emulator)) || failed;
+  } finally {
+    await emulator.stop();
+  }
+}
+process.exitCode = failed ? 1 : 0;
+
+async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
+  const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, SHOP_PORT: String(await freePort()) };
+  const seconds: { [step: string]: number } = {};
+  const step = async (title: string, program: string, ...args: readonly string[]): Promise<boolean> => {
+    const startedAt = performance.now();
+    const code = await run(process.execPath, ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', program, ...args], { env });
+    seconds[title] = Math.round((performance.now() - startedAt) / 1000);
+    return code === 0;
+  };
+  const deployed = await step('deploy', 'tools/deploy-local.ts');
+  const tested = deployed && (await step('test', 'tools/test-deployed.ts'));
+  const table = deployed ? outputOf('TableName') : '';
+  const destroyed = deployed && (await step('destroy', 'tools/deploy-local.ts', 'destroy'));
+  const left = await leftovers(endpoint);
+  // Orders outlive the stack that served them; so does the key that they are written under.
+  const clean = left.tables.every((name) => name === table || name.startsWith('redress-')) && left.others.length === 0;
+  process.stdout.write(`${JSON.stringify({ server: name, deployed, tested, destroyed, left, seconds })}\n`);
+  return deployed && tested && destroyed && clean;
+}
+
+function outputOf(name: string): string {
+  const [outputs] = Object.values(
+    JSON.parse(readFileSync(`${root}${localOutputs}`, 'utf8')) as { [stack: string]: { [name: string]: string } },
+  );
+  return outputs?.[name] ?? '';
+}
