@@ -5,7 +5,7 @@ import { dollarsMax } from './budget.ts';
 import { assumed, billedMs, billOf, secondsPerMonth, sum, tracesOf, type Usage, withSendsGathered } from './cost.ts';
 import { type Deployment, deploymentOf } from './deployment.ts';
 import { fixedCosts, keepingCosts, keyRequests } from './fixed-costs.ts';
-import { losesItsAgent, mustBeCompleted, nextKey, type Print, play, storedBytes, warmUp } from './played.ts';
+import { losesItsAgent, mustHaveEnded, nextKey, type Print, play, storedBytes, warmUp } from './played.ts';
 import { priceOf, prices, pricesAsOf, pricesRegion } from './prices.ts';
 import shop, { order } from './shop.ts';
 
@@ -46,7 +46,6 @@ export async function printCosts(endpoints: AwsEndpoints, reads: SupervisorReads
   });
   const { bytesEach } = measured;
   print({ dollarsPerMonth: 'for a million orders kept', bytesEach, ...inCents(keepingCosts(bytesEach, reads.unitsPerOrderSwept)) });
-  print({ dollarsPerMillion: 'compensated orders', run: false, why: 'Compensation comes with a later version.' });
   printStepFunctions(print);
 }
 
@@ -80,7 +79,7 @@ async function usageOf(invoked: Invoked, batchMax: number): Promise<Usage> {
   }
   const entries = invoked.meter.entries();
   const runs = invoked.runs();
-  for (const orderId of orderIds) await mustBeCompleted(invoked, orderId);
+  for (const orderId of orderIds) await mustHaveEnded(invoked, orderId, 'completed');
   const requestsOf = (service: string, operation?: string): number =>
     totalOf(entries.filter((entry) => entry.service === service && (operation === undefined || entry.operation === operation))).requests;
   const { readUnits, writeUnits } = totalOf(entries);

@@ -1,5 +1,6 @@
 /** `npm run bench [-- NAME]`: figures, one JSON object a line. */
 const benches: { readonly [name: string]: () => Promise<unknown> } = {
+  advance: () => import('./advance.ts'),
   orders: () => import('./orders.ts'),
   requests: () => import('./requests.ts'),
 };

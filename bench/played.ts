@@ -1,5 +1,6 @@
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { readConfig } from '../lib/config.ts';
+import type { Outcome } from '../lib/core/state.ts';
 import type { MeterEntry } from '../lib/meter.ts';
 import { orderItem, stateItem } from '../lib/stores/dynamodb/items.ts';
 import { partitionOf } from '../lib/stores/dynamodb/keys.ts';
@@ -26,7 +27,11 @@ export const nextKey = (): string => `order-${++keys}`;
 export async function play(
   invoked: Invoked,
   workflow: string,
-  { reference, trouble }: { readonly reference?: string; readonly trouble?: () => Promise<void> } = {},
+  {
+    reference,
+    trouble,
+    outcome = 'completed',
+  }: { readonly reference?: string; readonly trouble?: () => Promise<void>; readonly outcome?: Outcome } = {},
 ): Promise<Played> {
   const body: SubmissionBody = { workflow, order, ...(reference === undefined ? {} : { reference }) };
   invoked.reset();
@@ -35,7 +40,7 @@ export async function play(
   await trouble?.();
   await invoked.settle();
   const entries = invoked.meter.entries().filter((entry) => !isOfPass(entry));
-  await mustBeCompleted(invoked, orderId);
+  await mustHaveEnded(invoked, orderId, outcome);
   return {
     orderId,
     figures: figuresOf(entries, invoked.stateBytes(orderId)),
@@ -50,9 +55,9 @@ export async function play(
 /** A pass looks into the worklist whether an order is due or not. */
 const isOfPass = ({ role, operation }: MeterEntry): boolean => role === 'supervisor' && operation === 'Query';
 
-export async function mustBeCompleted({ store }: Pick<Invoked, 'store'>, orderId: string): Promise<void> {
+export async function mustHaveEnded({ store }: Pick<Invoked, 'store'>, orderId: string, outcome: Outcome): Promise<void> {
   const head = await store.head(orderId);
-  if (head?.outcome !== 'completed') throw new Error(`${orderId} is ${head?.processState}, so its figures say nothing.`);
+  if (head?.outcome !== outcome) throw new Error(`${orderId} is ${head?.processState}, so its figures say nothing.`);
 }
 
 /** Once for each process: it asks where its queues are, and the first order of a day notes the day. */

@@ -53,7 +53,12 @@ async function printOtherOrders(endpoints: AwsEndpoints, good: Played): Promise<
   show('reset as a whole after its time', await play(invoked, 'fulfil-as-a-whole', { trouble }));
   show('with a reference of the client', await play(invoked, 'fulfil', { reference: 'invoice-4711' }));
   show('its end is announced', await play(announcing, 'fulfil'));
-  print({ order: 'compensated', run: false, why: 'Compensation comes with a later version. Its budget is twice that of a good order.' });
+  const compensated = await play(invoked, 'fulfil-refused', { outcome: 'compensated' });
+  show('compensated: its third step is refused, two are undone', compensated);
+  for (const figure of ['writeUnits', 'readUnits', 'queueRequests'] as const) {
+    const times = Number((compensated.figures[figure] / good.figures[figure]).toFixed(2));
+    print({ order: 'compensated', figure, timesAGoodOrder: times, most: 2, met: times <= 2 });
+  }
   invoked.close();
   announcing.close();
 }

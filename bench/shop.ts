@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { cel, defineAgent, defineApp, defineWorkflow, operation, type StepActivity, sequence, sum, TransientFailure } from 'redress';
+import { cel, defineAgent, defineApp, defineWorkflow, fault, operation, type StepActivity, sequence, sum, TransientFailure } from 'redress';
 import * as z from 'zod';
 import { Address, Card, Currency, MinorUnits, Order, Quantity, Text } from '../examples/orders/order.ts';
 
@@ -22,6 +22,7 @@ const inventory = defineAgent('inventory', {
     output: z.object({ reservationId: Text }),
     run: (_, { idempotencyKey }) => ({ reservationId: idFrom('res', idempotencyKey) }),
   }),
+  release: operation({ input: z.object({ reservationId: Text }), output: z.object({}), run: () => ({}) }),
   note: operation({ input: Note, output: Note, run: ({ text }) => ({ text }) }),
 });
 
@@ -33,6 +34,7 @@ const payment = defineAgent('payment', {
     output: z.object({ chargeId: Text }),
     run: (_, { idempotencyKey }) => ({ chargeId: idFrom('ch', idempotencyKey) }),
   }),
+  refund: operation({ input: z.object({ chargeId: Text }), output: z.object({}), run: () => ({}) }),
   chargeAtSecondTry: operation({
     input: charged,
     output: z.object({ chargeId: Text }),
@@ -44,7 +46,14 @@ const payment = defineAgent('payment', {
   }),
 });
 
+const Unreachable = fault('Unreachable');
 const shipping = defineAgent('shipping', {
+  refuse: operation({
+    input: z.object({ orderId: Text, address: Address, items: Items }),
+    output: z.object({}),
+    faults: [Unreachable],
+    run: (_, call) => call.failed(Unreachable, 'nobody drives there'),
+  }),
   ship: operation({
     input: z.object({ orderId: Text, address: Address, items: Items }),
     output: z.object({ shipmentId: Text, trackingNumber: Text }),
@@ -61,6 +70,17 @@ const threeSteps = (name: string, charge: 'charge' | 'chargeAtSecondTry', option
       shipping.ship({ orderId, address: order.address, items: order.items }),
     );
   });
+
+/** The third step is refused, and what the first two did is undone. */
+const refused = defineWorkflow('fulfil-refused', { version: 1, order: Order }, ({ order, orderId }) => {
+  const minorUnits = sum(order.items, (item) => cel`${item.quantity} * ${item.unitPrice}`);
+  const amount = { currency: order.currency, minorUnits };
+  return sequence(
+    inventory.reserve({ orderId, items: order.items }).undo(({ reservationId }) => inventory.release({ reservationId })),
+    payment.charge({ orderId, card: order.card, amount }).undo(({ chargeId }) => payment.refund({ chargeId })),
+    shipping.refuse({ orderId, address: order.address, items: order.items }),
+  ).on(Unreachable, ({ compensate }) => compensate());
+});
 
 /** Their names are as long as each other. Where steps are linked, each reads what the one before it answered; else nobody reads an answer. */
 const manySteps = (name: string, count: number, linked: boolean) =>
@@ -81,6 +101,7 @@ const shop = defineApp({
     threeSteps('fulfil', 'charge'),
     threeSteps('fulfil-as-a-whole', 'charge', { recover: 'order' }),
     threeSteps('fulfil-at-second-try', 'chargeAtSecondTry'),
+    refused,
     ...counts.flatMap((count) => [false, true].map((linked) => manySteps(nameOf(count, linked), count, linked))),
   ],
   agents: [inventory, payment, shipping],

@@ -3,15 +3,15 @@ import { createAgent } from '../lib/agent.ts';
 import type { AgentDefinition } from '../lib/authoring/agent.ts';
 import { oneByOne, queueOf } from '../lib/batch.ts';
 import type { FunctionContext, Invocation } from '../lib/function.ts';
-import { agentOfRequests, Request } from '../lib/messages.ts';
+import { agentOfRequests, ToAgent } from '../lib/messages.ts';
 import type { System } from '../lib/system.ts';
 
 /** What is wrong with it is not said: the parsers quote what they were given, and it may be secret. */
-function requestIn(body: string): Request {
+function messageIn(body: string): ToAgent {
   try {
-    return Request.parse(JSON.parse(body));
+    return ToAgent.parse(JSON.parse(body));
   } catch {
-    throw new Error('This is no request.');
+    throw new Error('This is no message for an agent.');
   }
 }
 
@@ -24,7 +24,9 @@ export const create = ({ system, environment }: FunctionContext) => {
     const serve = async (record: SQSRecord): Promise<void> => {
       const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
       if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
-      await agent(requestIn(record.body), { signal: stopping });
+      const message = messageIn(record.body);
+      if (message.type === 'cancel') agent.cancel(message);
+      else await agent(message, { signal: stopping });
     };
     return oneByOne(event, serve, system.telemetry);
   };

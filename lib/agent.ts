@@ -4,7 +4,7 @@ import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { limits } from './core/definition.ts';
 import { isObject, type Json, type JsonObject } from './core/json.ts';
-import { faultName, queues, type Reply, type Request, timeText } from './messages.ts';
+import { type Cancel, faultName, queues, type Reply, type Request, timeText } from './messages.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface AgentOptions {
@@ -16,7 +16,11 @@ export interface AgentOptions {
 }
 
 /** Serves one request. It answers on the reply queue before `completeBy`, or not at all. */
-export type Agent = (request: Request, options?: { readonly signal?: AbortSignal }) => Promise<void>;
+export interface Agent {
+  (request: Request, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  /** An asking is not wanted any more: where it is at work here, it is given up, and says so. */
+  cancel(cancel: Cancel): void;
+}
 
 type Result = Reply['result'];
 
@@ -34,7 +38,10 @@ export function createAgent(
     await channel.send([{ queue: queues.replies(name), body: JSON.stringify(body) }]);
   };
 
-  return async (request, { signal: stopping } = {}) => {
+  /** What is at work in this process, by the id of its asking. */
+  const atWork = new Map<string, AbortController>();
+
+  const serve = async (request: Request, { signal: stopping }: { readonly signal?: AbortSignal } = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
     if (!operation)
@@ -53,15 +60,18 @@ export function createAgent(
         }),
       );
 
-    const deadline = startDeadline(request, clock, stopping);
+    const cancelling = new AbortController();
+    atWork.set(requestId, cancelling);
+    const deadline = startDeadline(request, clock, stopping, cancelling.signal);
     const beat =
       operation.longestSeconds === undefined ? undefined : heartbeat(request, operation.longestSeconds, deadline, name, { channel, clock });
     try {
-      const result = await attempt(input.data, request, operation, deadline, stopping);
+      const result = await attempt(input.data, request, operation, deadline, { stopping, cancelled: cancelling.signal });
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
       if (deadline.isOver()) return logExpired();
       await reply(request, result);
     } finally {
+      atWork.delete(requestId);
       beat?.stop();
       deadline.stop();
     }
@@ -72,16 +82,19 @@ export function createAgent(
     }
   };
 
+  return Object.assign(serve, { cancel: ({ requestId }: Cancel) => atWork.get(requestId)?.abort() });
+
   /** Tries until it has a definite answer, its attempts are used up, or its time is over. */
   async function attempt(
     input: unknown,
     request: Request,
     operation: AnyOperation,
     deadline: Deadline,
-    stopping: AbortSignal | undefined,
+    { stopping, cancelled }: { readonly stopping: AbortSignal | undefined; readonly cancelled: AbortSignal },
   ): Promise<Result> {
     const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
     for (let tried = 1; ; tried++) {
+      if (cancelled.aborted) return givenUp;
       if (deadline.isOver()) return nobodyWaits;
       try {
         // An operation that does not listen to its signal is left to itself when its time is over: others wait behind it.
@@ -92,6 +105,7 @@ export function createAgent(
       } catch (error) {
         // The host stops: without an answer the message comes back, and another host takes it.
         if (stopping?.aborted) throw error;
+        if (cancelled.aborted) return givenUp;
         const { orderId, requestId } = request;
         // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
         telemetry.log('debug', 'attempt failed', {
@@ -126,6 +140,12 @@ export function createAgent(
 /** Under another name than a fault may have, its answer would be none. */
 const named = ({ type, message }: PermanentFailure): { readonly type: string; readonly message: string } =>
   faultName.test(type) ? { type, message } : { type: 'UnexpectedError', message: `${type}: ${message}` };
+
+/** What was under way may have been done. */
+const givenUp: Result = {
+  status: 'failed',
+  fault: { type: 'Canceled', message: 'It was cancelled while it was at work.', permanent: false, outcomeUnknown: true },
+};
 
 const nobodyWaits: Result = { status: 'failed', fault: { type: 'DeadlineExceeded', message: 'nobody waits any longer', permanent: false } };
 
@@ -199,7 +219,12 @@ interface Deadline {
 }
 
 /** The smaller of the absolute deadline and the time that was left: one of two clocks may be wrong. */
-function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopping: AbortSignal | undefined): Deadline {
+function startDeadline(
+  { completeBy, remainingMs }: Request,
+  clock: Clock,
+  stopping: AbortSignal | undefined,
+  cancelled: AbortSignal,
+): Deadline {
   const controller = new AbortController();
   const stopped = new AbortController();
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
@@ -213,6 +238,7 @@ function startDeadline({ completeBy, remainingMs }: Request, clock: Clock, stopp
     if (!stopped.signal.aborted) abort();
   };
   stopping?.addEventListener('abort', abort, { once: true });
+  cancelled.addEventListener('abort', abort, { once: true });
   void watch();
   return {
     signal: controller.signal,

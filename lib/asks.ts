@@ -1,6 +1,6 @@
 import type { StepState } from './core/activities/step.ts';
 import { type AskCommand, askCommand } from './core/command.ts';
-import { fill, nodeAt, scopeOf } from './core/program.ts';
+import { inputOf, nodeAt } from './core/program.ts';
 import type { Loaded } from './planned.ts';
 
 /** What the last write asked for, made again from the state: for when nobody knows whether it was sent. */
@@ -11,7 +11,7 @@ export function asksOf({ program, order, record, instance }: Loaded): readonly A
     const node = nodeAt(program, path);
     if (own?.phase !== 'asked' || own.epoch !== record.epoch || node.activity !== 'step') return [];
 
-    const input = fill(node.input, scopeOf(program, { orderId, order: body }, instance.state));
+    const input = inputOf(program, { orderId, order: body }, instance.state, path);
     return input.ok ? [askCommand(orderId, path, node, own, input.value)] : [];
   });
 }

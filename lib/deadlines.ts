@@ -22,7 +22,8 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
   if (state.phase !== 'running') return [];
   return Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
     const node = nodeAt(program, path);
-    if (node.activity === 'step')
+    // An undo, and a step that nobody wants any more, have a time of their own: it is never counted.
+    if (node.activity === 'step' && (own as StepState).mode === undefined)
       return [{ at: (own as StepState).completeBy, for: { kind: 'step', path, agent: node.agent }, counts: true }];
     const at = behaviourAt(program, path).wakeAt?.(own);
     return at === undefined ? [] : [{ at, for: { kind: 'timer', path }, counts: false }];
@@ -37,10 +38,16 @@ export const completeByOf = (program: Program, state: State): number | null => {
 
 /** Above the threshold the supervisor may have given what is late a long wait: nothing but the clock ends it (SAS). */
 export function longWait(
-  { nextDueAt, nextDueFor, failureCount, maxFailures }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures'>,
+  {
+    nextDueAt,
+    nextDueFor,
+    failureCount,
+    maxFailures,
+    onExhausted,
+  }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures' | 'onExhausted'>,
   now: number,
 ): Deadline | undefined {
-  const waits = nextDueFor?.kind === 'ask' && failureCount > maxFailures && nextDueAt !== null && nextDueAt > now;
+  const waits = onExhausted === 'wait' && nextDueFor?.kind === 'ask' && failureCount > maxFailures && nextDueAt !== null && nextDueAt > now;
   return waits ? { at: nextDueAt, for: nextDueFor } : undefined;
 }
 

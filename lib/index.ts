@@ -1,13 +1,33 @@
 /** What a user writes a system with: workflows, agents, faults. */
 
-export type { Activity, FaultsOf, StepActivity } from './authoring/activity.ts';
-export { delay, parallel, sequence } from './authoring/activity.ts';
+export type { Activity, FaultsOf } from './authoring/activity.ts';
 export type { Agent, AgentDefinition, Call, Operation } from './authoring/agent.ts';
 export { defineAgent, operation, secret } from './authoring/agent.ts';
+export type { Otherwise, RetryOptions, When } from './authoring/blocks.ts';
+export { choice, otherwise, parallel, retry, scope, sequence, when } from './authoring/blocks.ts';
+export type { Caught, CaughtFault, Composite } from './authoring/composite.ts';
+export {
+  DeadlineExceeded,
+  EngineFault,
+  ExpressionFailed,
+  ExpressionTooLarge,
+  InvalidReply,
+  OutputTooLarge,
+  RequestRefused,
+  RequestRejected,
+  ServiceUnavailable,
+  TooManyItems,
+  TooManyTurns,
+} from './authoring/engine-faults.ts';
 export type { Expr, In, Ref } from './authoring/expression.ts';
-export { cel, sum, text } from './authoring/expression.ts';
+export { cel, orElse, sum, text } from './authoring/expression.ts';
 export type { Failed, FaultType } from './authoring/fault.ts';
 export { fault, PermanentFailure, TransientFailure } from './authoring/fault.ts';
+export type { Data, Variable } from './authoring/leaves.ts';
+export { assign, compensate, delay, raise, terminate, variable } from './authoring/leaves.ts';
+export type { ForEachOptions, Turn } from './authoring/loops.ts';
+export { forEach, whilst } from './authoring/loops.ts';
+export type { StepActivity } from './authoring/step.ts';
 export type { App, LocalTrial } from './authoring/workflow.ts';
 export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
 export type { Problem } from './core/check.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { AskCommand } from './core/command.ts';
+import type { AskCommand, CancelCommand } from './core/command.ts';
 import type { Json, JsonObject } from './core/json.ts';
 
 /** Names of the queues; every implementation puts its own prefix before them. */
@@ -45,6 +45,14 @@ export const Request = z.object({
   input: json,
 });
 export type Request = z.infer<typeof Request>;
+
+/** An asking is not wanted any more: whoever is at work on it stops if he can. */
+export const Cancel = z.object({ v: z.literal(1), type: z.literal('cancel'), requestId: id, orderId: id, path: id, idempotencyKey: id });
+export type Cancel = z.infer<typeof Cancel>;
+
+/** What an agent takes in. */
+export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
+export type ToAgent = z.infer<typeof ToAgent>;
 
 export const Reply = z.object({
   ...asking,
@@ -106,6 +114,15 @@ export const requestMessage = (orderId: string, ask: AskCommand, now: number): J
   remainingMs: ask.completeBy - now,
   idempotencyKey: ask.idempotencyKey,
   input: ask.input,
+});
+
+export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({
+  v: 1,
+  type: 'cancel',
+  requestId,
+  orderId,
+  path,
+  idempotencyKey,
 });
 
 export const wakeUpMessage = (orderId: string, now: number): JsonObject => ({ v: 1, type: 'wake-up', orderId, sentAt: timeText(now) });

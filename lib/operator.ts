@@ -20,8 +20,16 @@ export interface InstructionPlan {
 export function infeasibleReasons({ record, instance }: Loaded, instruction: Instruction, now: number): readonly string[] {
   const reasons: string[] = [];
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
+  if (instruction.kind === 'terminate') return [];
+  if (instance.state.ending) return [`The order is being undone: it ends as ${instance.state.ending.outcome}.`];
+  if (instruction.kind === 'cancel') return [];
   if (record.processState !== 'Error')
-    return [`The order is ${record.processState}: only an order in Error has a failed step to resubmit.`];
+    return [
+      instruction.kind === 'compensate'
+        ? `The order is ${record.processState}: only an order in Error is compensated by instruction; cancel it instead.`
+        : `The order is ${record.processState}: only an order in Error has a failed step to resubmit.`,
+    ];
+  if (instruction.kind === 'compensate') return [];
 
   const { endBy } = instance.state;
   if (endBy !== undefined && endBy <= now && instruction.completeWithinSeconds === undefined) {

@@ -1,8 +1,8 @@
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
-import type { AskCommand, Command } from './core/command.ts';
+import type { AskCommand, CancelCommand, Command } from './core/command.ts';
 import type { Event, StepReply } from './core/event.ts';
-import { engineFaults, type Fault, shortType } from './core/fault.ts';
+import { engineFault, engineFaults, type Fault, shortType } from './core/fault.ts';
 import { requestIdOf, stepOfRequest } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
 import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
@@ -92,7 +92,19 @@ export class OrderDraft {
   /** What the supervisor counted is asked again, unless its answer has come in the meantime. */
   askAgain(): void {
     const { nextDueFor, processState } = this.record;
-    if (processState === 'Processing' && nextDueFor?.kind === 'ask' && !longWait(this.record, this.now)) this.happen({ type: 'expired' });
+    if (processState !== 'Processing' || nextDueFor?.kind !== 'ask' || longWait(this.record, this.now)) return;
+    this.dealWithExhaustion();
+    this.happen({ type: 'expired' });
+  }
+
+  /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
+  private dealWithExhaustion(): void {
+    const { nextDueFor, failureCount, maxFailures, onExhausted } = this.record;
+    if (failureCount <= maxFailures || nextDueFor?.path === undefined) return;
+    if (onExhausted === 'fault') this.happen({ type: 'overdue', path: nextDueFor.path });
+    else if (onExhausted === 'undo') this.happen({ type: 'cancelled', outcome: 'compensated' });
+    else return;
+    this.set({ failureCount: 0 });
   }
 
   wake(): void {
@@ -140,7 +152,8 @@ export class OrderDraft {
       updatedAt: this.now,
     };
     const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
-    return { record, instance, asks, wakeUps, outbox: this.outbox, taken: this.taken };
+    const cancels = this.commands.filter((command): command is CancelCommand => command.type === 'cancel');
+    return { record, instance, asks, cancels, wakeUps, outbox: this.outbox, taken: this.taken };
   }
 
   /** What the core's new phase means for the order: into Error, out of it, or to its end. */
@@ -148,10 +161,11 @@ export class OrderDraft {
     const { phase, held } = this.instance.state;
     const { processState } = this.record;
     if (phase === 'closed' && processState !== 'Processed') {
-      this.set({ processState: 'Processed', outcome: 'completed', fault: null, lockedBy: null });
-      this.note({ type: 'OrderProcessed', outcome: 'completed' });
-      if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome: 'completed' });
-      this.status('completed');
+      const { outcome = 'completed' } = this.instance.state;
+      this.set({ processState: 'Processed', outcome, fault: null, lockedBy: null });
+      this.note({ type: 'OrderProcessed', outcome });
+      if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome });
+      this.status(outcome === 'completed' ? 'completed' : 'failed');
     }
     if (!held) return;
     if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
@@ -187,11 +201,15 @@ export class OrderDraft {
   }
 
   private instruct(instruction: Instruction): void {
-    const { by, reason, kind, completeWithinSeconds } = instruction;
+    const { by, reason, kind } = instruction;
     this.note({ type: 'InstructionGiven', kind, by, reason });
     this.set({ processState: 'Processing', fault: null, failureCount: 0 });
     // Where it went into Error before it was claimed, or after a reset, this is the claim.
     if (this.record.lockedBy === null) this.lock();
+    if (instruction.kind === 'cancel') return this.happen({ type: 'cancelled', outcome: 'cancelled' });
+    if (instruction.kind === 'compensate') return this.happen({ type: 'cancelled', outcome: 'compensated' });
+    if (instruction.kind === 'terminate') return this.happen({ type: 'terminated' });
+    const { completeWithinSeconds } = instruction;
     if (this.instance.state.phase === 'initialized') this.happen({ type: 'started', stepMs: this.record.stepMs });
     else this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
   }
@@ -213,6 +231,21 @@ export class OrderDraft {
     this.changed = true;
     this.note(...transition.facts.map((fact) => this.discreet(fact)));
     this.commands.push(...transition.commands);
+    for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.tellStuck(fact);
+  }
+
+  /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
+  private tellStuck({ path, asking, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
+    const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
+    this.announce('Compensation Stuck', `${this.record.orderId}/stuck/${path}/${asking}`, {
+      class: told.class,
+      type: told.type,
+      source: path,
+      before: 'Compensating',
+      after: 'Compensating',
+      failureCount: Number(asking.slice(asking.lastIndexOf('.') + 1)),
+      message: told.message,
+    });
   }
 
   /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
@@ -254,7 +287,7 @@ export class OrderDraft {
 
   /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
   private discreet(fact: OrderFact): OrderFact {
-    if ('fault' in fact) return { ...fact, fault: this.discreetFault(fact.fault) };
+    if ('fault' in fact && fact.fault) return { ...fact, fault: this.discreetFault(fact.fault) };
     if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
     const pointers = secretOutputAt(this.loaded.program, fact.path);
     return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...this.secrets(), ...secretTexts(fact.output, pointers)]) };

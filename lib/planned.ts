@@ -1,4 +1,4 @@
-import type { AskCommand } from './core/command.ts';
+import type { AskCommand, CancelCommand } from './core/command.ts';
 import type { StepReply } from './core/event.ts';
 import type { Json } from './core/json.ts';
 import type { Program } from './core/program.ts';
@@ -37,6 +37,7 @@ export interface Planned {
   readonly record: StateRecord;
   readonly instance: Instance;
   readonly asks: readonly AskCommand[];
+  readonly cancels: readonly CancelCommand[];
   readonly wakeUps: readonly number[];
   /** Entries that this transition adds; they are part of the record's outbox. */
   readonly outbox: readonly OutboxEntry[];

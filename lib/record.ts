@@ -61,6 +61,7 @@ export const detailTypes = [
   'Service Exception',
   'Poison Message Set Aside',
   'Exception Raised',
+  'Compensation Stuck',
 ] as const;
 export type DetailType = (typeof detailTypes)[number];
 

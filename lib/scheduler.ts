@@ -1,7 +1,7 @@
 import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
-import type { AskCommand } from './core/command.ts';
+import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import type { Definitions } from './definitions.ts';
 import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
@@ -9,7 +9,7 @@ import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type
 import type { Instruction } from './instruction.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
-import { queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
 import { type InstructionPlan, infeasibleReasons, instructionPlan } from './operator.ts';
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned } from './planned.ts';
@@ -133,7 +133,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   /** The other half of write-then-send: outbox first, each entry acknowledged, then the requests. */
-  async function sendAfter(saved: Loaded, { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>): Promise<void> {
+  async function sendAfter(saved: Loaded, { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>): Promise<void> {
     let { record } = saved;
     const acknowledged = await sendEntries(record.outbox, options);
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
@@ -145,7 +145,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
       await touch(record.outbox.map((entry) => (isOpen(entry) ? { ...entry, unproven: true as const } : entry)));
-    await channel.send(alongOfPlan(saved.order.orderId, { asks, wakeUps }, [], clock.now()).messages);
+    await channel.send(alongOfPlan(saved.order.orderId, { asks, cancels, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
     if (asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(isOpen));
   }
@@ -178,7 +178,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const planned = planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned);
-    if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), wakeUps: [] });
+    if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
     else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
     return 'written';
   }
@@ -312,6 +312,7 @@ const unchanged = ({ record, instance }: Loaded): Planned => ({
   record,
   instance,
   asks: [],
+  cancels: [],
   wakeUps: [],
   outbox: [],
   taken: record.lastBy,
@@ -320,9 +321,12 @@ const unchanged = ({ record, instance }: Loaded): Planned => ({
 const requestsOf = (orderId: string, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
   asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)) }));
 
+const cancelsOf = (orderId: string, cancels: readonly CancelCommand[]): readonly Outgoing[] =>
+  cancels.map((cancel) => ({ queue: queues.requests(cancel.agent), body: JSON.stringify(cancelMessage(orderId, cancel)) }));
+
 const alongOfPlan = (
   orderId: string,
-  { asks, wakeUps }: Pick<Planned, 'asks' | 'wakeUps'>,
+  { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>,
   entries: readonly OutboxEntry[],
   now: number,
 ): Along => {
@@ -332,7 +336,10 @@ const alongOfPlan = (
     body: JSON.stringify(wakeUpMessage(orderId, now)),
     delayMs: Math.min(Math.max(0, at - now), delayMaxMs),
   }));
-  return { announcements: told.announcements, messages: [...told.messages, ...requestsOf(orderId, asks, now), ...wakes] };
+  return {
+    announcements: told.announcements,
+    messages: [...told.messages, ...cancelsOf(orderId, cancels), ...requestsOf(orderId, asks, now), ...wakes],
+  };
 };
 
 function blobOf(orderId: string, instance: Instance): string {

@@ -36,13 +36,18 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   const courses = new Map<string, Course>();
   for (const entry of journal) {
     if (!('path' in entry) || entry.path === undefined) continue;
-    courses.set(entry.path, after(courses.get(entry.path) ?? notStarted, entry));
+    const { path } = entry;
+    courses.set(path, after(courses.get(path) ?? notStarted, entry));
+    const done = entry.type === 'ActivityClosed' && entry.result === 'Compensated' ? courses.get(undoneBy(path)) : undefined;
+    if (done) courses.set(undoneBy(path), { ...done, result: 'Compensated' });
   }
   const turns = Map.groupBy(courses.keys(), withoutTurns);
   return [...nodes].flatMap(([nodePath, node]) => {
     if (node.activity !== 'step') return [];
     const { name, agent, operation } = node;
-    return (turns.get(nodePath) ?? [nodePath]).map((path) => ({
+    // An undo is a step of its own from when it is needed.
+    const isUndo = nodePath.endsWith('/undo') && nodes.get(undoneBy(nodePath))?.activity === 'step';
+    return (turns.get(nodePath) ?? (isUndo ? [] : [nodePath])).map((path) => ({
       path,
       name,
       agent,
@@ -51,6 +56,9 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     }));
   });
 }
+
+/** The step whose undo has this path. */
+const undoneBy = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
 
 type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
 

@@ -86,11 +86,14 @@ export function createSupervisor({
     const place = path === undefined ? {} : { path };
     telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failureCount });
 
-    if (exhausted && head.onExhausted === 'error') {
+    // Who resets whole orders has no step that could fault.
+    const intoErrorNow = head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim');
+    if (exhausted && intoErrorNow) {
       counts.intoError += 1;
       return change(head, intoError(head, failureCount, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount }), counts);
     }
-    const due = now + (exhausted ? waitLongMs : head.stepMs);
+    const waits = exhausted && head.onExhausted === 'wait';
+    const due = now + (waits ? waitLongMs : head.stepMs);
     if (head.nextDueFor?.kind === 'claim' && !exhausted) {
       const reset: StateHead = {
         ...head,
@@ -114,7 +117,7 @@ export function createSupervisor({
       nextDueFor: { ...head.nextDueFor, kind: 'ask' },
       worklistAt: due,
     };
-    return change(head, asked, counts, exhausted ? 0 : 1);
+    return change(head, asked, counts, waits ? 0 : 1);
   }
 
   async function change(head: StateHead, next: StateHead, counts: Counts, wakes = 1): Promise<void> {

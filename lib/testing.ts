@@ -12,6 +12,8 @@ import { redriveIn, topologyOf } from './topology.ts';
 
 export type { ManualClock } from './clock.ts';
 export { manualClock } from './clock.ts';
+export type { FaultMatrix, FaultRow, Purpose, Rehearsal, RehearsedOutcome, RehearsedStep, When, Whens } from './rehearsal/index.ts';
+export { rehearse, when } from './rehearsal/index.ts';
 
 export interface TestSystemOptions {
   /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */

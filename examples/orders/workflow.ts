@@ -1,27 +1,39 @@
-import { cel, defineWorkflow, parallel, sequence, sum, text } from 'redress';
+import { cel, defineWorkflow, parallel, retry, sequence, sum, text } from 'redress';
 import { customer, inventory, payment, shipping } from './agents.ts';
-import { AddressInvalid, Refused } from './faults.ts';
+import { AddressInvalid, CardDeclined, Refused } from './faults.ts';
 import { Order } from './order.ts';
 
-/** Reserve, charge, then ship and tell the customer side by side. */
+/** Reserve, charge, then ship and tell the customer side by side. Whoever is refused is told so, once nothing is left of it. */
 export const fulfilOrder = defineWorkflow(
   'fulfil-order',
-  { version: 1, order: Order, toOperator: [Refused, AddressInvalid] },
+  { version: 1, order: Order, toOperator: [AddressInvalid] },
   ({ order, orderId }) => {
-    const reserve = inventory.reserve({ orderId, items: order.items });
+    const reserve = inventory.reserve({ orderId, items: order.items }).undo(({ reservationId }) => inventory.release({ reservationId }));
 
-    const charge = payment.charge({
-      orderId,
-      card: order.card,
-      amount: { currency: order.currency, minorUnits: sum(order.items, (item) => cel`${item.quantity} * ${item.unitPrice}`) },
-    });
+    const charge = payment
+      .charge({
+        orderId,
+        card: order.card,
+        amount: { currency: order.currency, minorUnits: sum(order.items, (item) => cel`${item.quantity} * ${item.unitPrice}`) },
+      })
+      .undo(({ chargeId }) => payment.refund({ chargeId }));
 
-    const ship = shipping.ship({ orderId, address: order.address, items: order.items });
+    const ship = shipping
+      .ship({ orderId, address: order.address, items: order.items })
+      .undo(({ shipmentId }) => shipping.recall({ shipmentId }));
 
     const confirm = customer
       .notify({ orderId, kind: 'shipped', text: text`${order.address.name}, your order ${orderId} is on its way.` })
       .named('confirm');
 
-    return sequence(reserve, charge, parallel(ship, confirm));
+    const fulfil = sequence(reserve, retry(charge, { count: 3, interval: 20, except: [CardDeclined] }), parallel(ship, confirm));
+
+    return fulfil.on(Refused, ({ fault, compensate }) => {
+      const apologise = customer
+        .notify({ orderId, kind: 'refused', text: text`${order.address.name}, we could not take your order ${orderId}: ${fault.type}.` })
+        .named('apologise');
+
+      return sequence(compensate(), apologise);
+    });
   },
 );

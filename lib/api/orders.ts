@@ -104,7 +104,7 @@ export const etagOf = (rev: number): string => `"${rev}"`;
 const idCharactersMax = 128;
 
 /** Whose an order is, is read from the order itself; one that the caller may not see is as if it were not there. */
-async function visibleOrder({ api, caller, id }: Call): ReturnType<Store['load']> {
+export async function visibleOrder({ api, caller, id }: Call): ReturnType<Store['load']> {
   const found = id.length > idCharactersMax ? undefined : await api.store.load(id);
   return found && maySee(caller, found.order) ? found : undefined;
 }

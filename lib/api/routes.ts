@@ -1,5 +1,5 @@
 import { listClients, registerClient } from './clients.ts';
-import { instructOrder } from './instructions.ts';
+import { cancelOrder, instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { json, type Route, route } from './route.ts';
@@ -56,6 +56,16 @@ export const routes: readonly Route[] = [
     answers: { 200: { description: 'A page of the journal', schema: schemas.pageOf(schemas.HistoryEntry) } },
     refusals: ['not-found'],
     handle: showHistory,
+  }),
+  route({
+    method: 'POST',
+    path: '/orders/{id}/cancel',
+    roles: ['client', 'operator'],
+    summary: 'Cancel what runs and undo what was done',
+    body: schemas.CancelBody,
+    answers: { 202: { description: 'It is being undone, and ends as cancelled', schema: schemas.Instructed } },
+    refusals: ['not-found', 'conflict', 'locked'],
+    handle: cancelOrder,
   }),
   route({
     method: 'POST',

@@ -65,9 +65,13 @@ export const SubmissionBody = z.strictObject({
   responseChannel: z.string().max(128).exactOptional(),
 });
 
+const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'A reason is wanted: it stays in the history of the order.');
+
+export const CancelBody = z.strictObject({ reason });
+
 export const InstructionBody = z.strictObject({
-  kind: z.enum(['resubmit']),
-  reason: z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'A reason is wanted: it stays in the history of the order.'),
+  kind: z.enum(['resubmit', 'compensate', 'terminate']),
+  reason,
   dryRun: z.boolean().exactOptional(),
   completeWithinSeconds: z
     .int()

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Json, JsonObject } from '../core/json.ts';
 import { secretPointers } from '../core/secrets.ts';
-import { recordStep, type StepActivity } from './activity.ts';
 import type { In } from './expression.ts';
 import type { Failed, FaultType } from './fault.ts';
+import { recordStep, type StepActivity } from './step.ts';
 
 /** What an operation knows of the asking that it serves. */
 export interface Call<F extends string = never> {
@@ -65,6 +65,18 @@ export interface AgentDefinition {
 type DeclaredFaults<Op> = Op extends { readonly faults?: readonly FaultType<infer F>[] } ? (string extends F ? never : F) : never;
 
 const definition = Symbol('agent definition');
+const described = Symbol('described operation');
+
+/** What a step asks for, as its agent describes it: it stays with the step while the workflow is written. */
+export interface DescribedOperation {
+  /** `payment.charge`. */
+  readonly name: string;
+  readonly operation: AnyOperation;
+}
+
+/** The operation behind a function of an agent, or behind a recorded step. */
+export const describedBy = (from: object): DescribedOperation | undefined =>
+  (from as { readonly [described]?: DescribedOperation })[described];
 
 /** The agent's operations as functions that return steps. */
 export type Agent<Ops> = {
@@ -77,10 +89,15 @@ export type Agent<Ops> = {
 export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
     throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
-  const callables = Object.entries(operations).map(([operation, described]) => [
-    operation,
-    (input: unknown) => recordStep(stepOf(name, operation, described, input)),
-  ]);
+  for (const [operation, { faults = [] }] of Object.entries(operations)) {
+    const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
+    if (alike)
+      throw new TypeError(`${name}.${operation} declares two faults that are called ${alike.name}: agents answer with that name alone.`);
+  }
+  const callables = Object.entries(operations).map(([key, operation]) => {
+    const about = { [described]: { name: `${name}.${key}`, operation } };
+    return [key, Object.assign((input: unknown) => recordStep({ ...stepOf(name, key, operation, input), ...about }), about)];
+  });
   return Object.assign(Object.fromEntries(callables), { [definition]: { name, operations } });
 }
 

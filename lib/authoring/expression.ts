@@ -65,3 +65,16 @@ export const text = (parts: TemplateStringsArray, ...holes: readonly Expr<string
 /** The sum over a list. The function runs once, while the definition is made, and leaves CEL behind. */
 export const sum = <T>(list: Expr<readonly T[]>, of: (item: Ref<T>) => Expr<number>): Expr<number> =>
   expression(`sum(${operand(list)}.map(item, ${celOf(of(expression('item')))}))`);
+
+/** What a path leads to, or something else where there is nothing: a field that may be missing, a step that need not have run. */
+export const orElse = <T>(path: Expr<T>, otherwise: NonNullable<NoInfer<T>> | Expr<NonNullable<NoInfer<T>>>): Expr<NonNullable<T>> => {
+  const [, root, fields] = /^(\w+)((?:\.\w+|\["(?:[^"\\]|\\.)*"\])+)$/.exec(celOf(path)) ?? [];
+  if (root === undefined || fields === undefined) throw new TypeError(`A path is wanted here, such as order.note, not ${celOf(path)}.`);
+  const optional = fields.replaceAll(/\.(\w+)|\[("(?:[^"\\]|\\.)*")\]/g, (_, name, quoted) => (name ? `.?${name}` : `[?${quoted}]`));
+  return expression<NonNullable<T>>(
+    `orElse(${root}${optional}, ${isExpression(otherwise) ? celOf(otherwise) : JSON.stringify(otherwise)})`,
+  );
+};
+
+const isExpression = (value: unknown): value is Expr<unknown> =>
+  isObject(value) && typeof (value as { [source]?: string })[source] === 'string';

@@ -13,6 +13,7 @@ export const fault = <const N extends string, P extends string = never>(
 ): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
   if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name))
     throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
+  if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults: handle it as EngineFault.');
   return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
 };
 

@@ -2,8 +2,9 @@ import * as z from 'zod';
 import { check } from '../core/check.ts';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/definition.ts';
 import { exprVersion } from '../core/expression.ts';
-import { type Activity, shapeOf } from './activity.ts';
-import { type AgentDefinition, type AnyAgent, agentDefinitionOf } from './agent.ts';
+import { type Activity, recordedIn, type Shape } from './activity.ts';
+import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
+import { isComposite } from './composite.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 
@@ -39,21 +40,54 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Complete<NoInfer<F>, P>,
 ): WorkflowDefinition {
   const { $schema: _, ...schema } = z.toJSONSchema(order) as { [key: string]: unknown };
-  const root = shapeOf(build({ order: expression('order'), orderId: expression('orderId') }));
   const recorded = {
     name,
     ...options,
     exprVersion,
     order: schema,
     toOperator: toOperator.map(({ path }) => path),
-    root: { ...root, name: rootPath },
+    root: rootOf(build({ order: expression('order'), orderId: expression('orderId') })),
   };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
 
   const errors = check(definition).filter(({ severity }) => severity === 'error');
   if (errors.length > 0)
     throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
+  operationsOfWorkflow.set(definition, new Map(operationsIn(recorded.root)));
   return definition;
+}
+
+const operationsOfWorkflow = new WeakMap<WorkflowDefinition, ReadonlyMap<string, AnyOperation>>();
+
+/**
+ * The operations that a workflow's steps ask for, by name (`payment.charge`), with their schemas: for test kits.
+ * None of a definition that was not written here: plain data knows no schemas.
+ */
+export const operationsOf = (workflow: WorkflowDefinition): ReadonlyMap<string, AnyOperation> =>
+  operationsOfWorkflow.get(workflow) ?? new Map();
+
+function* operationsIn(shape: unknown): Generator<readonly [string, AnyOperation]> {
+  if (typeof shape !== 'object' || shape === null) return;
+  const about = describedBy(shape);
+  if (about) yield [about.name, about.operation];
+  for (const part of Object.values(shape)) yield* operationsIn(part);
+}
+
+/**
+ * The root is named `order`. What has a name of its own that somebody may say, and what would have no room for a second
+ * activity, is put into a sequence; its handlers go along, so that they end the order as those of any root do.
+ */
+function rootOf(activity: Activity<string>): Shape {
+  const { shape, fixed } = recordedIn(activity);
+  if (isComposite(activity) && !fixed && shape.activity !== 'while') return { ...shape, name: rootPath };
+
+  const { faultHandlers, ...only } = shape;
+  return {
+    activity: 'sequence',
+    name: rootPath,
+    children: [only],
+    ...(faultHandlers === undefined ? {} : { faultHandlers }),
+  };
 }
 
 /** What an app brings along for trying it on one machine. Nothing of it is deployed. */

@@ -4,7 +4,11 @@ import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
 
 /** How an activity ended. The status says where it is in its life, the result how that life ended. */
-export type Closing = { readonly result: 'Succeeded'; readonly output?: Json } | { readonly result: 'Faulted'; readonly fault: Fault };
+export type Closing =
+  | { readonly result: 'Succeeded'; readonly output?: Json }
+  | { readonly result: 'Faulted'; readonly fault: Fault }
+  | { readonly result: 'Canceled' }
+  | { readonly result: 'Compensated' };
 
 /** One asking of an agent; `advance` adds who is asked, and the ids. */
 export interface Asking {
@@ -14,20 +18,47 @@ export interface Asking {
   readonly completeBy: number;
 }
 
+/** A child to start: by name, or, inside a loop, one turn of it. */
+export type Start = string | { readonly name: string; readonly index: number };
+
+/** What earlier runs of a step inside a retry have come to: its key says what must not be done twice. */
+export interface Known {
+  readonly generation: number;
+  readonly attempt: number;
+  /** `open`: it was asked, and nobody knows a definite answer. */
+  readonly outcome: 'done' | 'refused' | 'undone' | 'open';
+  readonly output?: Json;
+  /** Of what is open: under its key it is asked for with nothing else. */
+  readonly asked?: Json;
+}
+
 /**
  * What an activity wants to happen now; made by the verbs `run`, `wait`, `ask`, `close` and `raise`. `undefined` from
  * a behaviour means that nothing happens: the event was a repetition, or came too late.
  */
 export interface Next<S> {
   readonly state?: S;
-  /** Names of the children to start, in this order. */
-  readonly run?: readonly string[];
+  /** The children to start, in this order. */
+  readonly run?: readonly Start[];
+  /** Variables set outside of its child are as they were when it first began. */
+  readonly fresh?: boolean;
+  /** Asks all children that are alive to cancel. */
+  readonly cancelChildren?: boolean;
+  /** The newest completed work in `state.scope` is undone next; where nothing is left, the activity goes on by `undone`, or closes. */
+  readonly undoNext?: boolean;
+  readonly assign?: { readonly [variable: string]: Json };
+  /** Ends the order at once. */
+  readonly terminate?: boolean;
   readonly ask?: Asking;
   readonly close?: Closing;
   /** The fault looks for a handler at once; where none matches, the order is held as it is. */
   readonly raise?: Fault;
-  /** A failure that changes nothing yet, for the journal. */
-  readonly failedForNow?: Fault;
+  /** Only where something takes the fault; else the activity waits, as if nothing had been said. */
+  readonly unlessNobodyTakesIt?: boolean;
+  /** What a step is asked for is asked again, with the input that it had. */
+  readonly askAgain?: boolean;
+  /** An undo, or the question whether there is anything to undo, has failed and will be repeated. */
+  readonly undoFailed?: { readonly stuck: boolean; readonly fault?: Fault };
 }
 
 /** What a behaviour may know beside its own activity and state: when it is, and what expressions yield. */
@@ -40,6 +71,11 @@ export interface Context {
   readonly stepMs: number;
   /** When the whole order's time is over. */
   readonly endBy: number | undefined;
+  readonly path: string;
+  /** Of a step inside a retry. */
+  readonly known: Known | undefined;
+  /** The path of a composite by name; without a name, of the one whose handler this activity is part of. */
+  readonly scopePath: (name?: string) => string;
   readonly evaluate: (template: Template) => Evaluated;
 }
 
@@ -49,6 +85,8 @@ export type Evaluated = { readonly ok: true; readonly value: Json } | { readonly
 export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   /** The activities inside it, in order; leaves have none. */
   readonly children: (activity: A) => readonly Activity[];
+  /** Each child may run many times, and has the number of its turn in its path. */
+  readonly repeats?: boolean;
   /** What is wrong with its own fields, a sentence each: a definition may be written by hand. */
   readonly problems?: (activity: A) => readonly string[];
   /** All in it that holds expressions: for `check`, and for knowing which outputs are read later. */
@@ -56,15 +94,25 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly execute: (activity: A, context: Context) => Next<S>;
   /** Starts the same execution once more: it expired, was reset, or an operator resubmits it. Left out, it goes on as it was. */
   readonly repeat?: (activity: A, state: S, context: Context) => Next<S>;
+  /** Whether a fault of its child stays with it for now, before any handler sees it. */
+  readonly absorbs?: (activity: A, state: S, fault: Fault) => boolean;
+  /** Its child closed with a fault that it absorbs. */
+  readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;
+  /** Nothing is left to undo. Left out, the activity closes. */
+  readonly undone?: (activity: A, state: S, context: Context) => Next<S>;
+  /** It is to stop. Left out: a composite cancels its children, a leaf closes at once. Only a step may answer with a state, and wait. */
+  readonly cancel?: (activity: A, state: S, context: Context) => Next<S>;
+  /** Called once for each fault, before it closes: frees what it holds (WF: HandleFault). */
+  readonly handleFault?: (activity: A, state: S, fault: Fault, context: Context) => void;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;
   /** Time has passed. Called whenever it might concern this activity, so it looks at the clock itself. */
   readonly woken?: (activity: A, state: S, context: Context) => Next<S> | undefined;
   readonly replied?: (activity: A, state: S, reply: StepReply, context: Context) => Next<S> | undefined;
   /** Milliseconds since 1970 at which `woken` should be called. */
-  readonly wakeAt?: (state: S) => number;
+  readonly wakeAt?: (state: S) => number | undefined;
 }
 
-export const run = <S>(children: readonly string[], state: S): Next<S> => ({ state, run: children });
+export const run = <S>(children: readonly Start[], state: S): Next<S> => ({ state, run: children });
 export const wait = <S>(state: S): Next<S> => ({ state });
 export const ask = <S>(asking: Asking, state: S): Next<S> => ({ state, ask: asking });
 export const close = (closing: Closing): Next<never> => ({ close: closing });

@@ -17,9 +17,18 @@ export type Command =
       readonly completeBy: number;
       readonly input: Json;
     }
+  /** An asking is not wanted any more: its agent stops if it can. */
+  | {
+      readonly type: 'cancel';
+      readonly path: string;
+      readonly agent: string;
+      readonly requestId: string;
+      readonly idempotencyKey: string;
+    }
   /** A hint only: whoever is woken looks at the state to see what is due. */
   | { readonly type: 'wake'; readonly at: number };
 
+export type CancelCommand = Extract<Command, { type: 'cancel' }>;
 export type AskCommand = Extract<Command, { type: 'ask' }>;
 
 interface Asked {

@@ -16,10 +16,22 @@ export type Activity = ActivityOf;
 export interface ActivityBase {
   readonly activity: string;
   readonly name: string;
+  /** Of a composite: tried in this order once its children are closed; the first that matches runs. */
+  readonly faultHandlers?: readonly FaultHandler[];
 }
 
-/** What the supervisor does with a step that stays overdue above the threshold (SAS). */
-export type OnExhausted = 'error' | 'wait';
+/** What happens about a fault of a type, or of one that extends it. It goes on after the composite. */
+export interface FaultHandler {
+  /** With its ancestors: `Refused/CardDeclined`. */
+  readonly fault: string;
+  readonly do: Activity;
+}
+
+/**
+ * What becomes of a step that stays overdue above the threshold (SAS): the order goes into Error; it waits long; the
+ * step faults, for a retry or a handler around it; the whole order is undone.
+ */
+export type OnExhausted = 'error' | 'wait' | 'fault' | 'undo';
 
 /**
  * A versioned workflow as plain data: what is stored, pinned, drawn and previewed. Written by the typed functions of
@@ -51,6 +63,10 @@ export const limits = {
   /** Levels of the tree, the root included. */
   depthMax: 32,
   activitiesMax: 10_000,
+  /** Entries of the list that a forEach goes through. */
+  itemsMax: 1000,
+  /** Of a while that says nothing else. */
+  turnsMax: 1000,
   /** UTF-8 bytes of one step's output as JSON. */
   outputBytesMax: 256 * 1024,
   /** UTF-8 bytes of one instance's state item. */

@@ -30,6 +30,12 @@ export type Event = EventBase &
     | { readonly type: 'reclaimed' }
     /** The order was put into Error from outside: its threshold is exceeded, or for the fault that is given. */
     | { readonly type: 'exhausted'; readonly path?: string; readonly fault?: Fault }
+    /** A step stays overdue above the threshold, and its workflow has said who deals with that. */
+    | { readonly type: 'overdue'; readonly path: string }
+    /** Client or operator: what runs is cancelled, what was done is undone. `compensated` is an operator's instruction. */
+    | { readonly type: 'cancelled'; readonly outcome: 'cancelled' | 'compensated' }
+    /** Ended by a person: nothing is undone. */
+    | { readonly type: 'terminated' }
     /** An operator resubmits the failed step. `completeWithinSeconds` gives the order a new time. */
     | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number }
   );

@@ -21,16 +21,35 @@ export interface Scope {
   readonly order: Json;
   /** Outputs by the step's name. */
   readonly steps: { readonly [name: string]: Json };
+  readonly vars?: { readonly [name: string]: Json };
+  /** In a loop, by its name: `{ item, index }`. */
+  readonly each?: { readonly [name: string]: Json };
   /** In a fault handler: what is being handled. */
   readonly fault?: Json;
 }
 
 export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
 
+/** Something that an expression reads, and where in its text (characters from 0). */
+export interface Read {
+  readonly name: string;
+  readonly position: number;
+  /** Only by `.?`: it knows what to do where there is nothing. */
+  readonly optional: boolean;
+}
+
 /** A parsed expression, or why it is none; parsed once for each text. */
 export interface Expression {
-  /** The steps whose outputs it reads, and where in its text (characters from 0). */
-  readonly steps: readonly { readonly name: string; readonly position: number }[];
+  /** The steps whose outputs it reads. */
+  readonly steps: readonly Read[];
+  /** The variables that it reads. */
+  readonly vars: readonly Read[];
+  /** The loops whose entries it reads. */
+  readonly each: readonly Read[];
+  /** Where it reads the fault that is being handled. */
+  readonly fault: number | undefined;
+  /** What it yields, in CEL's words; `dyn` where that shows only when it is evaluated. */
+  readonly type: string;
   readonly evaluate: (scope: Scope) => Evaluation;
 }
 
@@ -62,15 +81,16 @@ function parseAnew(text: string): Parsed {
     const { message, range } = error as { message: string; range?: { start: number } };
     return { ok: false, message: firstLine(message), position: range?.start ?? 0 };
   }
-  const found: Findings = { steps: new Map(), lists: [] };
+  const found: Findings = { reads: { steps: new Map(), vars: new Map(), each: new Map() }, fault: undefined, lists: [] };
   const refusal = inspect(program.ast, found, false);
   if (refusal) return { ok: false, ...refusal };
-  const { error } = program.check();
+  const { error, type = 'dyn' } = program.check();
   if (error) return { ok: false, message: firstLine(error.message), position: error.range?.start ?? 0 };
 
   const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
-  const steps = [...found.steps].map(([name, position]) => ({ name, position }));
-  return { ok: true, expression: { steps, evaluate: (scope) => evaluateGuarded(text, program, lists, scope) } };
+  const [steps, vars, each] = roots.map((root) => [...found.reads[root].values()]) as [Read[], Read[], Read[]];
+  const evaluate = (scope: Scope) => evaluateGuarded(text, program, lists, scope);
+  return { ok: true, expression: { steps, vars, each, fault: found.fault, type, evaluate } };
 }
 
 function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
@@ -93,9 +113,13 @@ function reached(list: ParseResult, scope: Scope): unknown {
   }
 }
 
+/** What is read one by one, so that it is known beforehand whether it will be there. */
+const roots = ['steps', 'vars', 'each'] as const;
+type Root = (typeof roots)[number];
+
 interface Findings {
-  /** Name and position. */
-  readonly steps: Map<string, number>;
+  readonly reads: { readonly [root in Root]: Map<string, Read> };
+  fault: number | undefined;
   readonly lists: ASTNode[];
 }
 
@@ -110,6 +134,8 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
     if (name === 'bind') return refuse('cel.bind() is not part of this language; write the value where it is needed');
     if (comprehensions.has(name)) {
       if (inComprehension) return refuse(`${name}() inside another of its kind: only one level is allowed`);
+      const [entry] = node.args[2];
+      if (entry && isTaken(entry.args)) return refuse(`"${entry.args}" has a meaning of its own; call the entry something else`);
       found.lists.push(receiver);
       inside = true;
       const refusal = inspect(receiver, found, inComprehension);
@@ -119,23 +145,33 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
   }
   if (node.op === 'call' && node.args[0] === 'matches')
     return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
-  if (isSteps(node)) return refuse('steps are read one by one: steps.name, or steps["name"]');
-  const step = stepRead(node);
-  if (step !== undefined) {
-    found.steps.set(step, node.range.start);
+  if (node.op === 'id' && isRoot(node.args))
+    return refuse(`${node.args} ${node.args === 'each' ? 'is' : 'are'} read one by one: ${node.args}.name, or ${node.args}["name"]`);
+  if (node.op === 'id' && node.args === 'fault') found.fault ??= node.range.start;
+  const read = readIn(node);
+  if (read) {
+    note(found.reads[read.root], read);
     return undefined;
   }
   return first(childNodes(node), (child) => inspect(child, found, inside));
 }
 
-const isSteps = (node: ASTNode): boolean => node.op === 'id' && node.args === 'steps';
+const isRoot = (name: unknown): name is Root => roots.includes(name as Root);
+const isTaken = (name: unknown): boolean => isRoot(name) || name === 'fault';
 
-/** The step of `steps.name` and `steps["name"]`: which outputs are read must be known beforehand. */
-function stepRead(node: ASTNode): string | undefined {
-  if ((node.op === '.' || node.op === '.?') && isSteps(node.args[0])) return node.args[1];
-  if ((node.op !== '[]' && node.op !== '[?]') || !isSteps(node.args[0])) return undefined;
-  const [, key] = node.args;
-  return key.op === 'value' && typeof key.args === 'string' ? key.args : undefined;
+function note(reads: Map<string, Read>, { name, position, optional }: Read): void {
+  const known = reads.get(name);
+  reads.set(name, known ? { ...known, optional: known.optional && optional } : { name, position, optional });
+}
+
+/** What `steps.name` and `steps["name"]` read: which outputs, variables and loops it is must be known beforehand. */
+function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
+  if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
+  const [of, key] = node.args;
+  if (of.op !== 'id' || !isRoot(of.args)) return undefined;
+  const name = typeof key === 'string' ? key : key.op === 'value' ? key.args : undefined;
+  const optional = node.op === '.?' || node.op === '[?]';
+  return typeof name === 'string' ? { root: of.args, name, position: node.range.start, optional } : undefined;
 }
 
 const childNodes = (node: ASTNode): readonly ASTNode[] => {
@@ -174,6 +210,8 @@ function createEnvironment(): Environment {
     .registerVariable('orderId', 'string')
     .registerVariable('order', 'dyn')
     .registerVariable('steps', 'dyn')
+    .registerVariable('vars', 'dyn')
+    .registerVariable('each', 'dyn')
     .registerVariable('fault', 'dyn');
 
   // CEL counts in integers, JSON in doubles: without these, `order.total * 2` has no overload.

@@ -27,6 +27,8 @@ export const engineFaults = {
   expressionFailed: 'Engine/ExpressionFailed',
   expressionTooLarge: 'Engine/ExpressionTooLarge',
   invalidReply: 'Engine/InvalidReply',
+  tooManyItems: 'Engine/TooManyItems',
+  tooManyTurns: 'Engine/TooManyTurns',
   outputTooLarge: 'Engine/OutputTooLarge',
   stateTooLarge: 'Engine/StateTooLarge',
   /** The service refused without a usable code. */
@@ -35,6 +37,9 @@ export const engineFaults = {
   requestRejected: 'Engine/RequestRejected',
   serviceUnavailable: 'Engine/ServiceUnavailable',
 } as const;
+
+/** Whether a type is another one, or extends it. */
+export const isKindOf = (type: string, ancestor: string): boolean => type === ancestor || type.startsWith(`${ancestor}/`);
 
 /** The last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
 export const shortType = (type: string): string => type.slice(type.lastIndexOf('/') + 1);

@@ -24,7 +24,8 @@ export const requestIdFrom = (orderId: string, path: string, asking: string): st
 /** The path of the step that a request id names; undefined when it belongs to another order, or is no request id. */
 export const stepOfRequest = (orderId: string, requestId: string): string | undefined => {
   if (!requestId.startsWith(`${orderId}/`)) return undefined;
-  const path = /^(.+)\/\d+#\d+\.\d+$/.exec(requestId.slice(orderId.length + 1))?.[1];
+  const end = requestId.lastIndexOf('/');
+  const path = /^\d+#\d+\.\d+$/.test(requestId.slice(end + 1)) ? requestId.slice(orderId.length + 1, end) : undefined;
   // No path begins otherwise, but every object knows a "constructor".
-  return path === rootPath || path?.startsWith(`${rootPath}/`) ? path : undefined;
+  return path === rootPath || path?.startsWith(`${rootPath}/`) || path?.startsWith(`${rootPath}[`) ? path : undefined;
 };

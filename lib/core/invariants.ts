@@ -17,10 +17,18 @@ function* phaseViolations(state: State): Generator<string> {
 
 function* activityViolations(program: Program, state: State): Generator<string> {
   for (const [path, activity] of Object.entries(state.activities)) {
-    const parent = parentOf(path);
-    if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent} around it is not`;
+    const parent = activity.runner ?? parentOf(path);
+    if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
     if (activity.reply && state.phase !== 'held') yield `${path} has an answer that waits, but the order is not held`;
-    if (activity.status === 'Faulting' && state.phase !== 'held') yield `${path} is Faulting, but the order is not held`;
+    if (activity.waits && state.phase !== 'held') yield `${path} has a fault that waits, but the order is not held`;
+    if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
+    if (
+      activity.status === 'Faulting' &&
+      activity.own !== undefined &&
+      nodeAt(program, path).activity === 'step' &&
+      state.phase === 'running'
+    )
+      yield `${path} is Faulting, but the order is neither held nor unwinding`;
     if (nodeAt(program, path).activity === 'step' && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
   }
 }

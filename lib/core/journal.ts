@@ -13,6 +13,15 @@ export type CoreFact =
   /** An answer that came while the order was held. */
   | { readonly type: 'ReplyRecorded'; readonly path: string; readonly asking: string; readonly status: string }
   | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly asking?: string; readonly output?: Json }
+  | { readonly type: 'FaultRaised'; readonly path: string; readonly fault: Fault }
+  | { readonly type: 'FaultHandled'; readonly path: string; readonly handler: string; readonly fault: Fault }
+  | { readonly type: 'RunFailed'; readonly path: string; readonly attempt: number; readonly fault: Fault }
+  | { readonly type: 'CancelAsked'; readonly path: string; readonly asking?: string }
+  /** A cancelled step did what it was asked for after all: it is undone. */
+  | { readonly type: 'LateResult'; readonly path: string; readonly asking: string }
+  /** Nobody will know whether it was done, and it has no undo. */
+  | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly asking: string }
+  | { readonly type: 'UndoFailed'; readonly path: string; readonly asking: string; readonly stuck: boolean; readonly fault?: Fault }
   | { readonly type: 'OrderHeld'; readonly path: string; readonly fault: Fault }
   | { readonly type: 'OrderReleased'; readonly path: string };
 

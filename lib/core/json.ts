@@ -8,5 +8,13 @@ export interface JsonObject {
 export const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+const encoder = new TextEncoder();
+
 /** UTF-8 bytes of a value as JSON. */
-export const utf8Bytes = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length;
+export const utf8Bytes = (value: Json): number => encoder.encode(JSON.stringify(value)).length;
+
+/** Whether a value as JSON has so many UTF-8 bytes at the most. Most are so short that nobody need count: a UTF-16 unit makes three. */
+export function fits(value: Json, bytesMax: number): boolean {
+  const text = JSON.stringify(value);
+  return text.length * 3 <= bytesMax || encoder.encode(text).length <= bytesMax;
+}

@@ -2,7 +2,7 @@ import { type ActivityType, behaviourOf } from './activities/index.ts';
 import type { Activity, Template, WorkflowDefinition } from './definition.ts';
 import { rootPath } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
-import { engineFault, engineFaults } from './fault.ts';
+import { engineFault, engineFaults, shortType } from './fault.ts';
 import { isObject, type Json } from './json.ts';
 import type { State } from './state.ts';
 
@@ -23,11 +23,12 @@ export function programOf(definition: WorkflowDefinition): Program {
 
   const nodes = new Map<string, Activity>();
   const reads = new Set<string>();
-  const visit = (node: Activity, path: string): void => {
+  const visit = (node: Activity, path: string, undoOf?: string): void => {
     nodes.set(path, node);
-    const behaviour = behaviourOf(node.activity);
-    for (const template of behaviour.templates(node)) for (const name of stepsRead(template)) reads.add(name);
-    for (const child of behaviour.children(node)) visit(child, `${path}/${child.name}`);
+    // An undo gets what its step answered at once: nobody need keep that for it.
+    for (const template of behaviourOf(node.activity).templates(node))
+      for (const name of stepsRead(template)) if (name !== undoOf) reads.add(name);
+    for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, node.activity === 'step' ? node.name : undefined);
   };
   visit(definition.root, rootPath);
 
@@ -38,9 +39,24 @@ export function programOf(definition: WorkflowDefinition): Program {
   return program;
 }
 
+/** All activities inside another one, in order: its children, the bodies of its fault handlers, the undo of a step. */
+export const childrenOf = (node: Activity): readonly Activity[] => [
+  ...behaviourOf(node.activity).children(node),
+  ...(node.faultHandlers ?? []).map((handler) => handler.do),
+];
+
+/** The variables that are set anywhere inside an activity. */
+export const assignedIn = (node: Activity): readonly string[] => [
+  ...(node.activity === 'assign' ? [node.variable] : []),
+  ...childrenOf(node).flatMap(assignedIn),
+];
+
+/** A path of the definition: loops show no turn. */
+export const definitionPath = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);
+
 /** The node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
 export const nodeAt = (program: Program, path: string): Activity => {
-  const node = program.nodes.get(path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);
+  const node = program.nodes.get(definitionPath(path));
   if (!node) throw new Error(`The workflow ${program.definition.name} has no activity at ${path}.`);
   return node;
 };
@@ -50,7 +66,9 @@ export const behaviourAt = (program: Program, path: string) => behaviourOf(nodeA
 /** The path of the activity around another; undefined for the root. */
 export const parentOf = (path: string): string | undefined => {
   const slash = path.lastIndexOf('/');
-  return slash < 0 ? undefined : path.slice(0, slash).replace(/\[\d+\]$/, '');
+  if (slash < 0) return undefined;
+  const around = path.slice(0, slash);
+  return around.endsWith(']') ? around.slice(0, around.lastIndexOf('[')) : around;
 };
 
 /** Every expression in a template, with its JSON pointer. */
@@ -62,18 +80,83 @@ export function* expressionsIn(template: Template, pointer = ''): Generator<{ te
       yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
 }
 
-/** What the expressions of an instance may read: its order, and the outputs that are kept because one of them reads them. */
+type Instance = Pick<State, 'outputs' | 'vars'> & Partial<Pick<State, 'activities'>>;
+
+/**
+ * What the expressions at a path of an instance may read: its order, the outputs that are kept because one of them
+ * reads them, its variables, the entries of the loops around it, and the fault that is being handled there.
+ */
 export function scopeOf(
   program: Program,
   { orderId, order }: { readonly orderId: string; readonly order: Json },
-  { outputs }: Pick<State, 'outputs'>,
+  { outputs, vars = {}, activities = {} }: Instance,
+  at: string,
 ): Scope {
   const steps: { [name: string]: Json } = {};
   for (const [name, path] of program.readOutputs) {
-    const output = outputs[path];
+    const output = outputs[at.includes('[') ? relocated(path, at) : path];
     if (output !== undefined) steps[name] = output;
   }
-  return { orderId, order, steps };
+  const fault = handledAround(activities, at);
+  const scope = fault === undefined ? { orderId, order, steps, vars } : { orderId, order, steps, vars, fault };
+  return at.includes('[') ? { ...scope, each: entriesAround(program, scope, activities, at) } : scope;
+}
+
+/** What a step was asked with, as the state tells it: what an undo or a settling needs was kept, a step's own input is evaluated anew. */
+export function inputOf(
+  program: Program,
+  subject: { readonly orderId: string; readonly order: Json },
+  state: Instance & Pick<State, 'undo'>,
+  path: string,
+): Evaluation {
+  const { mode, input } = (state.activities?.[path]?.own ?? {}) as { readonly mode?: string; readonly input?: Json };
+  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
+  const asked = input ?? (mode === 'settle' ? state.undo?.find((entry) => entry.path === path)?.asked : undefined);
+  if (asked !== undefined) return { ok: true, value: asked };
+  const node = nodeAt(program, path);
+  return fill(node.activity === 'step' ? node.input : null, scopeOf(program, subject, state, path));
+}
+
+/** The path of an activity as another one sees it: in the same turns of the loops that are around both. */
+export function relocated(path: string, at: string): string {
+  const here = at.split('/');
+  let together = true;
+  return path
+    .split('/')
+    .map((name, index) => {
+      const seen = here[index] ?? '';
+      together &&= seen === name || seen.startsWith(`${name}[`);
+      return together ? seen : name;
+    })
+    .join('/');
+}
+
+/** The fault of the nearest composite around it one of whose handlers runs. */
+function handledAround(activities: State['activities'], at: string): Json | undefined {
+  for (let path: string | undefined = at; path !== undefined; path = parentOf(path)) {
+    const { handling, fault } = activities[path] ?? {};
+    if (handling && fault)
+      return { type: shortType(fault.type), message: fault.message, source: fault.source ?? '', data: fault.data ?? null };
+  }
+  return undefined;
+}
+
+/** By the loop's name: the entry that this turn is about, and its number. The list is evaluated anew where that yields the same. */
+function entriesAround(program: Program, scope: Scope, activities: State['activities'], at: string): { [name: string]: Json } {
+  const entries: { [name: string]: Json } = {};
+  for (const [, path = '', index = ''] of at.matchAll(/(?<=^(.*?))\[(\d+)\]/g)) {
+    const node = nodeAt(program, path);
+    if (node.activity !== 'forEach') continue;
+    const list = keptEntries(activities[path]) ?? fill(node.list, { ...scope, each: { ...entries } });
+    const item = list.ok && Array.isArray(list.value) ? (list.value[Number(index)] ?? null) : null;
+    entries[node.name] = { item, index: Number(index) };
+  }
+  return entries;
+}
+
+function keptEntries(activity: State['activities'][string] | undefined): Evaluation | undefined {
+  const { entries } = (activity?.own ?? {}) as { readonly entries?: readonly Json[] };
+  return entries && { ok: true, value: entries };
 }
 
 /** Fills a template: each expression replaced by what it yields. */

@@ -1,3 +1,4 @@
+import type { Known } from './behaviour.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
@@ -14,7 +15,37 @@ export interface ActivityState<S = unknown> {
   readonly reply?: StepReply;
   /** Why it is Faulting. */
   readonly fault?: Fault;
+  /** Nobody takes its fault: it waits for a person, or until one has dealt with another fault. */
+  readonly waits?: true;
+  /** Its children are closed, and one of its handlers runs. */
+  readonly handling?: true;
+  /** Who waits for it, where that is not the activity around it: an undo closes to whoever asked for it. */
+  readonly runner?: string;
+  /** Of a retry: the variables that are set inside it, as they were when it first began. */
+  readonly vars?: Variables;
 }
+
+export type Variables = { readonly [name: string]: Json };
+
+/** Something that was done and can be undone. */
+export interface UndoEntry {
+  /** Of the step that did it. */
+  readonly path: string;
+  readonly generation: number;
+  /** What its undo is asked with; absent as long as nobody knows whether it was done at all. */
+  readonly input?: Json;
+  /** The last asking of what nobody knows the outcome of, and what it was asked with. */
+  readonly attempt?: number;
+  readonly asked?: Json;
+}
+
+/** The order is being ended from outside: everything that was done is undone, then it closes. */
+export interface Ending {
+  readonly outcome: 'cancelled' | 'compensated';
+}
+
+/** How an order ended. */
+export type Outcome = 'completed' | 'compensated' | 'rejected' | 'cancelled' | 'terminated';
 
 /** Why an order waits for a person. */
 export interface Held {
@@ -38,6 +69,18 @@ export interface State {
   /** When the whole order's time is over. */
   readonly endBy?: number;
   readonly held?: Held;
+  readonly vars?: Variables;
+  /** Oldest first. */
+  readonly undo?: readonly UndoEntry[];
+  /** By path: what is known of steps inside a retry that is at work. */
+  readonly known?: { readonly [path: string]: Known };
+  readonly ending?: Ending;
+  /** The whole order was compensated by its own handler. */
+  readonly compensated?: true;
+  /** Something that was done has been undone. */
+  readonly undone?: true;
+  /** Once closed. */
+  readonly outcome?: Outcome;
 }
 
 export const initialState: State = { phase: 'initialized', activities: {}, outputs: {}, stepMs: 0 };

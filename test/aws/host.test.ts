@@ -78,10 +78,15 @@ test('with REDRESS_ADAPTERS=aws the system says what it works on, brings orders 
 
   const good = await post(system.url, here.data, sample('ok'), 'aws-good');
   const declined = await post(system.url, here.data, sample('card-declined'), 'aws-declined');
+  const lost = await post(system.url, here.data, sample('address-invalid'), 'aws-lost');
   assert.partialDeepStrictEqual(await ends(here, good), { processState: 'Processed', outcome: 'completed', failureCount: 0 });
-  assert.partialDeepStrictEqual(await ends(here, declined), { processState: 'Error', fault: { type: 'CardDeclined' } });
-  await until('the alert is on the bus', () => alerts().has(declined));
-  assert.equal(alerts().has(good), false);
+  assert.partialDeepStrictEqual(await ends(here, declined), { processState: 'Processed', outcome: 'compensated' });
+  assert.partialDeepStrictEqual(await ends(here, lost), { processState: 'Error', fault: { type: 'AddressInvalid' } });
+  await until('the alert is on the bus', () => alerts().has(lost));
+  assert.deepEqual(
+    [good, declined].filter((orderId) => alerts().has(orderId)),
+    [],
+  );
   assert.doesNotMatch(system.out(), /sample orders/, 'nobody asked for orders in a table');
 
   system.child.kill('SIGTERM');

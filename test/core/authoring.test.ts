@@ -1,25 +1,42 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import {
+  type Activity,
+  assign,
   cel,
   check,
+  choice,
+  compensate,
+  DeadlineExceeded,
   DefinitionError,
   defineAgent,
   defineWorkflow,
   delay,
+  EngineFault,
   type Expr,
   fault,
+  forEach,
   operation,
+  orElse,
+  otherwise,
   parallel,
   type Ref,
+  raise,
+  retry,
+  scope,
   secret,
   sequence,
   sum,
+  terminate,
   text,
+  variable,
+  when,
+  whilst,
 } from 'redress';
 import * as z from 'zod';
 import { celOf, expression } from '../../lib/authoring/expression.ts';
 import { parseExpression } from '../../lib/core/expression.ts';
+import { play } from '../support/play.ts';
 import { throughJson } from '../support/workflows.ts';
 
 const Refused = fault('Refused');
@@ -231,4 +248,292 @@ test('a fault says what it is a kind of', () => {
       ['CardDeclined', 'Refused/CardDeclined'],
     ],
   );
+});
+
+type Context = Parameters<Parameters<typeof define>[0]>[0];
+interface Node {
+  readonly name: string;
+  readonly activity: string;
+  readonly do: Node;
+  readonly children: readonly Node[];
+  readonly input: object;
+  readonly undo: Node;
+  readonly faultHandlers: readonly { readonly fault: string; readonly do: Node }[];
+}
+
+/** What is left of a workflow: plain data, without a mistake. */
+function rootOf<F extends string>(build: (context: Context) => Activity<F>): Node {
+  const definition = define(build as Parameters<typeof define>[0]);
+  assert.deepEqual(throughJson(definition), definition);
+  return definition.root as unknown as Node;
+}
+const charge = () => payment.charge({ amount: 1 });
+const tell = (name: string) => customer.tell({ text: 'x' }).named(name);
+
+test('an undo reads what its own step answered, under whatever name that has in the end', () => {
+  const charged = charge().undo(({ chargeId }) => payment['look-up']({ chargeId }).named('back'));
+  const first = charged.named('first');
+  const second = first.named('second-one');
+  const { children } = rootOf(() => sequence(charged, first, second, customer.tell({ text: second.output.chargeId })));
+  const undo = (chargeId: string) => ({
+    activity: 'step',
+    name: 'undo',
+    agent: 'payment',
+    operation: 'look-up',
+    input: { chargeId: { $cel: chargeId } },
+  });
+  assert.deepEqual(
+    children.slice(0, 3).map((step) => step.undo),
+    [undo('steps.charge.chargeId'), undo('steps.first.chargeId'), undo('steps["second-one"].chargeId')],
+  );
+});
+
+test('F-69: handlers are recorded in their order, each as one activity with a name that no sibling has', () => {
+  const { faultHandlers } = rootOf(() =>
+    sequence(charge())
+      .on(CardDeclined, ({ fault }) => customer.tell({ text: text`${fault.type} at ${fault.source}: ${fault.message}` }))
+      .on(DeadlineExceeded, () => scope('late', tell('tell-late')))
+      .on(EngineFault, () => sequence(tell('odd')).named('engine')),
+  );
+  assert.deepEqual(
+    faultHandlers.map(({ fault, do: { activity, name } }) => [fault, activity, name]),
+    [
+      ['Refused/CardDeclined', 'sequence', 'on-CardDeclined'],
+      ['Engine/DeadlineExceeded', 'scope', 'late'],
+      ['Engine', 'sequence', 'engine'],
+    ],
+  );
+  assert.deepEqual(faultHandlers[0]?.do.children[0]?.input, {
+    text: { $cel: 'string(fault.type) + " at " + string(fault.source) + ": " + string(fault.message)' },
+  });
+});
+
+test('two faults of one name have handlers of different names', () => {
+  const one = fault('Late', fault('Train'));
+  const other = fault('Late', fault('Bus'));
+  const { faultHandlers } = rootOf(() =>
+    parallel(raise(one, 'x'), raise(other, 'y'))
+      .on(one, ({ compensate }) => compensate())
+      .on(other, ({ compensate }) => sequence(compensate())),
+  );
+  const body = (name: string) => ({ activity: 'sequence', name, children: [{ activity: 'compensate', name: 'compensate' }] });
+  assert.deepEqual(faultHandlers, [
+    { fault: 'Train/Late', do: body('on-Late') },
+    { fault: 'Bus/Late', do: body('on-Bus-Late') },
+  ]);
+});
+
+test('a retry, a scope, a choice and what stands by itself are recorded as the engine reads them', () => {
+  const Fraud = fault('Fraud', Refused);
+  const { children } = rootOf(({ order }) =>
+    sequence(
+      retry(charge(), { count: 3, interval: 20, except: [CardDeclined], evenPermanent: true, undoFirst: true }),
+      scope('paid', sequence()),
+      choice(
+        when(cel<boolean>`${order.city} == "Bonn"`, sequence()),
+        when(cel<boolean>`${order.city} == "Kiel"`, sequence(delay({ seconds: 1 }))),
+        otherwise(tell('elsewhere')),
+      ),
+      choice(when(cel<boolean>`${order.city} == "Ulm"`, raise(Fraud, text`in ${order.city}`, { city: order.city, grade: 3 }))).named('odd'),
+      compensate('paid'),
+      terminate(),
+    ),
+  );
+  const { do: inRetry, ...retried } = children[0] as Node;
+  assert.deepEqual(retried, {
+    activity: 'retry',
+    name: 'retry',
+    count: 3,
+    interval: 20,
+    evenPermanent: true,
+    undoFirst: true,
+    except: ['Refused/CardDeclined'],
+  });
+  assert.equal(inRetry.name, 'charge');
+  const raised = {
+    activity: 'raise',
+    name: 'raise',
+    fault: 'Refused/Fraud',
+    message: { $cel: '"in " + string(order.city)' },
+    data: { city: { $cel: 'order.city' }, grade: 3 },
+  };
+  assert.deepEqual(children.slice(1), [
+    { activity: 'scope', name: 'paid', do: { activity: 'sequence', name: 'sequence', children: [] } },
+    {
+      activity: 'choice',
+      name: 'choice',
+      branches: [
+        { when: { $cel: 'order.city == "Bonn"' }, do: { activity: 'sequence', name: 'sequence', children: [] } },
+        {
+          when: { $cel: 'order.city == "Kiel"' },
+          do: { activity: 'sequence', name: 'sequence-2', children: [{ activity: 'delay', name: 'delay', seconds: 1 }] },
+        },
+      ],
+      otherwise: { activity: 'step', name: 'elsewhere', agent: 'customer', operation: 'tell', input: { text: 'x' } },
+    },
+    { activity: 'choice', name: 'odd', branches: [{ when: { $cel: 'order.city == "Ulm"' }, do: raised }] },
+    { activity: 'compensate', name: 'compensate', scope: 'paid' },
+    { activity: 'terminate', name: 'terminate' },
+  ]);
+});
+
+type Item = { readonly quantity: number; readonly unitPrice: number };
+
+test('F-84: a forEach says under its own name what its entry is, whatever it is called', () => {
+  const turn = (item: Ref<Item>, index: Expr<number>, name: string) =>
+    customer.tell({ text: text`${index}: ${item.quantity}` }).named(name);
+  const { children } = rootOf(({ order }) =>
+    sequence(
+      forEach(order.items, (item, index) => turn(item, index, 'a')),
+      forEach(order.items, (item, index) => turn(item, index, 'b'), { maxConcurrency: 2 }).named('in-turn'),
+      forEach(cel<Item[]>`${order.items}.filter(i, i.quantity > 1.0)`, (item, index) => ({
+        do: turn(item, index, 'c'),
+        until: cel<boolean>`${index} > 3.0`,
+      })),
+    ),
+  );
+  const input = (each: string) => ({ text: { $cel: `string(${each}.index) + ": " + string(${each}.item.quantity)` } });
+  assert.deepEqual(
+    children.map(({ name, do: step }) => [name, step.input]),
+    [
+      ['items', input('each.items')],
+      ['in-turn', input('each["in-turn"]')],
+      ['each', input('each.each')],
+    ],
+  );
+  assert.partialDeepStrictEqual(children[1], { activity: 'forEach', list: { $cel: 'order.items' }, maxConcurrency: 2 });
+  assert.partialDeepStrictEqual(children[2], { until: { $cel: 'each.each.index > 3.0' } });
+});
+
+test('what may be missing has something else in its place: a field, or the answer of a step that need not have run', () => {
+  const lookUp = payment['look-up']({ chargeId: 'c1' });
+  const { children } = rootOf(({ order }) =>
+    sequence(
+      whilst(cel<boolean>`${orElse(lookUp.output.in, 'work')} == "work"`, lookUp),
+      customer.tell({ text: orElse(order.note, order.city) }),
+    ),
+  );
+  assert.partialDeepStrictEqual(children, [
+    { condition: { $cel: '(orElse(steps[?"look-up"][?"in"], "work")) == "work"' } },
+    { input: { text: { $cel: 'orElse(order.?note, order.city)' } } },
+  ]);
+  assert.throws(() => orElse(cel<string>`${expression<string>('order.a') as Expr<string>} + "b"`, 'c'), /A path is wanted here/);
+
+  for (const [text, value] of [
+    ['(orElse(steps[?"look-up"][?"in"], "work")) == "work"', true],
+    ['orElse(order.?note, order.city)', 'Bonn'],
+  ] as const) {
+    const parsed = parseExpression(text);
+    assert.ok(parsed.ok, text);
+    assert.deepEqual(parsed.expression.evaluate({ orderId: 'o1', order: { city: 'Bonn' }, steps: {} }), { ok: true, value });
+  }
+});
+
+test('a forEach keeps its handlers under another name', () => {
+  const { children } = rootOf(({ order }) =>
+    sequence(
+      forEach(order.items, (item) => payment.charge({ amount: item.unitPrice }))
+        .on(Refused, () => terminate())
+        .named('charges'),
+    ),
+  );
+  assert.partialDeepStrictEqual(children[0], {
+    name: 'charges',
+    do: { input: { amount: { $cel: 'each.charges.item.unitPrice' } } },
+    faultHandlers: [{ fault: 'Refused', do: { name: 'on-Refused' } }],
+  });
+});
+
+test('variables are set and read under one name', () => {
+  const left = variable<number>('left');
+  const { children } = rootOf(() =>
+    sequence(assign(left, 2), whilst(cel<boolean>`${left} > 0`, assign(left, cel<number>`${left} - 1`), { maxTurns: 5 })),
+  );
+  assert.deepEqual(children, [
+    { activity: 'assign', name: 'set-left', variable: 'left', value: 2 },
+    {
+      activity: 'while',
+      name: 'while',
+      condition: { $cel: 'vars.left > 0' },
+      maxTurns: 5,
+      do: { activity: 'assign', name: 'set-left', variable: 'left', value: { $cel: 'vars.left - 1' } },
+    },
+  ]);
+  assert.throws(() => assign(expression('order.left') as never, 1 as never), /A variable is wanted here: .*not order\.left/);
+});
+
+test('a root that has a name of its own keeps it inside a sequence, and its handlers are those of the order', () => {
+  for (const [build, name] of [
+    [() => charge(), 'charge'],
+    [({ order }: Context) => forEach(order.items, () => charge()), 'items'],
+    [() => whilst(cel<boolean>`false`, charge()), 'while'],
+    [() => scope('paid', charge()), 'paid'],
+    [() => sequence(charge()).named('mine'), 'mine'],
+  ] as const) {
+    const root = rootOf(build);
+    assert.deepEqual([root.activity, root.name, root.children.map((child) => child.name)], ['sequence', 'order', [name]]);
+  }
+  const handled = rootOf(() => scope('paid', charge()).on(Refused, ({ compensate }) => compensate()));
+  assert.deepEqual([handled.faultHandlers.length, 'faultHandlers' in (handled.children[0] ?? {})], [1, false]);
+  assert.equal(rootOf(() => retry(charge(), { count: 1, interval: 1 })).activity, 'retry');
+});
+
+test('an undo of an undo, and a general handler of the engine’s faults before a special one, do not load', () => {
+  const undoTwice = () => define(() => charge().undo(() => tell('a').undo(() => tell('b'))));
+  assert.throws(undoTwice, /order\/charge\/undo: An undo is repeated until it succeeds/);
+  const engineFirst = () =>
+    define(() =>
+      sequence(charge())
+        .on(EngineFault, () => terminate())
+        .on(DeadlineExceeded, () => terminate()),
+    );
+  assert.throws(engineFirst, /on-DeadlineExceeded: The handler for "Engine\/DeadlineExceeded" can never run: .*"Engine"/);
+});
+
+test('F-67, F-85, F-88, F-100: what is written with the typed functions runs as it is read', () => {
+  const Trip = z.object({ carriers: z.array(z.string()) });
+  const NoSeat = fault('NoSeat', Refused);
+  const travel = defineAgent('travel', {
+    quote: operation({ input: z.object({ carrier: z.string() }), output: z.object({ price: z.number() }), run }),
+    book: operation({ input: z.object({ best: z.number() }), output: z.object({ seat: z.string() }), faults: [NoSeat], run }),
+    cancel: operation({ input: z.object({ seat: z.string() }), output: z.object({}), run }),
+  });
+  const best = variable<number>('best');
+  const trip = defineWorkflow('trip', { version: 1, order: Trip }, ({ order }) => {
+    const offers = forEach(order.carriers, (carrier) => {
+      const quote = travel.quote({ carrier });
+      return { do: sequence(quote, assign(best, quote.output.price)), until: cel<boolean>`${quote.output.price} < 10` };
+    });
+    const book = travel.book({ best }).undo(({ seat }) => travel.cancel({ seat }));
+    return sequence(
+      assign(best, 99),
+      offers,
+      choice(when(cel<boolean>`${best} > 50`, raise(NoSeat, text`none below ${best}`)), otherwise(book)),
+      payment.charge({ amount: best }),
+    ).on(Refused, ({ fault, compensate }) => sequence(compensate(), customer.tell({ text: fault.message })));
+  });
+  const quoted = (index: number, carrier: string) =>
+    `-> travel order/carriers[${index}]/sequence/quote key order/carriers[${index}]/sequence/quote/1 attempt 1 with {"carrier":"${carrier}"}`;
+  const story = `
+    start
+    ${quoted(0, 'rail')}
+    ${quoted(1, 'bus')}
+
+    ok order/carriers[0]/sequence/quote {"price": 30}
+
+    ok order/carriers[1]/sequence/quote {"price": 8}
+    -> travel order/choice/book key order/choice/book/1 attempt 1 with {"best":8}
+
+    ok order/choice/book {"seat": "12A"}
+    -> payment order/charge key order/charge/1 attempt 1 by +20s with {"amount":8}
+
+    fault order/charge Refused/CardDeclined permanent
+    -> travel order/choice/book/undo key order/choice/book/undo/1 attempt 1 with {"seat":"12A"}
+
+    ok order/choice/book/undo
+    -> customer order/on-Refused/tell key order/on-Refused/tell/1 attempt 1 with {"text":"Refused/CardDeclined it is"}
+
+    ok order/on-Refused/tell
+    == compensated`;
+  play(trip, story, { order: { carriers: ['rail', 'bus'] } });
 });

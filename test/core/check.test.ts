@@ -1,11 +1,56 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
 import { check, type Problem } from '../../lib/core/check.ts';
 import { type Activity, limits, type WorkflowDefinition } from '../../lib/core/definition.ts';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const reading = (name: string, expression: string): Activity => step(name, { input: { value: { $cel: expression } } });
 const wrong = (activity: object): Activity => activity as Activity;
+
+const on = (activity: Activity, ...handlers: (readonly [fault: string, body: Activity])[]): Activity => ({
+  ...activity,
+  faultHandlers: handlers.map(([fault, body]) => ({ fault, do: body })),
+});
+const faulty = (name: string, ...faults: string[]): Activity => step(name, { faults });
+const undoable = (name: string, expression: string): Activity =>
+  step(name, { undo: { ...step('undo', { input: { value: { $cel: expression } } }) } as Step });
+const choice = (name: string, one: Activity, otherwise?: Activity): Activity => ({
+  activity: 'choice',
+  name,
+  branches: [{ when: { $cel: 'order.big' }, do: one }],
+  ...(otherwise ? { otherwise } : {}),
+});
+const forEach = (name: string, body: Activity, until?: string): Activity => ({
+  activity: 'forEach',
+  name,
+  list: { $cel: 'order.items' },
+  do: body,
+  ...(until === undefined ? {} : { until: { $cel: until } }),
+});
+const whilst = (name: string, condition: string, body: Activity): Activity => ({
+  activity: 'while',
+  name,
+  condition: { $cel: condition },
+  do: body,
+});
+const scope = (name: string, body: Activity): Activity => ({ activity: 'scope', name, do: body });
+const retry = (body: Activity, more: object = {}): Activity => ({
+  activity: 'retry',
+  name: 'retry',
+  count: 1,
+  interval: 1,
+  do: body,
+  ...more,
+});
+const assign = (variable: string, expression = '1'): Activity => ({
+  activity: 'assign',
+  name: `set-${variable}`,
+  variable,
+  value: { $cel: expression },
+});
+const raise = (fault: string): Activity => ({ activity: 'raise', name: 'raise', fault, message: 'no' });
+const compensate = (name?: string): Activity => ({ activity: 'compensate', name: 'compensate', ...(name ? { scope: name } : {}) });
 
 const deep = (levels: number): Activity => (levels === 1 ? step('leaf') : sequence('level', deep(levels - 1)));
 
@@ -55,7 +100,7 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
   ['an order without time', workflow(step('a'), { completeWithinSeconds: -5 }), '', 'completeWithinSeconds', '-5'],
   ['a wait of less than nothing', workflow(delay('d', -1)), 'order', '-1'],
   ['a wait of a word', workflow(delay('d', 'soon')), 'order', '"soon"'],
-  ['33 levels', workflow(deep(limits.depthMax + 1)), `order${'/level'.repeat(31)}/leaf`, 'More than 32 levels', 'child workflow'],
+  ['33 levels', workflow(deep(limits.depthMax + 1)), `order${'/level'.repeat(31)}/leaf`, 'More than 32 levels', 'several workflows'],
   [
     '10,001 activities',
     workflow(sequence('', ...listOf(limits.activitiesMax, (index) => step(`s${index}`)))),
@@ -130,11 +175,262 @@ const table: readonly (readonly [what: string, definition: WorkflowDefinition, p
   ['an expression deep in the input', workflow(step('a', { input: { list: [1, { 'a/b': { $cel: ')' } }] } })), 'order', '/list/1/a~1b: '],
 ];
 
+/** What may be read where. */
+const reads: typeof table = [
+  [
+    'a step of another branch of a choice',
+    workflow(choice('', step('charge'), reading('ship', 'steps.charge.id'))),
+    'order/ship',
+    '"charge" (order/charge) need not have run before order/ship',
+    'another branch of order',
+  ],
+  [
+    'a step of a branch that need not be gone',
+    workflow(sequence('', choice('big', step('charge')), reading('ship', 'steps.charge.id'))),
+    'order/ship',
+    'a branch of order/big that need not be gone',
+  ],
+  [
+    'a step of one of two branches',
+    workflow(sequence('', choice('big', step('charge'), step('bill')), reading('ship', 'steps.bill.id'))),
+    'order/ship',
+    'a branch of order/big',
+  ],
+  [
+    'a step inside of a forEach, read from outside',
+    workflow(sequence('', forEach('items', step('pack')), reading('ship', 'steps.pack.id'))),
+    'order/ship',
+    'inside the loop order/items',
+  ],
+  [
+    'a step inside of a while, read from outside however carefully',
+    workflow(sequence('', whilst('polling', 'order.big', step('poll')), reading('ship', 'orElse(steps.?poll.?id, 1)'))),
+    'order/ship',
+    'inside the loop order/polling',
+  ],
+  [
+    'a condition that reads a turn before there is one',
+    workflow(whilst('', 'steps.poll.busy', step('poll'))),
+    'order',
+    'it is inside order, which is asked this before',
+  ],
+  [
+    'a turn that reads the one before it',
+    workflow(whilst('', 'order.big', sequence('turn', reading('wait', 'steps.poll.pause'), step('poll')))),
+    'order/turn/wait',
+    '"poll" (order/turn/poll) need not have run',
+    'comes later',
+  ],
+  [
+    'a handler that reads a step of its scope',
+    workflow(on(sequence('', step('reserve'), faulty('charge', 'Refused')), ['Refused', reading('tell', 'steps.reserve.id')])),
+    'order/tell',
+    '"reserve" (order/reserve) need not have run before order/tell',
+    'a handler of order runs wherever that failed',
+  ],
+  [
+    'a step of a handler, read after it',
+    workflow(sequence('', on(sequence('paid', faulty('charge', 'Refused')), ['Refused', step('note')]), reading('tell', 'steps.note.id'))),
+    'order/tell',
+    '"note" (order/paid/note) need not have run',
+  ],
+  [
+    'a step of a scope whose handler may have taken over',
+    workflow(
+      sequence('', on(sequence('paid', faulty('charge', 'Refused')), ['Refused', step('note')]), reading('tell', 'steps.charge.id')),
+    ),
+    'order/tell',
+    'a handler of order/paid may have taken over',
+  ],
+  ['an undo that reads a later step', workflow(sequence('', undoable('a', 'steps.b.id'), step('b'))), 'order/a/undo', 'comes later'],
+  [
+    'an undo that is read',
+    workflow(sequence('', undoable('a', 'steps.a.id'), reading('b', 'steps.undo.id'))),
+    'order/b',
+    'no step is named "undo"',
+  ],
+  ['a step called undo', workflow(sequence('', step('undo'))), 'order/undo', '"undo" is the name of what takes a step back'],
+
+  [
+    'a variable that nothing sets',
+    workflow(sequence('', assign('left'), reading('a', 'vars.lefd'))),
+    'order/a',
+    '/value: nothing sets the variable "lefd".',
+    'Did you mean "left"?',
+  ],
+  [
+    'a variable that is set later',
+    workflow(sequence('', reading('a', 'vars.left'), assign('left'))),
+    'order/a',
+    'the variable "left" need not be set before order/a',
+    '\n  vars.left\n  ^',
+  ],
+  ['a variable that counts itself', workflow(assign('left', 'vars.left - 1')), 'order', 'the variable "left" need not be set'],
+  [
+    'a variable that only one branch sets',
+    workflow(sequence('', choice('big', assign('left'), step('b')), reading('a', 'vars.left'))),
+    'order/a',
+    'need not be set',
+  ],
+  [
+    'a variable that only a turn sets',
+    workflow(whilst('', 'vars.left > 0', assign('left'))),
+    'order',
+    'the variable "left" need not be set',
+  ],
+  [
+    'a variable that a handler leaves unset',
+    workflow(sequence('', on(sequence('s', assign('left'), faulty('b', 'Refused')), ['Refused', step('c')]), reading('a', 'vars.left'))),
+    'order/a',
+    'need not be set',
+  ],
+  ['all variables at once', workflow(reading('a', 'vars')), 'order', 'vars are read one by one'],
+
+  [
+    'an entry outside of its loop',
+    workflow(sequence('', forEach('items', step('a')), reading('b', 'each.items.item'))),
+    'order/b',
+    'no forEach around it is named "items"',
+  ],
+  [
+    'an entry of a loop with another name',
+    workflow(sequence('', forEach('items', reading('a', 'each.item.index')))),
+    'order/items/a',
+    'no forEach around it is named "item".',
+    'Did you mean "items"?',
+  ],
+  [
+    'a list that reads its own entries',
+    workflow(sequence('', { ...forEach('items', step('a')), list: { $cel: 'each.items.item' } } as Activity)),
+    'order/items',
+    'no forEach around it',
+  ],
+  [
+    'an entry in a handler of its loop',
+    workflow(sequence('', on(forEach('items', faulty('a', 'Refused')), ['Refused', reading('b', 'each.items.item')]))),
+    'order/items/b',
+    'no forEach around it is named "items"',
+  ],
+  [
+    'two loops of one name in each other',
+    workflow(sequence('', forEach('items', forEach('items', step('a'))))),
+    'order/items/items',
+    'has the same name',
+    'order/items',
+  ],
+  [
+    'a fault outside of a handler',
+    workflow(reading('a', '"no: " + fault.message')),
+    'order',
+    'only inside a fault handler',
+    '\n           ^',
+  ],
+
+  [
+    'a condition that is a text',
+    workflow({ ...choice('', step('a')), branches: [{ when: 'yes', do: step('a') }] } as Activity),
+    'order',
+    'A condition is wanted, not "yes"',
+  ],
+  [
+    'a condition that yields a number',
+    workflow(whilst('', 'size(orderId)', step('a'))),
+    'order',
+    'A condition is wanted, not int',
+    '\n  size(orderId)\n  ^',
+  ],
+  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not string'],
+  [
+    'a list that is none',
+    workflow({ ...forEach('', step('a')), list: { $cel: 'orderId' } } as Activity),
+    'order',
+    'A list is wanted, not string',
+  ],
+];
+
+const handling: typeof table = [
+  [
+    'F-69: a general handler before a special one',
+    workflow(on(sequence('', faulty('a', 'Refused/CardDeclined')), ['Refused', step('b')], ['Refused/CardDeclined', step('c')])),
+    'order/c',
+    'The handler for "Refused/CardDeclined" can never run',
+    'the one for "Refused" is before it',
+  ],
+  [
+    'two handlers for one fault',
+    workflow(on(sequence('', faulty('a', 'Refused')), ['Refused', step('b')], ['Refused', step('c')])),
+    'order/c',
+    'A second handler for "Refused"',
+  ],
+  [
+    'a handler named like a child',
+    workflow(on(sequence('', faulty('a', 'Refused')), ['Refused', step('a')])),
+    'order/a',
+    'Two activities have this path',
+  ],
+  ['a handler on a step', workflow(sequence('', on(faulty('a', 'Refused'), ['Refused', step('b')]))), 'order/a', 'Put it into a scope'],
+  [
+    'handlers that are no list',
+    workflow(wrong({ ...sequence(''), faultHandlers: { Refused: step('a') } })),
+    'order',
+    'faultHandlers are no list',
+  ],
+  ['a handler of nothing', workflow(wrong({ ...sequence(''), faultHandlers: [{ do: step('a') }] })), 'order', 'faultHandlers are no list'],
+  [
+    'a handler that does nothing',
+    workflow(wrong({ ...sequence(''), faultHandlers: [{ fault: 'A' }] })),
+    'order/undefined',
+    'is no activity',
+  ],
+  [
+    'an undo of an undo',
+    workflow(step('a', { undo: { ...step('undo', { undo: step('undo') as Step }) } as Step })),
+    'order/undo',
+    'it has no undo itself',
+  ],
+  ['an undo of another name', workflow(step('a', { undo: step('release') as Step })), 'order', 'Its undo is no step named "undo"'],
+  [
+    'a compensation of nothing in particular',
+    workflow(sequence('', undoable('a', '1'), compensate())),
+    'order/compensate',
+    'it must name the scope',
+  ],
+  [
+    'a compensation of an unknown scope',
+    workflow(sequence('', scope('travel', step('a')), compensate('travl'))),
+    'order/compensate',
+    'No scope is named "travl".',
+    'Did you mean "travel"?',
+  ],
+  [
+    'a compensation of one of two scopes',
+    workflow(sequence('', sequence('x', scope('travel', step('a'))), sequence('y', scope('travel', step('b'))), compensate('travel'))),
+    'order/compensate',
+    '2 activities are named "travel" (order/x/travel, order/y/travel)',
+  ],
+  [
+    'a compensation of a step',
+    workflow(sequence('', undoable('a', '1'), compensate('a'))),
+    'order/compensate',
+    '"a" (order/a) has nothing inside it',
+  ],
+  [
+    'a compensation of what is in a loop',
+    workflow(sequence('', forEach('items', scope('travel', step('a'))), compensate('travel'))),
+    'order/compensate',
+    '"travel" (order/items/travel) is inside a loop',
+  ],
+  ['a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
+];
+
 const isSaid = ({ severity, path, message }: Problem, expectedPath: string, words: readonly string[]): boolean =>
   severity === 'error' && path === expectedPath && words.every((word) => message.includes(word));
 
-for (const [what, definition, path, ...words] of table) {
-  test(`a definition with ${what} is refused, and the message says where and why`, () => {
+/** `F-69: a handler`: the number of a requirement comes first in a title. */
+const title = (what: string): string => what.replace(/^(F-\d+: )?/, '$1a definition with ');
+
+for (const [what, definition, path, ...words] of [...table, ...reads, ...handling]) {
+  test(`${title(what)} is refused, and the message says where and why`, () => {
     const problems = check(definition);
     assert.ok(
       problems.some((problem) => isSaid(problem, path, words)),
@@ -157,6 +453,114 @@ test('a definition that is right has no problems', () => {
     workflow(step('a', { completeWithinSeconds: 0.5, longestSeconds: 600 }), { completeWithinSeconds: 60 }),
   ];
   for (const definition of right) assert.deepEqual(check(definition), []);
+});
+
+test('what is certain to be there may be read: after either branch, in the same turn, in an undo, in a handler', () => {
+  const right = [
+    workflow(sequence('', choice('big', assign('left'), sequence('else', assign('left'))), reading('a', 'vars.left'))),
+    workflow(sequence('', choice('big', raise('Refused'), step('charge')), reading('a', 'steps.charge.id')), { toOperator: ['Refused'] }),
+    workflow(
+      sequence('', assign('left'), whilst('l', 'vars.left > 0', sequence('turn', step('b'), reading('a', 'steps.b.id'), assign('left')))),
+    ),
+    workflow(sequence('', step('a'), undoable('b', 'steps.a.id + steps.b.id'))),
+    workflow(sequence('', step('a'), on(scope('s', faulty('b', 'Refused')), ['Refused', reading('c', 'steps.a.id + fault.message')]))),
+    workflow(
+      sequence(
+        '',
+        on(sequence('s', assign('left'), faulty('b', 'Refused')), ['Refused', sequence('h', raise('Refused'))]),
+        reading('a', 'vars.left + steps.b.id'),
+      ),
+      { toOperator: ['Refused'] },
+    ),
+    workflow(
+      on(
+        sequence('', step('a'), faulty('b', 'Refused')),
+        ['Refused', reading('c', 'orElse(steps.?a.?id, vars.?left)')],
+        ['Engine', assign('left')],
+      ),
+    ),
+    workflow(sequence('', retry(sequence('s', step('a'), assign('left'))), scope('t', reading('b', 'steps.a.id + vars.left')))),
+    workflow(
+      sequence(
+        '',
+        forEach(
+          'items',
+          forEach(
+            'parts',
+            sequence('s', step('a'), reading('b', 'each.items.item.x + each.parts.index + steps.a.id')),
+            'each.parts.index > 3',
+          ),
+          'order.enough',
+        ),
+      ),
+    ),
+    workflow(
+      sequence('', forEach('items', sequence('s', step('a'), assign('best', 'steps.a.price')), 'steps.a.price < 10 || vars.best == 1')),
+    ),
+    workflow(on(sequence('', undoable('a', '1'), raise('Refused')), ['Refused', compensate()])),
+    workflow(sequence('', scope('travel', undoable('a', '1')), compensate('travel'))),
+    workflow(sequence('', forEach('items', sequence('s', scope('travel', undoable('a', 'each.items.item')), compensate('travel'))))),
+  ];
+  for (const definition of right) assert.deepEqual(check(definition), []);
+});
+
+/** What is odd but may be meant: it does not keep a definition from being loaded. */
+const odd: typeof table = [
+  [
+    'a handler for what nothing inside raises',
+    workflow(on(sequence('', faulty('a', 'Refused')), ['Refused', step('b')], ['Fraud', step('c')])),
+    'order/c',
+    'No step inside order declares or raises "Fraud"',
+  ],
+  [
+    'a handler for what is handled further in',
+    workflow(on(sequence('', on(scope('s', faulty('a', 'Refused')), ['Refused', step('b')])), ['Refused', step('c')])),
+    'order/c',
+    'No step inside order',
+  ],
+  [
+    'F-163: a fault that nobody takes',
+    workflow(sequence('', faulty('a', 'Refused/CardDeclined'))),
+    'order/a',
+    '"Refused/CardDeclined" is neither handled nor sent to an operator',
+  ],
+  [
+    'an exception that never comes',
+    workflow(retry(faulty('a', 'Refused'), { except: ['Fraud'] }), { toOperator: ['Refused'] }),
+    'order',
+    '"Fraud", which it excepts',
+  ],
+  [
+    'what nothing gets to',
+    workflow(sequence('', raise('Refused'), step('a'), step('b')), { toOperator: ['Refused'] }),
+    'order/a',
+    'Nothing gets here',
+  ],
+  [
+    'F-99: a step that stays when its scope is undone',
+    workflow(on(sequence('', sequence('s', step('a')), faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('c'))])),
+    'order/s/a',
+    'It has no undo: what it did stays when order is compensated',
+  ],
+];
+
+for (const [what, definition, path, ...words] of odd) {
+  test(`${title(what)} is warned of, and may be loaded`, () => {
+    const problems = check(definition);
+    assert.ok(
+      problems.some((problem) => isSaid({ ...problem, severity: 'error' }, path, words)),
+      JSON.stringify(problems, undefined, 2),
+    );
+    assert.deepEqual(
+      problems.filter(({ severity }) => severity === 'error'),
+      [],
+    );
+  });
+}
+
+test('each oddity is told once, and only where it is', () => {
+  const paths = odd.map(([, definition]) => check(definition).map(({ path }) => path));
+  assert.deepEqual(paths, [['order/c'], ['order/c'], ['order/a'], ['order'], ['order/a'], ['order/s/a', 'order/b']]);
 });
 
 test('everything that is wrong is said at once', () => {

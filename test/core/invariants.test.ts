@@ -25,14 +25,15 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
   [
     'running with a child whose parent is gone',
     { ...sound, activities: { [path]: charge } },
-    /order\/charge is alive, but order around it is not/,
+    /order\/charge is alive, but order, which waits for it, is not/,
   ],
   [
     'running with an answer that waits',
     withCharge({ reply: { status: 'succeeded', output: {} } }),
     /order\/charge has an answer that waits/,
   ],
-  ['running with a fault that waits', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
+  ['running with a fault that waits', withCharge({ status: 'Faulting', fault, waits: true }), /order\/charge has a fault that waits/],
+  ['running with a step that has a fault', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
   ['running with a step of no generation', withCharge({ own: { ...charge.own, generation: 0 } }), /order\/charge has generation 0/],
   ['running with a step of no deadline', withCharge({ own: { ...charge.own, completeBy: null } }), /order\/charge has no time/],
 ];

@@ -9,6 +9,7 @@ import {
   ended,
   eventually,
   killFunction,
+  kindOf,
   openQueue,
   orderOf,
   received,
@@ -48,19 +49,27 @@ test('whoever has no token, or sends what is no order, is told so in problem+jso
 
 test('F-58, F-59: an order that is refused waits for an operator, and one alert comes over the topic', async (t) => {
   const alerts = await subscribe(t);
-  const orderId = await submit(sample('card-declined'));
-  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'CardDeclined' } });
+  const orderId = await submit(sample('address-invalid'));
+  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'AddressInvalid' } });
   const concerns = (body: string) => announcementIn(body).detail['orderId'] === orderId;
   const bodies = await received(alerts, (heard) => heard.some(concerns));
   const [alert] = bodies.filter(concerns).map(announcementIn);
   assert.equal(alert?.['detail-type'], 'Order In Error');
   assert.partialDeepStrictEqual(alert?.detail, {
     orderId,
-    type: 'CardDeclined',
+    type: 'AddressInvalid',
     class: 'expected',
     after: 'Error',
     failureCount: 0,
   });
+});
+
+test('F-100: a declined card undoes what was done, and the customer is told', async () => {
+  const orderId = await submit(sample('card-declined'));
+  assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'compensated', fault: null });
+  assert.equal((await effects('inventory', orderId)).filter(({ undoneAt }) => undoneAt === undefined).length, 0);
+  assert.equal((await effects('payment', orderId)).length, 0);
+  assert.equal(await kindOf(orderId), 'notification:refused');
 });
 
 test('a client with a response queue hears there what becomes of his order', async (t) => {

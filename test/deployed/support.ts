@@ -68,20 +68,12 @@ interface CallOptions {
 export const sample = (name: string): { readonly order: unknown } & { readonly [field: string]: unknown } =>
   JSON.parse(readFileSync(new URL(`../../examples/orders/samples/${name}.json`, import.meta.url), 'utf8'));
 
-/** As every client does it: whoever gets no answer, or none of the system's own, asks again under the same key. */
 export async function submit(body: object): Promise<string> {
-  const asking = { body, headers: { 'idempotency-key': `${runId}-${++keys}` } };
-  for (let tries = 1; ; tries++) {
-    const posted = await call('POST', '/orders', asking).catch((error: unknown) => String(error));
-    const text = typeof posted === 'string' ? posted : await posted.text();
-    const status = typeof posted === 'string' ? 0 : posted.status;
-    if (status === 202) return (JSON.parse(text) as { orderId: string }).orderId;
-    if ((status >= 400 && status < 500) || tries === triesMax) throw new Error(`POST /orders: ${status} ${text}`);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
+  const posted = await call('POST', '/orders', { body, headers: { 'idempotency-key': `${runId}-${++keys}` } });
+  const text = await posted.text();
+  if (posted.status !== 202) throw new Error(`POST /orders: ${posted.status} ${text}`);
+  return (JSON.parse(text) as { orderId: string }).orderId;
 }
-
-const triesMax = 20;
 
 export const orderOf = async (orderId: string): Promise<Order> =>
   (await (await call('GET', `/orders/${orderId}`, { role: 'operator' })).json()) as Order;
@@ -147,9 +139,9 @@ export async function disturb(t: TestContext, change: object): Promise<void> {
 }
 
 /** What a service did for an order. */
-export async function effects(service: string, orderId: string): Promise<readonly { readonly kind: string }[]> {
+export async function effects(service: string, orderId: string): Promise<readonly { readonly kind: string; readonly undoneAt?: string }[]> {
   const answer = await fetch(`${shopUrl}/${service}/effects?orderId=${encodeURIComponent(orderId)}`);
-  return ((await answer.json()) as { effects: readonly { kind: string }[] }).effects;
+  return ((await answer.json()) as { effects: readonly { kind: string; undoneAt?: string }[] }).effects;
 }
 
 /** What the customer was told, by its kind. */

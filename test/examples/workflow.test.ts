@@ -8,15 +8,20 @@ import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
 import { Order } from '../../examples/orders/order.ts';
 import { startShop } from '../../examples/orders/shop/server.ts';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { play } from '../support/play.ts';
+import { fault, ok, startRun, stepMs } from '../support/run.ts';
 import { callOf, run } from './support.ts';
 
 const samples = new URL('../../examples/orders/samples/', import.meta.url);
 
-test('the workflow is plain data without a problem', () => {
+test('F-99: the workflow is plain data without a mistake, and it is known that nobody takes back what the customer was told', () => {
   const stored = JSON.stringify(fulfilOrder);
   assert.deepEqual(JSON.parse(stored), fulfilOrder);
   assert.equal(JSON.stringify(JSON.parse(stored)), stored);
-  assert.deepEqual(check(fulfilOrder), []);
+  assert.deepEqual(
+    check(fulfilOrder).map(({ severity, path }) => [severity, path]),
+    [['warning', 'order/parallel/confirm']],
+  );
 });
 
 test('the steps are reserve, charge, then ship and confirm side by side', () => {
@@ -25,12 +30,106 @@ test('the steps are reserve, charge, then ship and confirm side by side', () => 
     root: {
       activity: 'sequence',
       children: [
-        { name: 'reserve', agent: 'inventory', faults: ['Refused/OutOfStock'] },
-        { name: 'charge', input: { amount: { minorUnits: { $cel: 'sum(order.items.map(item, item.quantity * item.unitPrice))' } } } },
+        { name: 'reserve', agent: 'inventory', faults: ['Refused/OutOfStock'], undo: { operation: 'release' } },
+        {
+          activity: 'retry',
+          count: 3,
+          interval: 20,
+          except: ['Refused/CardDeclined'],
+          do: {
+            name: 'charge',
+            input: { amount: { minorUnits: { $cel: 'sum(order.items.map(item, item.quantity * item.unitPrice))' } } },
+            undo: { operation: 'refund', input: { chargeId: { $cel: 'steps.charge.chargeId' } } },
+          },
+        },
         { activity: 'parallel', children: [{ name: 'ship' }, { name: 'confirm', operation: 'notify', input: { kind: 'shipped' } }] },
       ],
+      faultHandlers: [{ fault: 'Refused' }],
     },
   });
+});
+
+const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
+const items = JSON.stringify(order.items);
+const reserve = `-> inventory order/reserve key order/reserve/1 attempt 1 with {"orderId":"o1","items":${items}}`;
+const charged = (generation: number, attempt: number) =>
+  `-> payment order/retry/charge key order/retry/charge/${generation} attempt ${attempt} with {"orderId":"o1","card":"${order.card}","amount":{"currency":"${order.currency}","minorUnits":900}}`;
+const apology = (fault: string) =>
+  `-> customer order/on-Refused/apologise key order/on-Refused/apologise/1 attempt 1 with {"orderId":"o1","kind":"refused","text":"${order.address.name}, we could not take your order o1: ${fault}."}`;
+
+test('F-100: a declined card is not charged again: what was reserved is released, and the customer is told once', () => {
+  play(
+    fulfilOrder,
+    `
+    start
+    ${reserve}
+
+    ok order/reserve {"reservationId": "r1"}
+    ${charged(1, 1)}
+
+    fault order/retry/charge Refused/CardDeclined permanent
+    -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
+
+    ok order/reserve/undo
+    ${apology('CardDeclined')}
+
+    ok order/on-Refused/apologise
+    == compensated
+  `,
+    { order },
+  );
+});
+
+test('where nothing is in stock nothing has to be undone: the order is rejected, and the customer is told once', () => {
+  play(
+    fulfilOrder,
+    `
+    start
+    ${reserve}
+
+    fault order/reserve Refused/OutOfStock permanent
+    ${apology('OutOfStock')}
+
+    ok order/on-Refused/apologise
+    == rejected
+  `,
+    { order },
+  );
+});
+
+test('a charge that fails for now is made again after 20 seconds, under its key', () => {
+  play(
+    fulfilOrder,
+    `
+    start
+    ${reserve}
+
+    ok order/reserve {"reservationId": "r1"}
+    ${charged(1, 1)}
+
+    fault order/retry/charge Engine/ServiceUnavailable transient
+    .. wake at +20s
+
+    after 20s
+    ${charged(1, 2)}
+  `,
+    { order },
+  );
+});
+
+test('an invalid address waits for an operator, and nothing is undone', () => {
+  const run = startRun(fulfilOrder, { order });
+  run.happen({ type: 'started', stepMs });
+  run.reply('order/reserve', ok({ reservationId: 'r1' }));
+  run.reply('order/retry/charge', ok({ chargeId: 'c1' }));
+  run.reply('order/parallel/ship', fault('AddressInvalid'));
+  assert.equal(run.state.phase, 'held');
+  assert.deepEqual(run.asks.map(({ path }) => path).toSorted(), [
+    'order/parallel/confirm',
+    'order/parallel/ship',
+    'order/reserve',
+    'order/retry/charge',
+  ]);
 });
 
 test('every sample is an order that the workflow takes', () => {

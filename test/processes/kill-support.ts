@@ -141,7 +141,11 @@ export function alertsIn({ open }: Site): ReadonlySet<string> {
   return new Set(published.filter(({ detailType }) => detailType === 'Order In Error').map(({ detail }) => String(detail['orderId'])));
 }
 
-const kinds = ['charge', 'notification:shipped', 'reservation', 'shipment'];
+const left: { readonly [outcome: string]: readonly string[] } = {
+  completed: ['charge', 'notification:shipped', 'reservation', 'shipment'],
+  compensated: ['notification:refused'],
+  rejected: ['notification:refused'],
+};
 
 /** All that must not be, in words. */
 export function* problemsIn(
@@ -160,8 +164,7 @@ export function* problemsIn(
   for (const { orderId, processState, outcome, fault } of listed) {
     const done = effects.get(orderId) ?? [];
     if (new Set(done).size < done.length) yield `${orderId} had something done twice: ${done.join()}`;
-    if (processState === 'Processed' && (outcome !== 'completed' || done.join() !== kinds.join()))
-      yield `${orderId} is ${outcome} with ${done.join()}`;
+    if (processState === 'Processed' && done.join() !== left[outcome ?? '']?.join()) yield `${orderId} is ${outcome} with ${done.join()}`;
     if (processState === 'Error' && (fault === null || !alerts.has(orderId))) yield `${orderId} is in Error, and nobody is told`;
     if (processState !== 'Processed' && processState !== 'Error') yield `${orderId} is ${processState}`;
   }

@@ -9,7 +9,7 @@ const kills = Number(process.env['KILLS'] ?? 100);
 const orders = Number(process.env['ORDERS'] ?? 500);
 const seed = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: object };
-/** Now and then somebody has no money: his order ends in Error, with nothing done but the reservation. */
+/** Now and then somebody has no money: his order is undone, and he is told so. */
 const orderOf = (index: number) => (index % 20 === 7 ? { ...order, card: 'tok_declined' } : order);
 /** A life ends so long after it has begun to take orders. */
 const [lifeMsMin, lifeMsMax] = [50, 400];

@@ -195,7 +195,7 @@ describe('what an order marks as secret', () => {
     );
     await desk.send('worker-requests', `{"card":"${card}"x}`);
     assert.equal(await desk.deliver('worker-requests'), 1);
-    assert.match(desk.log.join(''), /This is no request/);
+    assert.match(desk.log.join(''), /This is no message for an agent/);
     assert.doesNotMatch(desk.log.join(''), canaries);
   });
 

@@ -134,7 +134,7 @@ test('F-49: what the supervisor counted stands in the journal once, as soon as t
   const entries = (await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineExpired');
   assert.deepEqual(
     entries.map(({ seq: _, at: __, ...entry }) => entry),
-    [{ type: 'DeadlineExpired', path: 'order', failureCount: 1 }],
+    [{ type: 'DeadlineExpired', path: 'order/one', failureCount: 1 }],
   );
 });
 

@@ -190,5 +190,5 @@ test('F-53: with onExhausted "wait" an order above the threshold keeps its claim
   await system.clock.advance(3_600_000);
   await supervisor.pass();
   for (const woken of await takeWakeUps(system)) await wake(system, woken);
-  assert.deepEqual(asked(system), ['order#1', 'order#2']);
+  assert.deepEqual(asked(system), ['one#1', 'one#2']);
 });

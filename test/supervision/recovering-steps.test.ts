@@ -50,7 +50,7 @@ test('F-52: the supervisor gives the late step new time in the write that counts
   await supervisorOf(system).pass();
   assert.partialDeepStrictEqual(await system.state(orderId), {
     nextDueAt: system.clock.now() + stepMs,
-    nextDueFor: { kind: 'ask', path: 'order' },
+    nextDueFor: { kind: 'ask', path: 'order/one' },
     epoch: 1,
     processState: 'Processing',
   });
@@ -89,7 +89,7 @@ test('F-51, S15: with a threshold of 3 the first three expiries ask again, and t
   assert.partialDeepStrictEqual(await system.state(orderId), {
     processState: 'Error',
     errorGen: 1,
-    fault: { type: 'DeadlineExceeded', source: 'order' },
+    fault: { type: 'DeadlineExceeded', source: 'order/one' },
   });
 });
 
@@ -131,7 +131,7 @@ test('F-51, F-59, S17: an order whose threshold is exceeded is announced once, a
   assert.partialDeepStrictEqual(outbox[0], {
     kind: 'announcement',
     detailType: 'Order In Error',
-    detail: { orderId, source: 'order', failureCount: 1, before: 'Processing', after: 'Error' },
+    detail: { orderId, source: 'order/one', failureCount: 1, before: 'Processing', after: 'Error' },
   });
 
   await wake(system, orderId);

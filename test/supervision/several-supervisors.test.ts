@@ -76,7 +76,7 @@ test('F-57, F1: what a supervisor counted before it died, and told nobody of, is
   assert.deepEqual(await takeWakeUps(system), [orderId]);
   await wake(system, orderId);
   assert.equal((await system.state(orderId)).failureCount, 1);
-  assert.deepEqual(asked(system), ['order#1', 'order#2']);
+  assert.deepEqual(asked(system), ['one#1', 'one#2']);
 });
 
 test('F-57, F1: an order that was reset by a supervisor that died is claimed as soon as another one looks', async (t) => {

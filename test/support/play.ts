@@ -57,13 +57,14 @@ const blocksOf = (story: string) =>
 
 /** Lets one line happen, and says what follows from it. */
 function happened(run: Run, line: string): readonly string[] {
+  const { phase } = run.state;
   const { commands, facts, state } = verbOf(line)(run);
   const held = facts.findLast((fact) => fact.type === 'OrderHeld');
   const released = facts.some(({ type }) => type === 'OrderReleased');
   return [
     ...commands.map((command) => commandLine(run, command)),
     ...(held ? [`== held ${held.path} ${held.fault.type}`] : released ? ['== released'] : []),
-    ...(state.phase === 'closed' && facts.length > 0 ? ['== closed'] : []),
+    ...(state.phase === 'closed' && phase !== 'closed' ? [state.outcome === 'completed' ? '== closed' : `== ${state.outcome}`] : []),
   ];
 }
 
@@ -99,8 +100,12 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
       return run.happen({ type: 'woken' });
     },
   ],
+  [/^cancel$/, (run) => run.happen({ type: 'cancelled', outcome: 'cancelled' })],
+  [/^compensate$/, (run) => run.happen({ type: 'cancelled', outcome: 'compensated' })],
+  [/^terminate$/, (run) => run.happen({ type: 'terminated' })],
   [/^wake$/, (run) => run.happen({ type: 'woken' })],
   [/^expire$/, (run) => run.happen({ type: 'expired' })],
+  [/^overdue (\S+)$/, (run, path = '') => run.happen({ type: 'overdue', path })],
   [/^exhaust(?: (\S+))?$/, (run, path) => run.happen({ type: 'exhausted', ...(path ? { path } : {}) })],
   [
     /^reclaim$/,
@@ -129,6 +134,7 @@ const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =
 /** One command in words. What is usual is left out: an empty input, the first claim, the default time. */
 function commandLine(run: Run, command: Command): string {
   if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
+  if (command.type === 'cancel') return `-> ${command.agent} ${command.path} cancel`;
   const { agent, path, idempotencyKey, attempt, epoch, completeBy, input } = command;
   const words = [
     `-> ${agent} ${path} key ${idempotencyKey.slice(run.orderId.length + 1)} attempt ${attempt}`,

@@ -1,5 +1,5 @@
 import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Activity, FaultHandler, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
 
 /** Definitions as plain data, as another language would write them. */
 export const step = (name: string, more: Partial<Omit<Step, 'activity' | 'name'>> = {}): Activity => ({
@@ -28,6 +28,17 @@ const seconds = String.raw`(\d+)s`;
 const forms = {
   workflow: new RegExp(`^workflow(?: completeWithin ${seconds})?$`),
   composite: /^(sequence|parallel)(?: (\S+))?$/,
+  handler: /^on (\S+)$/,
+  undo: /^undo (\S+) by (\S+)(?: with (.+))?$/,
+  retry: new RegExp(String.raw`^retry (\d+) every ${seconds}(?: except (\S+))?( even permanent)?( undo first)?$`),
+  scope: /^scope (\S+)$/,
+  forEach: /^for each (\S+) of (\{.*?\}|\[.*?\])(?: at most (\d+))?(?: until (\{.*\}))?$/,
+  while: /^while (\S+) (\{.*\})(?: at most (\d+))?$/,
+  choice: /^choice (\S+)$/,
+  when: /^when (\{.*\})$/,
+  raise: /^raise (\S+) (\S+)(?: saying (\S.*?))?(?: data (\{.*\}))?$/,
+  assign: /^set (\S+) to (.+)$/,
+  compensate: /^compensate(?: (\S+))?$/,
   delay: new RegExp(String.raw`^delay (\S+) (?:${seconds}|(\{.*\}))$`),
   step: new RegExp(String.raw`^(\S+) by (\S+)(?: within ${seconds})?(?: longest ${seconds})?(?: with (.+))?$`),
 };
@@ -59,17 +70,110 @@ function siblings(lines: readonly string[]): Activity[] {
 
 const depthOf = (line: string): number => line.length - line.trimStart().length;
 
-function activityOf(line: string, inside: readonly string[]): Activity {
+/** Blocks of lines directly below one: their first lines, and what is deeper. */
+function blocksIn(lines: readonly string[]): { head: string; inside: readonly string[] }[] {
+  const depth = depthOf(lines[0] ?? '');
+  const starts = lines.flatMap((line, index) => (depthOf(line) === depth ? [index] : []));
+  return starts.map((start, index) => ({ head: (lines[start] ?? '').trim(), inside: lines.slice(start + 1, starts[index + 1]) }));
+}
+
+const template = (text: string): Template => JSON.parse(text) as Template;
+
+/** The lines of a composite apart from those of its handlers, `on Fault` with one activity each. */
+function parted(lines: readonly string[]): { inside: readonly string[]; handlers: { faultHandlers?: readonly FaultHandler[] } } {
+  const blocks = blocksIn(lines);
+  const faultHandlers = blocks.flatMap(({ head, inside }) => {
+    const [, fault] = forms.handler.exec(head) ?? [];
+    const [body] = fault ? siblings(inside) : [];
+    return fault && body ? [{ fault, do: body }] : [];
+  });
+  const depth = ' '.repeat(depthOf(lines[0] ?? ''));
+  const inside = blocks.filter(({ head }) => !forms.handler.test(head)).flatMap((block) => [depth + block.head, ...block.inside]);
+  return { inside, handlers: faultHandlers.length > 0 ? { faultHandlers } : {} };
+}
+
+/** Activities with one inside them, and leaves that are no steps. */
+function languageOf(line: string, lines: readonly string[]): Activity | undefined {
+  const { inside, handlers } = parted(lines);
+  const body = (): Activity => {
+    const [first, ...others] = siblings(inside);
+    if (!first || others.length > 0) throw new Error(`One activity belongs below "${line}".`);
+    return first;
+  };
+  const [, count, interval, except, even, undoFirst] = forms.retry.exec(line) ?? [];
+  if (count) {
+    const more = {
+      ...(except ? { except: [except] } : {}),
+      ...(even ? { evenPermanent: true } : {}),
+      ...(undoFirst ? { undoFirst: true } : {}),
+    };
+    return { activity: 'retry', name: 'retry', count: Number(count), interval: Number(interval), do: body(), ...more, ...handlers };
+  }
+  const [, scope] = forms.scope.exec(line) ?? [];
+  if (scope) return { activity: 'scope', name: scope, do: body(), ...handlers };
+  const [, each, list, most, until] = forms.forEach.exec(line) ?? [];
+  if (each && list) {
+    const more = { ...(most ? { maxConcurrency: Number(most) } : {}), ...(until ? { until: template(until) } : {}) };
+    return { activity: 'forEach', name: each, list: template(list), do: body(), ...more, ...handlers };
+  }
+  const [, loop, condition, turns] = forms.while.exec(line) ?? [];
+  if (loop && condition)
+    return {
+      activity: 'while',
+      name: loop,
+      condition: template(condition),
+      do: body(),
+      ...(turns ? { maxTurns: Number(turns) } : {}),
+      ...handlers,
+    };
+  const [, choice] = forms.choice.exec(line) ?? [];
+  if (choice) return choiceOf(choice, inside, handlers);
+  const [, raiser, fault, message, data] = forms.raise.exec(line) ?? [];
+  if (raiser && fault) {
+    const more = data ? { data: template(data) } : {};
+    return { activity: 'raise', name: raiser, fault, message: message ? template(message) : `${fault} it is`, ...more };
+  }
+  const [, variable, value] = forms.assign.exec(line) ?? [];
+  if (variable && value) return { activity: 'assign', name: `set-${variable}`, variable, value: template(value) };
+  const compensate = forms.compensate.exec(line);
+  if (compensate)
+    return {
+      activity: 'compensate',
+      ...(compensate[1] ? { name: `compensate-${compensate[1]}`, scope: compensate[1] } : { name: 'compensate' }),
+    };
+  return line === 'terminate' ? { activity: 'terminate', name: 'terminate' } : undefined;
+}
+
+function choiceOf(name: string, lines: readonly string[], handlers: { faultHandlers?: readonly FaultHandler[] }): Activity {
+  const blocks = blocksIn(lines).map(({ head, inside }) => ({ when: forms.when.exec(head)?.[1], do: siblings(inside)[0] as Activity }));
+  const otherwise = blocks.find(({ when }) => when === undefined)?.do;
+  const branches = blocks.flatMap((block) => (block.when ? [{ when: template(block.when), do: block.do }] : []));
+  return { activity: 'choice', name, branches, ...(otherwise ? { otherwise } : {}), ...handlers };
+}
+
+function activityOf(line: string, lines: readonly string[]): Activity {
+  const language = languageOf(line, lines);
+  if (language) return language;
   const composite = forms.composite.exec(line);
-  if (composite)
-    return { activity: composite[1] as 'sequence', name: composite[2] ?? (composite[1] as string), children: siblings(inside) };
+  if (composite) {
+    const { inside, handlers } = parted(lines);
+    return {
+      activity: composite[1] as 'sequence',
+      name: composite[2] ?? (composite[1] as string),
+      children: inside.length > 0 ? siblings(inside) : [],
+      ...handlers,
+    };
+  }
   const pause = forms.delay.exec(line);
   if (pause) return delay(pause[1] as string, pause[2] ? Number(pause[2]) : (JSON.parse(pause[3] as string) as Template));
   const [, name, agent, within, longest, input] = forms.step.exec(line) ?? [];
   if (!name || !agent) throw new Error(`Neither an activity nor a step: "${line}".`);
+  const [, operation, by, undoInput] = forms.undo.exec((lines[0] ?? '').trim()) ?? [];
+  const undo = operation && by ? { undo: step('undo', { agent: by, operation, input: undoInput ? template(undoInput) : {} }) as Step } : {};
   return step(name, {
     agent,
     input: input ? (JSON.parse(input) as Template) : {},
+    ...undo,
     ...(within ? { completeWithinSeconds: Number(within) } : {}),
     ...(longest ? { longestSeconds: Number(longest) } : {}),
   });

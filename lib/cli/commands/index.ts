@@ -5,6 +5,7 @@ import { channelReceive } from './channel-receive.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
 import { demo } from './demo.ts';
+import { orderCancel, orderCompensate, orderTerminate } from './order-end.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { orderList } from './order-list.ts';
@@ -15,6 +16,7 @@ import { reset } from './reset.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
+import { workflowGraph } from './workflow-graph.ts';
 
 /** Every command, in the order in which the help shows them. */
 export const commands: readonly CliCommand[] = [
@@ -27,6 +29,10 @@ export const commands: readonly CliCommand[] = [
   orderWatch,
   orderHistory,
   orderResubmit,
+  orderCancel,
+  orderCompensate,
+  orderTerminate,
+  workflowGraph,
   alerts,
   channelList,
   channelReceive,

@@ -1,13 +1,17 @@
 import { ask, type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
 import { type ActivityBase, limits, type Template } from '../definition.ts';
-import { engineFault, engineFaults } from '../fault.ts';
-import { utf8Bytes } from '../json.ts';
+import type { StepReply } from '../event.ts';
+import { engineFault, engineFaults, type Fault } from '../fault.ts';
+import { fits, type Json, utf8Bytes } from '../json.ts';
+import { readsVariables } from '../template.ts';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
+  /** What takes back what this step did. Its name is `undo`. */
+  readonly undo?: Step;
   readonly completeWithinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
@@ -26,6 +30,15 @@ interface Asked {
   readonly completeBy: number;
   /** When it was asked: the longest time counts from here. */
   readonly since: number;
+  /**
+   * What it is asked for, where that is not to be done: `undo`: until it succeeds; `settle`: whether it was done, under
+   * the same key until the answer is definite; `cancel`: nothing any more, but its answer may still come.
+   */
+  readonly mode?: 'undo' | 'settle' | 'cancel';
+  /** What it was asked with, where evaluating that anew could yield something else: one key has one input. */
+  readonly input?: Json;
+  /** The first asking of an undo or a settling: delays grow from there. */
+  readonly from?: number;
 }
 
 export type StepState = Asked & {
@@ -36,54 +49,127 @@ export type StepState = Asked & {
     /** Answered "no": asking once more is a new effect. */
     | 'refused'
     /** Answered, but nobody knows whether the effect exists. */
-    | 'unknown';
+    | 'unknown'
+    /** An undo or a settling that failed, until it is asked again at `completeBy`. */
+    | 'resting'
+    /** Done although it was cancelled; its undo is at work. */
+    | 'undoing';
 };
 
 /** Asks an agent to do one operation and waits for its answer. */
 export const step: Behaviour<Step, StepState> = {
-  children: () => [],
+  children: ({ undo }) => (undo ? [undo] : []),
   problems,
   templates: ({ input }) => [input],
-  execute: (step, context) => askAgent(step, 1, 1, context),
 
-  repeat: (step, { phase, generation, attempt }, context) =>
-    askAgent(step, phase === 'refused' ? generation + 1 : generation, attempt + 1, context),
+  execute(step, context) {
+    const { known } = context;
+    if (known?.outcome === 'done') return close(succeeded(known.output));
+    if (!known) return askAgent(step, 1, 1, context);
+    return known.outcome === 'open'
+      ? askAgent(step, known.generation, known.attempt + 1, context, known.asked)
+      : askAgent(step, known.generation + 1, 1, context);
+  },
 
-  replied(_, asked, reply) {
+  repeat(step, own, context) {
+    const { phase, generation, attempt, input } = own;
+    if (own.mode) return again(step, own, context);
+    return phase === 'refused'
+      ? askAgent(step, generation + 1, attempt + 1, context)
+      : askAgent(step, generation, attempt + 1, context, input);
+  },
+
+  replied(_, asked, reply, { at }) {
     if (asked.phase !== 'asked') return undefined;
+    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, at);
+    if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {
       return raise(engineFault(engineFaults.requestRejected, reply.message), { ...asked, phase: 'refused' });
     }
     if (reply.status === 'succeeded') {
-      const bytes = utf8Bytes(reply.output);
-      if (bytes <= limits.outputBytesMax) return close(succeeded(reply.output));
-
-      const message = `The output has ${bytes} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`;
-      return raise(engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true }), { ...asked, phase: 'unknown' });
+      const tooLarge = refusedOutput(reply.output);
+      return tooLarge ? raise(tooLarge, { ...asked, phase: 'unknown' }) : close(succeeded(reply.output));
     }
     if (reply.fault.permanent) return raise(reply.fault, { ...asked, phase: reply.fault.outcomeUnknown ? 'unknown' : 'refused' });
 
-    return { state: { ...asked, phase: 'failedForNow' }, failedForNow: reply.fault };
+    return { ...raise(reply.fault, { ...asked, phase: 'failedForNow' }), unlessNobodyTakesIt: true };
   },
+
+  woken(step, own, context) {
+    if (own.mode !== 'undo' && own.mode !== 'settle') return undefined;
+    if (context.at < own.completeBy) return undefined;
+    return own.phase === 'resting' ? again(step, own, context) : rest(own, context.at);
+  },
+  wakeAt: ({ mode, phase, completeBy }) => (mode && phase !== 'undoing' ? completeBy : undefined),
 };
 
-const askAgent = (step: Step, generation: number, attempt: number, context: Context): Next<StepState> => {
+/** Whether the operation was refused for certain, so that asking once more is another effect. */
+export const isDefiniteRefusal = (reply: StepReply): boolean =>
+  reply.status === 'rejected' || (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
+
+/** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
+function settled(asked: StepState, reply: StepReply, at: number): Next<StepState> {
+  if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
+  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
+  return rest(asked, at, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
+}
+
+const restMs = { first: 5_000, longest: 3_600_000 };
+/** Failures after which somebody is told. */
+const stuckAfter = 3;
+
+/** Delays grow with every asking; one that is refused for good goes on being tried, slowly. */
+function rest(own: StepState, at: number, fault?: Fault): Next<StepState> {
+  const failures = own.attempt - (own.from ?? 1) + 1;
+  const pause = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
+  const stuck = failures === stuckAfter || (fault?.permanent === true && failures <= stuckAfter);
+  return { state: { ...own, phase: 'resting', completeBy: at + pause }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
+}
+
+const again = (step: Step, own: StepState, context: Context): Next<StepState> => {
+  const { at, epoch, stepMs } = context;
+  const completeBy = at + (step.completeWithinSeconds ? step.completeWithinSeconds * 1000 : stepMs);
+  const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
+  return { state: asked, askAgain: true };
+};
+
+/** The first asking of an undo, or of whether a step was done; the order's own time does not end it. */
+export const beginSettling = (
+  step: Step,
+  { mode, generation, attempt }: { mode: 'undo' | 'settle'; generation: number; attempt: number },
+  context: Context,
+): Next<StepState> =>
+  again(
+    step,
+    { generation, attempt: attempt - 1, epoch: context.epoch, completeBy: 0, since: 0, mode, from: attempt, phase: 'resting' },
+    context,
+  );
+
+export function refusedOutput(output: Json): Fault | undefined {
+  if (fits(output, limits.outputBytesMax)) return undefined;
+  const message = `The output has ${utf8Bytes(output)} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`;
+  return engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true });
+}
+
+/** `before` is what it was asked with under the same key. */
+const askAgent = (step: Step, generation: number, attempt: number, context: Context, before?: Json): Next<StepState> => {
   const { at, epoch, endBy } = context;
-  const asked = { generation, attempt, epoch, since: at };
-  const refuse = (fault: ReturnType<typeof engineFault>) =>
-    raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
+  const kept = before === undefined ? {} : { input: before };
+  const asked = { generation, attempt, epoch, since: at, ...kept };
+  const refuse = (fault: Fault) => raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
 
   if (endBy !== undefined && at >= endBy) {
     return refuse(engineFault(engineFaults.deadlineExceeded, 'The time of the whole order is over, so nothing more is asked.'));
   }
-  const input = context.evaluate(step.input);
+  const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
   if (!input.ok) return refuse(input.fault);
 
   const completeBy = Math.min(at + (step.completeWithinSeconds ? step.completeWithinSeconds * 1000 : context.stepMs), endBy ?? Infinity);
-  return ask({ input: input.value, generation, attempt, completeBy }, { ...asked, phase: 'asked', completeBy });
+  const asking = { input: input.value, generation, attempt, completeBy };
+  return ask(asking, { ...asked, ...(readsVariables(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
 
-function problems({ agent, operation, completeWithinSeconds, longestSeconds }: Step): readonly string[] {
+function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(
     ([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0),
@@ -91,5 +177,6 @@ function problems({ agent, operation, completeWithinSeconds, longestSeconds }: S
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
     ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),
+    ...(undo === undefined || (undo.activity === 'step' && undo.name === 'undo') ? [] : ['Its undo is no step named "undo".']),
   ];
 }

@@ -1,0 +1,49 @@
+import { defineAgent, fault, operation } from 'redress';
+import * as z from 'zod';
+
+/** Somebody said no. */
+export const Refused = fault('Refused');
+export const CardDeclined = fault('CardDeclined', Refused);
+export const OutOfStock = fault('OutOfStock', Refused);
+
+const Text = z.string().min(1);
+const Nothing = z.object({});
+
+// What these agents would ask is not the point here: `examples/orders` has agents that call real services.
+
+export const inventory = defineAgent('inventory', {
+  reserve: operation({
+    input: z.object({ sku: Text }),
+    output: z.object({ reservationId: Text }),
+    faults: [OutOfStock],
+    run: (_, { idempotencyKey }) => ({ reservationId: idempotencyKey }),
+  }),
+  release: operation({ input: z.object({ reservationId: Text }), output: Nothing, run: () => ({}) }),
+});
+
+export const payment = defineAgent('payment', {
+  charge: operation({
+    input: z.object({ amount: z.number() }),
+    output: z.object({ chargeId: Text }),
+    faults: [CardDeclined],
+    run: (_, { idempotencyKey }) => ({ chargeId: idempotencyKey }),
+  }),
+  refund: operation({ input: z.object({ chargeId: Text }), output: Nothing, run: () => ({}) }),
+});
+
+export const shipping = defineAgent('shipping', {
+  ship: operation({ input: z.object({ sku: Text }), output: Nothing, run: () => ({}) }),
+  status: operation({ input: Nothing, output: z.object({ arrived: z.boolean() }), run: () => ({ arrived: true }) }),
+});
+
+export const supplier = defineAgent('supplier', {
+  quote: operation({
+    input: z.object({ name: Text }),
+    output: z.object({ price: z.number() }),
+    run: () => ({ price: 100 }),
+  }),
+});
+
+export const customer = defineAgent('customer', {
+  tell: operation({ input: z.object({ text: Text }), output: Nothing, run: () => ({}) }),
+});

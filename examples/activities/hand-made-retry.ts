@@ -1,0 +1,45 @@
+import { assign, cel, choice, defineWorkflow, delay, scope, sequence, variable, when, whilst } from 'redress';
+import * as z from 'zod';
+import { customer, inventory, OutOfStock, shipping } from './agents.ts';
+
+const attempts = variable<number>('attempts');
+const done = variable<boolean>('done');
+
+/** A retry made by hand: a while, with a sequence in it, with a scope that takes the fault, and a choice that waits. */
+export const handMadeRetry = defineWorkflow(
+  'example-hand-made-retry',
+  { version: 1, order: z.object({ sku: z.string() }) },
+  ({ order }) => {
+    const goesOn = cel<boolean>`!${done} && ${attempts} < 3`;
+
+    const attempt = scope('attempt', sequence(inventory.reserve({ sku: order.sku }), assign(done, true))).on(OutOfStock, () =>
+      sequence(assign(attempts, cel`${attempts} + 1`), customer.tell({ text: 'We are waiting for the goods.' })),
+    );
+    const turn = sequence(attempt, choice(when(goesOn, delay({ seconds: 3600 }))).named('again'));
+    const shipIfReserved = choice(when(cel<boolean>`${done}`, shipping.ship({ sku: order.sku }))).named('end');
+
+    return sequence(assign(attempts, 0), assign(done, false), whilst(goesOn, turn), shipIfReserved);
+  },
+);
+
+export const story = `
+  start
+  -> inventory order/while[0]/sequence/attempt/sequence/reserve key order/while[0]/sequence/attempt/sequence/reserve/1 attempt 1 with {"sku":"tea"}
+
+  fault order/while[0]/sequence/attempt/sequence/reserve Refused/OutOfStock permanent
+  -> customer order/while[0]/sequence/attempt/on-OutOfStock/tell key order/while[0]/sequence/attempt/on-OutOfStock/tell/1 attempt 1 with {"text":"We are waiting for the goods."}
+
+  ok order/while[0]/sequence/attempt/on-OutOfStock/tell
+  .. wake at +3600s
+
+  after 3600s
+  -> inventory order/while[1]/sequence/attempt/sequence/reserve key order/while[1]/sequence/attempt/sequence/reserve/1 attempt 1 with {"sku":"tea"}
+
+  ok order/while[1]/sequence/attempt/sequence/reserve {"reservationId": "r1"}
+  -> shipping order/end/ship key order/end/ship/1 attempt 1 with {"sku":"tea"}
+
+  ok order/end/ship
+  == closed
+`;
+
+export const body = { sku: 'tea' };

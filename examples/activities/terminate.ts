@@ -1,0 +1,16 @@
+import { cel, choice, defineWorkflow, sequence, terminate, when } from 'redress';
+import * as z from 'zod';
+import { shipping } from './agents.ts';
+
+export const given = defineWorkflow(
+  'example-terminate',
+  { version: 1, order: z.object({ sku: z.string(), quantity: z.number() }) },
+  ({ order }) => sequence(choice(when(cel<boolean>`${order.quantity} == 0.0`, terminate())), shipping.ship({ sku: order.sku })),
+);
+
+export const story = `
+  start
+  == terminated
+`;
+
+export const body = { sku: 'tea', quantity: 0 };

@@ -1,0 +1,77 @@
+import type { Json } from '../core/json.ts';
+import { type Activity, type FaultsOf, record, recordedIn, type Shape } from './activity.ts';
+import { expression, type Ref } from './expression.ts';
+import type { FaultType } from './fault.ts';
+import { compensate } from './leaves.ts';
+
+/** Those faults of F that are P, or extend it. */
+type Within<F extends string, P extends string> = Extract<F, P | `${P}/${string}`>;
+
+/** The engine's own faults may come from anywhere. */
+type Raised<F extends string, P extends string> = P extends 'Engine' | `Engine/${string}`
+  ? unknown
+  : [Within<F, P>] extends [never]
+    ? { 'nothing in here raises this fault, or a handler before took it': P }
+    : unknown;
+
+/** A fault as its handler sees it. */
+export interface CaughtFault {
+  /** The last part of its type: `CardDeclined`. */
+  readonly type: string;
+  readonly message: string;
+  /** Path of the activity that raised it: `order/charge`. */
+  readonly source: string;
+  readonly data: Json;
+}
+
+/** What a fault handler goes by. */
+export interface Caught {
+  readonly fault: Ref<CaughtFault>;
+  /** Undoes what was completed inside the composite whose handler this is, newest first. */
+  compensate(): Activity<never>;
+}
+
+/** An activity with others inside it. It may handle their faults. */
+export interface Composite<out F extends string> extends Activity<F> {
+  /**
+   * Handles a fault, and all that extend it: what is at work inside is cancelled, then the handler runs, and the order
+   * goes on after the composite. Handlers are tried in the order in which they are written, so the most special comes first.
+   */
+  on<P extends string, G extends string = never>(
+    fault: FaultType<P> & Raised<F, P>,
+    handler: (caught: Caught) => Activity<G>,
+  ): Composite<Exclude<F, Within<F, P>> | G>;
+}
+
+export type CompositeOf<Children extends readonly Activity<string>[]> = Composite<FaultsOf<Children[number]>>;
+
+type Rename = (name: string) => Shape;
+
+export const composite = <F extends string>(
+  shape: Shape,
+  { fixed = false, renamed = (name) => ({ ...shape, name }) }: { fixed?: boolean; renamed?: Rename } = {},
+): Composite<F> =>
+  record(shape, fixed, {
+    named: (name: string) => composite(renamed(name), { fixed: true, renamed }),
+    on(fault: FaultType, handler: (caught: Caught) => Activity<string>) {
+      const before = (shape['faultHandlers'] ?? []) as readonly Handler[];
+      const faultHandlers = [...before, handlerOf(fault, handler({ fault: expression('fault'), compensate: () => compensate() }), before)];
+      return composite({ ...shape, faultHandlers }, { fixed, renamed: (name) => ({ ...renamed(name), faultHandlers }) });
+    },
+  }) as Composite<F>;
+
+export const isComposite = (activity: Activity<string>): boolean => 'on' in activity;
+
+interface Handler {
+  readonly fault: string;
+  readonly do: Shape;
+}
+
+/** A handler stands beside the children of its composite, so it needs a name that none of them has. */
+function handlerOf({ name, path }: FaultType, body: Activity<string>, before: readonly Handler[]): Handler {
+  const { shape, fixed } = recordedIn(body);
+  const short = `on-${name}`;
+  const own = (before.some((handler) => handler.do.name === short) ? `on-${path.replaceAll('/', '-')}` : short).slice(0, 64);
+  if (!isComposite(body)) return { fault: path, do: { activity: 'sequence', name: own, children: [shape] } };
+  return { fault: path, do: fixed ? shape : { ...shape, name: own } };
+}

@@ -1,0 +1,24 @@
+import { engineFaults } from '../core/fault.ts';
+import type { FaultType } from './fault.ts';
+
+const engineFault = <const P extends string>(path: P): FaultType<P> => ({ path, name: path.slice(path.lastIndexOf('/') + 1) });
+
+/** Any fault of the engine itself. No step declares them and no workflow must mention them, but each may be handled. */
+export const EngineFault = engineFault('Engine');
+
+/** No answer came in time, or the whole order's time is over. */
+export const DeadlineExceeded = engineFault(engineFaults.deadlineExceeded);
+/** An expression could not be evaluated. */
+export const ExpressionFailed = engineFault(engineFaults.expressionFailed);
+export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);
+/** An answer is not what the operation promises; nobody knows whether the effect exists. */
+export const InvalidReply = engineFault(engineFaults.invalidReply);
+export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
+/** The service refused without a usable code. */
+export const RequestRefused = engineFault(engineFaults.requestRefused);
+/** The request's message could not be processed. */
+export const RequestRejected = engineFault(engineFaults.requestRejected);
+/** The service could not be reached, or failed. */
+export const ServiceUnavailable = engineFault(engineFaults.serviceUnavailable);
+export const TooManyItems = engineFault(engineFaults.tooManyItems);
+export const TooManyTurns = engineFault(engineFaults.tooManyTurns);

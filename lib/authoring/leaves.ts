@@ -1,0 +1,41 @@
+import { type Activity, leaf } from './activity.ts';
+import { celOf, type Expr, expression, fieldOf, type In, type Ref } from './expression.ts';
+import type { FaultType } from './fault.ts';
+
+/** Waits; nobody holds the order meanwhile. */
+export const delay = ({ seconds }: { seconds: number | Expr<number> }): Activity<never> =>
+  leaf({ activity: 'delay', name: 'delay', seconds });
+
+/** Values that a fault may carry: JSON with expressions in it. */
+export type Data = string | number | boolean | null | Expr<unknown> | readonly Data[] | { readonly [field: string]: Data };
+
+/** Raises a fault, as if a step had. */
+export const raise = <P extends string>(fault: FaultType<P>, message: In<string>, data?: Data): Activity<P> =>
+  leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }) });
+
+/** Ends the order at once; nothing is undone. */
+export const terminate = (): Activity<never> => leaf({ activity: 'terminate', name: 'terminate' });
+
+/**
+ * Undoes what was completed inside a scope, newest first. In a fault handler that is the composite whose handler it is;
+ * elsewhere the scope is named.
+ */
+export const compensate = (scope?: string): Activity<never> =>
+  leaf({ activity: 'compensate', name: 'compensate', ...(scope === undefined ? {} : { scope }) });
+
+declare const assigned: unique symbol;
+
+/** A variable of the order: it is set by `assign(…)`, and read like any other path. */
+export type Variable<T> = Ref<T> & { readonly [assigned]: T };
+
+type Typed<T> = [T] extends [never] ? { 'say what it holds': 'variable<number>(…)' } : unknown;
+
+/** Names a variable: `const left = variable<number>('left')`. */
+export const variable = <T = never>(name: string & Typed<T>): Variable<T> => expression<T>(fieldOf('vars', name)) as unknown as Variable<T>;
+
+/** Sets a variable of the order, which has to happen before it is read: `assign(left, cel`${left} - 1`)`. */
+export const assign = <T>(variable: Variable<T>, value: In<NoInfer<T>>): Activity<never> => {
+  const [, name] = /^vars\.(\w+)$/.exec(celOf(variable)) ?? [];
+  if (name === undefined) throw new TypeError(`A variable is wanted here: variable<number>('left'), not ${celOf(variable)}.`);
+  return leaf({ activity: 'assign', name: `set-${name}`, variable: name, value });
+};

@@ -1,0 +1,34 @@
+import type { CliCommand } from '../command.ts';
+import { textOption } from '../options.ts';
+import { type OrderView, orderPath, resolveOrderId } from '../orders.ts';
+import { printable } from '../text.ts';
+
+interface Options {
+  reason: string;
+}
+
+/** A decision that ends an order: as a call of its own, or as an operator's instruction. */
+const ending = (name: string, summary: string, kind: 'cancel' | 'compensate' | 'terminate'): CliCommand<Options> => ({
+  name: `order ${name}`,
+  summary,
+  declare: (command) =>
+    command
+      .argument('<id>', 'the order, or the beginning of its id')
+      .requiredOption('--reason <text>', 'why; kept in the history', textOption),
+
+  async run(cli, { reason }, [id = '']) {
+    const api = await cli.api('operator');
+    const path = orderPath(await resolveOrderId(api, id));
+    const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
+    const { body } =
+      kind === 'cancel'
+        ? await api.call('POST', `${path}/cancel`, { body: { reason } })
+        : await api.call('POST', `${path}/instructions`, { body: { kind, reason }, headers: { 'if-match': etag } });
+    cli.print(body, () => '');
+    cli.terminal.say(`Accepted. See what becomes of it: redress order watch ${printable(order.orderId)}`);
+  },
+});
+
+export const orderCancel = ending('cancel', 'cancels what runs of an order, and undoes what was done', 'cancel');
+export const orderCompensate = ending('compensate', 'undoes all that an order in Error has done', 'compensate');
+export const orderTerminate = ending('terminate', 'ends an order as it is: nothing is undone', 'terminate');

@@ -1,0 +1,23 @@
+import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+
+export interface Assign extends ActivityBase {
+  readonly activity: 'assign';
+  /** Read later as `vars.<variable>`. */
+  readonly variable: string;
+  readonly value: Template;
+}
+
+/** Sets a variable of the order. */
+export const assign: Behaviour<Assign, never> = {
+  children: () => [],
+  problems: ({ variable }) => (/^[A-Za-z_]\w{0,63}$/.test(variable) ? [] : [`"${variable}" is no name for a variable.`]),
+  templates: ({ value }) => [value],
+
+  execute({ variable, value }, { evaluate }) {
+    const evaluated = evaluate(value);
+    if (!evaluated.ok) return raise(evaluated.fault);
+
+    return { ...close(succeeded()), assign: { [variable]: evaluated.value } };
+  },
+};

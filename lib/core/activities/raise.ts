@@ -1,0 +1,32 @@
+import { type Behaviour, raise as raiseFault } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+
+export interface Raise extends ActivityBase {
+  readonly activity: 'raise';
+  /** The type with its ancestors: `Refused/CardDeclined`. */
+  readonly fault: string;
+  readonly message: Template;
+  readonly data?: Template;
+}
+
+/** Raises a fault of a given type (WF: Throw). */
+export const raise: Behaviour<Raise, never> = {
+  children: () => [],
+  problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It names no fault.']),
+  templates: ({ message, data }) => [message, ...(data === undefined ? [] : [data])],
+
+  execute({ fault, message, data }, { evaluate }) {
+    const text = evaluate(message);
+    if (!text.ok) return raiseFault(text.fault);
+    const more = data === undefined ? undefined : evaluate(data);
+    if (more && !more.ok) return raiseFault(more.fault);
+
+    return raiseFault({
+      type: fault,
+      class: 'expected',
+      permanent: true,
+      message: typeof text.value === 'string' ? text.value : JSON.stringify(text.value),
+      ...(more ? { data: more.value } : {}),
+    });
+  },
+};

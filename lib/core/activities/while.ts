@@ -1,0 +1,51 @@
+import { type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
+import { conditionOf } from '../condition.ts';
+import type { Activity, ActivityBase, Template } from '../definition.ts';
+import { limits } from '../definition.ts';
+import { engineFault, engineFaults } from '../fault.ts';
+
+export interface While extends ActivityBase {
+  readonly activity: 'while';
+  /** Evaluated before each turn. */
+  readonly condition: Template;
+  readonly do: Activity;
+  /** More turns than this are a fault (1,000). */
+  readonly maxTurns?: number;
+}
+
+export interface WhileState {
+  /** The turn that runs, or whose condition is in doubt; from 0. */
+  readonly turn: number;
+}
+
+/** Repeats its activity while a condition holds (WF). */
+export const whileLoop: Behaviour<While, WhileState> = {
+  children: (loop) => [loop.do],
+  repeats: true,
+  problems: ({ maxTurns }) =>
+    maxTurns === undefined || (Number.isSafeInteger(maxTurns) && maxTurns >= 1)
+      ? []
+      : [`maxTurns is ${maxTurns}; it is a whole number from 1 up.`],
+  templates: ({ condition }) => [condition],
+  execute: (loop, context) => turn(loop, 0, context),
+  // Nothing runs inside while its condition is in doubt.
+  repeat: (loop, state, context) => turn(loop, state.turn, context),
+  childClosed: (loop, state, _, context) => turn(loop, state.turn + 1, context),
+};
+
+function turn({ condition, do: body, maxTurns = limits.turnsMax }: While, number: number, context: Context): Next<WhileState> {
+  const goesOn = conditionOf(condition, context);
+  const state = { turn: number };
+  if (!goesOn.ok) return raise(goesOn.fault, state);
+  if (!goesOn.holds) return close(succeeded());
+  if (number >= maxTurns)
+    return raise(
+      engineFault(
+        engineFaults.tooManyTurns,
+        `The loop has made ${maxTurns} turns, the most it may make. Set maxTurns if it may make more.`,
+      ),
+      state,
+    );
+
+  return { state, run: [{ name: body.name, index: number }] };
+}

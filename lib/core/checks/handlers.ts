@@ -1,0 +1,52 @@
+import { isKindOf } from '../fault.ts';
+import type { Placed, Report } from './tree.ts';
+
+/** Declared faults that may leave an activity, each with a place that raises it. */
+type Leaving = ReadonlyMap<string, string>;
+
+/** Which fault can come from where, and who takes it (F-69, F-163). */
+export function checkHandlers(root: Placed, toOperator: readonly string[], report: Report): void {
+  for (const [fault, path] of leavingOf(root, report)) {
+    if (isKindOf(fault, 'Engine') || toOperator.some((type) => isKindOf(fault, type))) continue;
+    report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
+  }
+}
+
+function leavingOf(placed: Placed, report: Report): Leaving {
+  const { node, path, isSound } = placed;
+  if (!isSound) return new Map();
+  if (node.activity === 'step') return new Map((node.faults ?? []).map((fault) => [fault, path]));
+  if (node.activity === 'raise') return new Map([[node.fault, path]]);
+
+  const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report)));
+  if (node.activity === 'retry') checkExceptions(placed, node.except ?? [], within, report);
+  const handlers = placed.inside.filter(({ part }) => part === 'handler');
+  checkShadows(placed, report);
+  let left: Leaving = within;
+  for (const { fault, do: body } of node.faultHandlers ?? []) {
+    if (!isKindOf(fault, 'Engine') && !isRaised(fault, within))
+      report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');
+    left = new Map([...left].filter(([each]) => !isKindOf(each, fault)));
+  }
+  return merged([left, ...handlers.map((handler) => leavingOf(handler, report))]);
+}
+
+const isRaised = (fault: string, within: Leaving): boolean => [...within.keys()].some((each) => isKindOf(each, fault));
+const merged = (all: readonly Leaving[]): Leaving => new Map(all.flatMap((each) => [...each]));
+
+function checkShadows({ node, path }: Placed, report: Report): void {
+  const handlers = node.faultHandlers ?? [];
+  for (const [index, { fault, do: body }] of handlers.entries()) {
+    const earlier = handlers.slice(0, index).find((handler) => isKindOf(fault, handler.fault));
+    if (!earlier) continue;
+    const place = `${path}/${body?.name}`;
+    if (earlier.fault === fault) report(place, `A second handler for "${fault}": only the first of them can run.`);
+    else
+      report(place, `The handler for "${fault}" can never run: the one for "${earlier.fault}" is before it, and takes it. Put it first.`);
+  }
+}
+
+function checkExceptions({ path }: Placed, exceptions: readonly string[], within: Leaving, report: Report): void {
+  for (const fault of exceptions)
+    if (!isRaised(fault, within)) report(path, `No step inside declares or raises "${fault}", which it excepts.`, 'warning');
+}

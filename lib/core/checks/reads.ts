@@ -1,0 +1,197 @@
+import { behaviourOf } from '../activities/index.ts';
+import type { Template } from '../definition.ts';
+import { type Expression, parseExpression, type Read } from '../expression.ts';
+import { isObject } from '../json.ts';
+import { expressionsIn } from '../program.ts';
+import { didYouMean } from '../suggest.ts';
+import { Certain } from './certain.ts';
+import { aroundOf, everyIn, type Placed, type Report } from './tree.ts';
+import { whyUncertain } from './uncertain.ts';
+
+/**
+ * Every expression must parse, and may read only what is certain to be there: outputs of steps that have run, variables
+ * that are set, entries of the loops around it, and the fault in a handler.
+ */
+export function checkReads(root: Placed, report: Report): void {
+  const steps = new Map<string, Placed[]>();
+  const variables = new Set<string>();
+  for (const each of everyIn(root)) {
+    const { node, part } = each;
+    if (node.activity === 'step' && part !== 'undo') steps.set(node.name, [...(steps.get(node.name) ?? []), each]);
+    if (node.activity === 'assign') variables.add(node.variable);
+  }
+  new Reader({ steps, variables, report }).walk(root, new Certain());
+}
+
+interface World {
+  readonly steps: ReadonlyMap<string, readonly Placed[]>;
+  readonly variables: ReadonlySet<string>;
+  readonly report: Report;
+}
+
+/** Goes through a definition as an order does. */
+class Reader {
+  private readonly world: World;
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  walk(placed: Placed, certain: Certain): void {
+    const body = certain.fork();
+    this.walkBody(placed, body);
+    const handlers = placed.inside.filter(({ part }) => part === 'handler').map((handler) => this.along(handler, certain));
+    certain.addCommon([body, ...handlers]);
+  }
+
+  /** What is certain at the end of a way of its own. */
+  private along(placed: Placed, from: Certain): Certain {
+    const way = from.fork();
+    this.walk(placed, way);
+    return way;
+  }
+
+  private walkBody(placed: Placed, certain: Certain): void {
+    const { node } = placed;
+    if (!placed.isSound) return certain.add(`steps.${node.name}`);
+    const children = placed.inside.filter(({ part }) => part === 'child');
+    const last = node.activity === 'forEach' && node.until !== undefined ? 1 : 0;
+    const templates = behaviourOf(node.activity).templates(node);
+    for (const template of templates.slice(0, templates.length - last)) this.checkTemplate(template, placed, certain);
+
+    switch (node.activity) {
+      case 'step':
+        return this.walkStep(placed, certain);
+      case 'assign':
+        return certain.add(`vars.${node.variable}`);
+      case 'raise':
+      case 'terminate':
+        certain.never = true;
+        return;
+      case 'sequence':
+      case 'scope':
+      case 'retry':
+        return this.walkInTurn(children, certain);
+      case 'parallel':
+        return certain.addAll(children.map((child) => this.along(child, certain)));
+      case 'choice':
+        return certain.addCommon([...children.map((child) => this.along(child, certain)), ...(node.otherwise ? [] : [certain.fork()])]);
+      default:
+        // Nobody knows whether there is any turn, and nobody outside of one sees what was answered in it.
+        for (const child of children) {
+          const turn = this.along(child, certain);
+          for (const until of templates.slice(templates.length - last)) this.checkTemplate(until, placed, turn, true);
+        }
+    }
+  }
+
+  private walkInTurn(children: readonly Placed[], certain: Certain): void {
+    let isSaid = false;
+    for (const child of children) {
+      if (certain.never && !isSaid)
+        this.world.report(child.path, 'Nothing gets here: before it, a fault is raised or the order ends.', 'warning');
+      isSaid ||= certain.never;
+      this.walk(child, certain);
+    }
+  }
+
+  private walkStep(placed: Placed, certain: Certain): void {
+    const name = `steps.${placed.node.name}`;
+    for (const undo of placed.inside) {
+      const way = certain.fork();
+      way.add(name);
+      this.along(undo, way);
+    }
+    certain.add(name);
+  }
+
+  private checkTemplate(template: Template, reader: Placed, certain: Certain, inTurn = false): void {
+    const wanted = wantedBy(reader, template);
+    if (wanted && !isObject(template) && !wanted.is(template))
+      this.world.report(reader.path, `${wanted.what}, not ${JSON.stringify(template)}.`);
+    for (const { text, pointer } of expressionsIn(template)) {
+      const say = (message: string, position: number) =>
+        this.world.report(reader.path, `${pointer && `${pointer}: `}${message}\n${pointedAt(text, position)}`);
+      const parsed = parseExpression(text);
+      if (!parsed.ok) say(parsed.message, parsed.position);
+      else {
+        for (const { message, position } of this.problemsOf(parsed.expression, reader, certain, inTurn)) say(message, position);
+        if (pointer === '' && wanted && !wanted.types.test(parsed.expression.type))
+          say(`${wanted.what}, not ${parsed.expression.type}.`, 0);
+      }
+    }
+  }
+
+  private *problemsOf(
+    { steps, vars, each, fault }: Expression,
+    reader: Placed,
+    certain: Certain,
+    inTurn: boolean,
+  ): Generator<{ message: string; position: number }> {
+    const loops = [...(inTurn ? [reader] : []), ...loopsAround(reader)].map(({ node }) => node.name);
+    const found = [
+      ...steps.map((read) => ({ message: this.stepProblem(read, reader, certain), position: read.position })),
+      ...vars.map((read) => ({ message: this.variableProblem(read, reader, certain), position: read.position })),
+      ...each.map((read) => ({ message: loopProblem(read, loops), position: read.position })),
+    ];
+    for (const { message, position } of found) if (message !== undefined) yield { message, position };
+    if (fault !== undefined && ![reader, ...aroundOf(reader)].some(({ part }) => part === 'handler'))
+      yield { message: 'there is a fault only inside a fault handler.', position: fault };
+  }
+
+  private stepProblem({ name, optional }: Read, reader: Placed, certain: Certain): string | undefined {
+    const [step, ...others] = this.world.steps.get(name) ?? [];
+    if (!step) return `no step is named "${name}".${didYouMean(name, [...this.world.steps.keys()])}`;
+    if (others.length > 0) {
+      const paths = [step, ...others].map(({ path }) => path).join(', ');
+      return `${others.length + 1} steps are named "${name}" (${paths}). Name the one that is meant: .named('…').`;
+    }
+    if (certain.has(`steps.${name}`)) return undefined;
+    const { why, whatever } = whyUncertain(step, reader);
+    if (optional && !whatever) return undefined;
+    return `"${name}" (${step.path}) need not have run before ${reader.path}: ${why}.`;
+  }
+
+  private variableProblem({ name, optional }: Read, reader: Placed, certain: Certain): string | undefined {
+    const { variables } = this.world;
+    if (!variables.has(name)) return `nothing sets the variable "${name}".${didYouMean(name, [...variables])}`;
+    if (optional || certain.has(`vars.${name}`)) return undefined;
+    return `the variable "${name}" need not be set before ${reader.path}.`;
+  }
+}
+
+const loopsAround = (placed: Placed): readonly Placed[] => {
+  const loops: Placed[] = [];
+  let from = placed;
+  for (const each of aroundOf(placed)) {
+    if (each.node.activity === 'forEach' && from.part === 'child') loops.push(each);
+    from = each;
+  }
+  return loops;
+};
+
+const loopProblem = ({ name }: Read, loops: readonly string[]): string | undefined =>
+  loops.includes(name) ? undefined : `no forEach around it is named "${name}".${didYouMean(name, loops)}`;
+
+interface Wanted {
+  readonly what: string;
+  readonly types: RegExp;
+  readonly is: (value: unknown) => boolean;
+}
+
+const condition: Wanted = { what: 'A condition is wanted', types: /^(bool|dyn)$/, is: (value) => typeof value === 'boolean' };
+const list: Wanted = { what: 'A list is wanted', types: /^(list\b.*|dyn)$/, is: Array.isArray };
+
+/** Where the place itself says what may stand there. */
+function wantedBy({ node }: Placed, template: Template): Wanted | undefined {
+  if (node.activity === 'choice' || node.activity === 'while') return condition;
+  if (node.activity === 'forEach') return template === node.list ? list : condition;
+  return undefined;
+}
+
+/** The line of an expression in which a position lies, and a caret below it. */
+function pointedAt(text: string, position: number): string {
+  const start = text.lastIndexOf('\n', position - 1) + 1;
+  const [line = ''] = text.slice(start).split('\n');
+  return `  ${line}\n  ${' '.repeat(position - start)}^`;
+}

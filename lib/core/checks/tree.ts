@@ -1,0 +1,116 @@
+import { type ActivityType, behaviourOf, behaviours } from '../activities/index.ts';
+import { type Activity, type FaultHandler, limits, rootPath } from '../definition.ts';
+import { isObject } from '../json.ts';
+import { didYouMean } from '../suggest.ts';
+
+/** An activity at its place. */
+export interface Placed {
+  readonly node: Activity;
+  readonly path: string;
+  /** What it is of the one around it. */
+  readonly part: 'child' | 'handler' | 'undo';
+  readonly around: Placed | undefined;
+  readonly inside: readonly Placed[];
+  /** Its own fields are what its type says. Of what is not sound, nothing more is looked at. */
+  readonly isSound: boolean;
+}
+
+export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
+
+/** Types that have no others inside them, but perhaps an undo. */
+const leaves: ReadonlySet<string> = new Set<ActivityType>(['assign', 'compensate', 'delay', 'raise', 'step', 'terminate']);
+export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean => !leaves.has(node.activity);
+
+/** A definition may be written by hand, so nothing of it is what its type says before it has been looked at. */
+export function treeOf(root: Activity, report: Report): Placed | undefined {
+  return placed(root, { path: rootPath, part: 'child', around: undefined, depth: 1 }, report);
+}
+
+/** An activity and all inside it, in order. */
+export function* everyIn(placed: Placed): Generator<Placed> {
+  yield placed;
+  for (const each of placed.inside) yield* everyIn(each);
+}
+
+/** The activities around it, nearest first. */
+export function* aroundOf({ around }: Pick<Placed, 'around'>): Generator<Placed> {
+  for (let each = around; each; each = each.around) yield each;
+}
+
+interface Place {
+  readonly path: string;
+  readonly part: Placed['part'];
+  readonly around: Placed | undefined;
+  readonly depth: number;
+}
+
+function placed(node: Activity, { path, part, around, depth }: Place, report: Report): Placed | undefined {
+  if (!isActivity(node, path, report)) return undefined;
+  if (depth > limits.depthMax) {
+    report(path, `More than ${limits.depthMax} levels deep. Split it into several workflows.`);
+    return undefined;
+  }
+  const problems = problemsOf({ node, part, around });
+  for (const problem of problems) report(path, problem);
+  const inside: Placed[] = [];
+  const here: Placed = { node, path, part, around, inside, isSound: problems.length === 0 };
+  if (!here.isSound) return here;
+
+  const names = new Set<string>();
+  for (const { child, part } of partsOf(node)) {
+    const childPath = `${path}/${child?.name}`;
+    checkName(child?.name, childPath, part, report);
+    if (names.has(childPath)) report(childPath, `Two activities have this path. Name one of them: .named('…').`);
+    names.add(childPath);
+    const found = placed(child, { path: childPath, part, around: here, depth: depth + 1 }, report);
+    if (found) inside.push(found);
+  }
+  return here;
+}
+
+function isActivity(node: unknown, path: string, report: Report): boolean {
+  const type = String((node as { activity?: unknown } | undefined | null)?.activity);
+  if (isObject(node) && Object.hasOwn(behaviours, type)) return true;
+  report(path, `"${type}" is no activity.${didYouMean(type, Object.keys(behaviours))}`);
+  return false;
+}
+
+type Unread = Pick<Placed, 'node' | 'part' | 'around'>;
+
+function problemsOf(here: Unread): readonly string[] {
+  const { node, part } = here;
+  const handlers: unknown = node.faultHandlers;
+  return [
+    ...(behaviourOf(node.activity).problems?.(node) ?? []),
+    ...(part === 'undo' && node.activity === 'step' && node.undo ? ['An undo is repeated until it succeeds: it has no undo itself.'] : []),
+    ...(handlers === undefined || (Array.isArray(handlers) && handlers.every(isHandler))
+      ? []
+      : ['Its faultHandlers are no list of {fault, do}.']),
+    ...loopNameProblems(here),
+    ...(handlers === undefined || isComposite(here) ? [] : ['Only what has activities inside it handles faults. Put it into a scope.']),
+  ];
+}
+
+function loopNameProblems(here: Unread): readonly string[] {
+  if (here.node.activity !== 'forEach') return [];
+  const same = [...aroundOf(here)].find(({ node }) => node.activity === 'forEach' && node.name === here.node.name);
+  return same ? [`The forEach around it (${same.path}) has the same name, so nobody could tell their entries apart: .named('…').`] : [];
+}
+
+const isHandler = (handler: unknown): handler is FaultHandler =>
+  isObject(handler) && typeof handler['fault'] === 'string' && handler['fault'] !== '';
+
+function partsOf(node: Activity): readonly { readonly child: Activity; readonly part: Placed['part'] }[] {
+  const children = behaviourOf(node.activity).children(node);
+  const handlers = node.faultHandlers ?? [];
+  return [
+    ...children.map((child) => ({ child, part: node.activity === 'step' ? ('undo' as const) : ('child' as const) })),
+    ...handlers.map((handler) => ({ child: handler.do, part: 'handler' as const })),
+  ];
+}
+
+function checkName(name: unknown, path: string, part: Placed['part'], report: Report): void {
+  if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
+    report(path, `"${name}" is no name for an activity: a letter, then letters, digits, "-" and "_", at most 64.`);
+  else if (name === 'undo' && part !== 'undo') report(path, '"undo" is the name of what takes a step back. Call it something else.');
+}

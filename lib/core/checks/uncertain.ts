@@ -1,0 +1,33 @@
+import { aroundOf, type Placed } from './tree.ts';
+
+/** Why a step need not have run when another activity reads its output; `whatever`: it can't be read there at all. */
+export function whyUncertain(step: Placed, reader: Placed): { readonly why: string; readonly whatever: boolean } {
+  const readers = [reader, ...aroundOf(reader)];
+  const outside = [...aroundOf(step)].filter((each) => !readers.includes(each));
+  const loop = outside.find(({ node }) => node.activity === 'forEach' || node.activity === 'while');
+  if (loop) return { why: `it is inside the loop ${loop.path}, and nobody outside of a turn sees what was answered there`, whatever: true };
+  if ([...aroundOf(step)].includes(reader)) return { why: `it is inside ${reader.path}, which is asked this before`, whatever: false };
+  if (readers.includes(step)) return { why: 'it is what reads it', whatever: true };
+
+  const together = readers.find((each) => [...aroundOf(step)].includes(each));
+  return { why: together ? whyApart(together, step, reader, outside) : 'it comes later', whatever: false };
+}
+
+function whyApart(together: Placed, step: Placed, reader: Placed, outside: readonly Placed[]): string {
+  const partOf = (placed: Placed) => [placed, ...aroundOf(placed)].find(({ around }) => around === together);
+  const ofReader = partOf(reader);
+  const ofStep = partOf(step);
+  if (ofReader?.part === 'handler') return `a handler of ${together.path} runs wherever that failed`;
+  if (ofStep?.part === 'handler') return `it is in a handler of ${together.path}`;
+  if (ofReader && (together.node.activity === 'parallel' || together.node.activity === 'choice'))
+    return `it is in another branch of ${together.path}`;
+
+  const choice = outside.find(({ node }) => node.activity === 'choice');
+  if (choice && comesBefore(together, ofStep, ofReader)) return `it is in a branch of ${choice.path} that need not be gone`;
+  const handling = outside.find(({ node }) => node.faultHandlers);
+  if (handling && comesBefore(together, ofStep, ofReader)) return `a handler of ${handling.path} may have taken over`;
+  return 'it comes later';
+}
+
+const comesBefore = ({ inside }: Placed, one: Placed | undefined, other: Placed | undefined): boolean =>
+  one !== undefined && other !== undefined && inside.indexOf(one) < inside.indexOf(other);

@@ -1,0 +1,97 @@
+import type { StepState } from './activities/step.ts';
+import { shortType } from './fault.ts';
+import { nodeAt, type Program } from './program.ts';
+import type { Outcome, State } from './state.ts';
+
+/** Why an order is where it is: one sentence for a person. Times of the day are UTC. */
+export function explain(program: Program, state: State, now?: number): string {
+  if (state.phase === 'initialized') return 'Waits to be taken up.';
+  if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
+  if (state.held) return heldText(state, state.held);
+
+  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now) ?? []);
+  const shown = waits.slice(0, shownMax);
+  const more = waits.length - shown.length;
+  const text = [...shown, ...(more > 0 ? [`${more} more like these`] : [])].join('; ');
+  if (state.ending) return `${state.ending.outcome === 'cancelled' ? 'Cancelled' : 'To be undone'}: ${text}.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+const shownMax = 3;
+
+const endings: { readonly [outcome in Outcome]: string } = {
+  completed: 'Completed.',
+  compensated: 'Compensated: what it had done was undone.',
+  rejected: 'Rejected: nothing was left to undo.',
+  cancelled: 'Cancelled: what it had done was undone.',
+  terminated: 'Terminated: it ended as it was, and nothing was undone.',
+};
+
+function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
+  const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);
+  const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
+  const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
+  const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
+  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
+}
+
+/** What one activity waits for; undefined where others have to go on first. */
+function waitOf(program: Program, state: State, path: string, now: number | undefined): string | undefined {
+  const { own } = state.activities[path] ?? {};
+  const node = nodeAt(program, path);
+  if (own === undefined) return undefined;
+  if (node.activity === 'step') return stepText(node, state, path, own as StepState, now);
+  const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
+  if (until === undefined) return undefined;
+  if (node.activity === 'delay') return `waits ${lengthText(until, now)} at ${path}`;
+  return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
+}
+
+function stepText(
+  { agent, operation }: { readonly agent: string; readonly operation: string },
+  { undo = [] }: State,
+  path: string,
+  own: StepState,
+  now: number | undefined,
+): string | undefined {
+  const { phase, mode, attempt, completeBy } = own;
+  const time = timeText(completeBy, now);
+  const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
+  if (phase === 'undoing') return undefined;
+  if (mode === 'undo') {
+    const left = undo.length - 1;
+    const what =
+      phase === 'resting'
+        ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`
+        : `waits for ${agent} to ${operation} (${path})`;
+    return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
+  }
+  if (mode === 'settle')
+    return `nobody knows whether ${path} was done: ${phase === 'resting' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
+  if (mode === 'cancel') return `waits for ${agent} to answer ${asking}, which is not wanted any more, until ${time}`;
+  if (phase === 'failedForNow') return `${agent} could not do ${asking} for now, and is asked again at ${time}`;
+  if (phase !== 'asked') return undefined;
+  return `waits for ${agent} to answer ${asking} until ${time}`;
+}
+
+const ordinal = (number: number): string => {
+  const teens = number % 100 > 10 && number % 100 < 14;
+  return `${number}${(!teens && ['th', 'st', 'nd', 'rd'][number % 10]) || 'th'}`;
+};
+
+const dayMs = 24 * 3_600_000;
+
+/** "12:03:20"; with its day where that is another one. */
+function timeText(at: number, now: number | undefined): string {
+  if (!Number.isFinite(at)) return 'some time';
+  const [day = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T');
+  return now === undefined || Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
+}
+
+/** "20 s", "5 min", "3 h" from now on; "until 12:03:20" where nobody says what time it is. */
+function lengthText(until: number, now: number | undefined): string {
+  if (now === undefined) return `until ${timeText(until, now)}`;
+  const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}

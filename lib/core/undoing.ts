@@ -1,0 +1,126 @@
+import { beginSettling, type StepState } from './activities/step.ts';
+import { rootPath } from './definition.ts';
+import type { Draft } from './draft.ts';
+import type { Json } from './json.ts';
+import { fill, inputOf, scopeOf } from './program.ts';
+import type { UndoEntry } from './state.ts';
+
+/** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
+export function noteDone(draft: Draft, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
+  draft.known(path, { generation, attempt, outcome: 'done', ...(output === undefined ? {} : { output }) });
+  const input = undoInput(draft, path, output ?? null);
+  if (input === undefined) return;
+  const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
+  draft.set({ undo: [...others, { path, generation, input }] });
+}
+
+/** It was asked for, and nobody knows whether it was done: that is found out before anything of its scope is undone. */
+export function noteUnknown(draft: Draft, path: string, { generation, attempt }: StepState): void {
+  // By the time it matters its turn may be over, or its handler: it is asked again with what it was asked.
+  const input = inputOf(draft.program, draft.subject, draft.state, path);
+  const asked = input.ok ? { asked: input.value } : {};
+  draft.known(path, { generation, attempt, outcome: 'open', ...asked });
+  if (!canBeUndone(draft, path)) return;
+  const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
+  draft.set({ undo: [...others, { path, generation, attempt, ...asked }] });
+}
+
+/** It is definite that it was not done. A later run of it is a new effect. */
+export function noteRefused(draft: Draft, path: string, { generation, attempt }: StepState): void {
+  draft.known(path, { generation, attempt, outcome: 'refused' });
+  const { undo = [] } = draft.state;
+  if (undo.some((entry) => entry.path === path)) draft.set({ undo: undo.filter((entry) => entry.path !== path) });
+}
+
+export const canBeUndone = (draft: Draft, path: string): boolean => {
+  const node = draft.node(path);
+  return node.activity === 'step' && node.undo !== undefined;
+};
+
+/** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
+function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
+  const node = draft.node(path);
+  if (node.activity !== 'step' || !node.undo) return undefined;
+  const scope = scopeOf(draft.program, draft.subject, draft.state, path);
+  const filled = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: output } });
+  return filled.ok ? filled.value : null;
+}
+
+/** The newest thing that is left in the scope of whoever undoes; with nothing left, that one goes on. */
+export function undoNext(draft: Draft, path: string): void {
+  const { scope } = draft.own(path) as { readonly scope: string };
+  const own = draft.handlerAround(path);
+  // What a handler itself has done is not the work that it undoes; a scope farther out may undo it later.
+  const entry = (draft.state.undo ?? []).findLast((each) => isWithin(each.path, scope) && !(own && isAt(each.path, own)));
+  if (!entry) return nothingLeft(draft, path, scope);
+  // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
+  if (draft.activity(entry.path) ?? draft.activity(`${entry.path}/undo`)) return;
+  if (entry.input === undefined) return askWhetherDone(draft, entry, path);
+  undo(draft, entry, path);
+}
+
+/** Whoever undoes something and waits for another one to be through with a part of it. */
+export function goOnUndoing(draft: Draft): void {
+  for (const path of Object.keys(draft.state.activities)) {
+    const isIdle = () => isUndoing(draft, path) && draft.children(path).length === 0;
+    if (isIdle()) draft.later(() => (isIdle() ? undoNext(draft, path) : undefined));
+  }
+}
+
+/** An activity that undoes something may be cancelled meanwhile: it goes on until nothing is left. */
+export const isUndoing = (draft: Draft, path: string): boolean => (draft.own(path) as { scope?: string } | undefined)?.scope !== undefined;
+
+const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
+const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
+
+function nothingLeft(draft: Draft, path: string, scope: string): void {
+  if (scope === rootPath && draft.node(path).activity === 'compensate') draft.set({ compensated: true });
+  const { ending } = draft.state;
+  const activity = draft.activity(path);
+  if (!activity) return;
+  if (activity.status === 'Compensating' && ending) return draft.end(ending.outcome);
+  if (activity.status === 'Canceling') return draft.close(path, { result: 'Canceled' });
+  const { undone } = draft.behaviour(path);
+  if (undone) draft.apply(path, undone(draft.node(path), activity.own, draft.context(path)));
+  else draft.close(path, { result: 'Succeeded' });
+}
+
+function undo(draft: Draft, { path, generation }: UndoEntry, runner: string): void {
+  const node = draft.node(path);
+  if (node.activity !== 'step' || !node.undo) return;
+  const at = `${path}/undo`;
+  draft.put(at, { status: 'Executing', runner });
+  draft.apply(at, beginSettling(node.undo, { mode: 'undo', generation, attempt: 1 }, draft.context(at)));
+}
+
+/** The same asking once more, under the same key: done, it answers again what it answered then; refused, nothing was done. */
+function askWhetherDone(draft: Draft, { path, generation, attempt = 1 }: UndoEntry, runner: string): void {
+  const node = draft.node(path);
+  if (node.activity !== 'step') return;
+  draft.put(path, { status: 'Executing', runner });
+  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1 }, draft.context(path)));
+}
+
+/** A cancelled step whose outcome nobody knows settles itself. */
+export function settle(draft: Draft, path: string, own: StepState): void {
+  const node = draft.node(path);
+  if (node.activity !== 'step') return;
+  const { generation, attempt } = own;
+  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1 }, draft.context(path)));
+}
+
+/** A step is known to have been done although it was not wanted any more: it stays until that is undone. */
+export function undoLate(draft: Draft, path: string, own: StepState, output: Json): void {
+  noteDone(draft, path, own, output);
+  draft.keep(path, { ...own, mode: 'cancel', phase: 'undoing' });
+  const entry = draft.state.undo?.find((each) => each.path === path);
+  if (entry) undo(draft, entry, path);
+}
+
+/** It is undone: its entry goes, and a later run of the step is a new effect. */
+export function noteUndone(draft: Draft, undoPath: string): void {
+  const path = undoPath.slice(0, -'/undo'.length);
+  const entry = draft.state.undo?.find((each) => each.path === path);
+  draft.set({ undone: true, undo: (draft.state.undo ?? []).filter((each) => each !== entry) });
+  if (entry) draft.known(path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
+}

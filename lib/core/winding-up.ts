@@ -1,0 +1,234 @@
+import { isDefiniteRefusal, type StepState } from './activities/step.ts';
+import type { Closing, Next } from './behaviour.ts';
+import { succeeded } from './behaviour.ts';
+import { rootPath } from './definition.ts';
+import type { Draft } from './draft.ts';
+import type { StepReply } from './event.ts';
+import type { Fault } from './fault.ts';
+import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
+import {
+  canBeUndone,
+  goOnUndoing,
+  isUndoing,
+  noteDone,
+  noteRefused,
+  noteUndone,
+  noteUnknown,
+  settle,
+  undoLate,
+  undoNext,
+} from './undoing.ts';
+
+/** How activities come to an end: by closing, by a fault, by being cancelled. Windows Workflow's rules (WF). */
+export function wind(draft: Draft, path: string, next: Next<unknown>): void {
+  if (next.raise) raise(draft, path, next.raise);
+  if (next.close) close(draft, path, next.close);
+  if (next.cancelChildren) {
+    draft.stop(path);
+    for (const child of draft.children(path)) cancel(draft, child);
+  }
+  if (next.undoNext) undoNext(draft, path);
+  if (next.terminate) draft.end('terminated');
+}
+
+/** What a step did is noted before it is taken out of the state. */
+export function close(draft: Draft, path: string, closing: Closing): void {
+  const own = draft.node(path).activity === 'step' ? (draft.own(path) as StepState | undefined) : undefined;
+  if (own?.mode === 'settle') return closeSettled(draft, path, own, closing);
+  if (own?.mode === 'undo') noteUndone(draft, path);
+  if (own?.mode === undefined && own && closing.result === 'Succeeded') noteDone(draft, path, own, closing.output);
+  draft.close(path, closing);
+}
+
+/** It is definite by now whether the step was done: whoever asked goes on, and a step that nobody wants any more is undone. */
+function closeSettled(draft: Draft, path: string, own: StepState, closing: Closing): void {
+  const done = closing.result === 'Succeeded';
+  if (done && draft.activity(path)?.status === 'Canceling') return undoLate(draft, path, own, closing.output ?? null);
+  if (done) noteDone(draft, path, own, closing.output);
+  else noteRefused(draft, path, own);
+  draft.close(path, { result: 'Canceled' });
+}
+
+/**
+ * A fault goes to whoever takes it. With nobody up to the root, nothing is unwound: the order is held as it is. A fault
+ * that comes in the same instant waits until a person has dealt with the first.
+ */
+export function raise(draft: Draft, path: string, fault: Fault): void {
+  const raised: Fault = { ...fault, source: fault.source ?? path };
+  const { phase } = draft.state;
+  if (phase === 'running' && draft.takes(path, raised)) return unwind(draft, path, raised);
+  draft.faulting(path, raised, true);
+  if (phase === 'running') draft.hold(path, raised);
+}
+
+/** First what runs inside is cancelled and closed, then the handlers are looked at (WF). */
+export function unwind(draft: Draft, path: string, fault: Fault): void {
+  draft.fact({ type: 'FaultRaised', path, fault });
+  fail(draft, path, fault);
+}
+
+/** Its own fault, or that of a child: it cleans up, and what runs inside is cancelled. */
+function fail(draft: Draft, path: string, fault: Fault): void {
+  const node = draft.node(path);
+  draft.behaviour(path).handleFault?.(node, draft.own(path), fault, draft.context(path));
+  if (node.activity === 'step') return closeFaulted(draft, path, fault);
+  draft.faulting(path, fault);
+  windUp(draft, path);
+}
+
+/** What is known of a step that failed decides what a later run of it may do, and whether there is something to undo. */
+function closeFaulted(draft: Draft, path: string, fault: Fault): void {
+  const own = draft.own(path) as StepState | undefined;
+  if (own && own.attempt > 0) {
+    if (own.phase === 'refused') noteRefused(draft, path, own);
+    else noteUnknown(draft, path, own);
+  }
+  draft.close(path, { result: 'Faulted', fault });
+}
+
+/** Cancels all that is alive inside; whichever closes last goes on with what its parent wanted. */
+function windUp(draft: Draft, path: string): void {
+  const children = draft.children(path);
+  for (const child of children) cancel(draft, child);
+  if (children.length === 0) draft.later(() => woundUp(draft, path));
+}
+
+/** Nothing inside is alive any more. */
+function woundUp(draft: Draft, path: string): void {
+  const activity = draft.activity(path);
+  if (!activity || draft.children(path).length > 0) return;
+  if (activity.status === 'Canceling') return close(draft, path, { result: 'Canceled' });
+  if (activity.status !== 'Faulting' || activity.handling || !activity.fault) return;
+
+  const { fault } = activity;
+  const waiter = draft.waiterFor(path);
+  // While a retry around it will run it again, its own handlers are not looked at (WF).
+  const handler = waiter !== undefined && draft.absorbs(waiter, fault) ? undefined : draft.handlerFor(path, fault);
+  if (!handler) return draft.close(path, { result: 'Faulted', fault });
+  draft.patch(path, { handling: true });
+  draft.fact({ type: 'FaultHandled', path, handler: handler.do.name, fault });
+  draft.execute(`${path}/${handler.do.name}`);
+}
+
+export function cancel(draft: Draft, path: string): void {
+  const activity = draft.activity(path);
+  if (!activity || activity.status === 'Canceling') return;
+  const node = draft.node(path);
+  if (node.activity === 'step') return cancelStep(draft, path);
+
+  draft.canceling(path);
+  windUp(draft, path);
+}
+
+/** Its agent is told; the step stays until its answer or its time, for what was done must be known and undone. */
+function cancelStep(draft: Draft, path: string): void {
+  const own = draft.own(path) as StepState | undefined;
+  const { reply } = draft.activity(path) ?? {};
+  // An undo that has begun goes on to its end, as does the question whether there is anything to undo.
+  if (own?.mode) return;
+  draft.canceling(path);
+  if (!own || own.attempt === 0) return draft.close(path, { result: 'Canceled' });
+  if (reply) return answerCanceled(draft, path, reply);
+  if (own.phase === 'asked' && own.completeBy > draft.event.at) {
+    draft.keep(path, { ...own, mode: 'cancel' });
+    draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
+    tellAgent(draft, path, own);
+    return;
+  }
+  if (own.phase === 'refused') return closeRefused(draft, path, own);
+  leaveUnknown(draft, path, own);
+}
+
+function closeRefused(draft: Draft, path: string, own: StepState): void {
+  noteRefused(draft, path, own);
+  draft.close(path, { result: 'Canceled' });
+}
+
+function tellAgent(draft: Draft, path: string, own: StepState): void {
+  const node = draft.node(path);
+  if (node.activity !== 'step') return;
+  const { orderId } = draft.subject;
+  const requestId = requestIdOf(orderId, path, own);
+  const idempotencyKey = idempotencyKeyOf(orderId, path, own.generation);
+  draft.commands.push({ type: 'cancel', path, agent: node.agent, requestId, idempotencyKey });
+}
+
+/** The answer to a step that is not wanted any more: what it did is undone before it closes. */
+export function answerCanceled(draft: Draft, path: string, reply: StepReply): void {
+  const own = draft.own(path) as StepState;
+  if (reply.status === 'succeeded') {
+    draft.fact({ type: 'LateResult', path, asking: askingOf(own) });
+    if (canBeUndone(draft, path)) return undoLate(draft, path, own, reply.output);
+    noteDone(draft, path, own, reply.output);
+    return draft.close(path, { result: 'Canceled' });
+  }
+  if (isDefiniteRefusal(reply)) return closeRefused(draft, path, own);
+  leaveUnknown(draft, path, own);
+}
+
+/** Its time is over, or its answer says nothing: whether it was done is found out where that matters. */
+export function leaveUnknown(draft: Draft, path: string, own: StepState): void {
+  if (canBeUndone(draft, path)) return settle(draft, path, own);
+  draft.fact({ type: 'OutcomeUnknown', path, asking: askingOf(own) });
+  noteUnknown(draft, path, own);
+  draft.close(path, { result: 'Canceled' });
+}
+
+/** Whoever waits for a closed activity goes on, each as its own state says. */
+export function closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void {
+  if (waiter === undefined) return finish(draft, closing);
+  draft.later(() => childClosed(draft, waiter, path, closing));
+  if (draft.state.undo && draft.node(path).activity === 'step') draft.later(() => goOnUndoing(draft));
+}
+
+function childClosed(draft: Draft, path: string, child: string, closing: Closing): void {
+  const activity = draft.activity(path);
+  if (!activity) return;
+  const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
+  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
+  if (draft.node(path).activity === 'step') return lateUndone(draft, path, closing);
+  if (activity.status === 'Compensating') return undoNext(draft, path);
+  if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
+  if (activity.status === 'Faulting' && activity.handling) return handled(draft, path, child, closing);
+  if (activity.status === 'Faulting' && !activity.waits) return woundUp(draft, path);
+
+  const node = draft.node(path);
+  const behaviour = draft.behaviour(path);
+  // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
+  const context = behaviour.repeats ? { ...draft.context(path), evaluate: draft.context(child).evaluate } : draft.context(path);
+  if (closing.result !== 'Faulted') return draft.apply(path, behaviour.childClosed?.(node, activity.own, closing, context));
+  if (draft.absorbs(path, closing.fault)) {
+    draft.fact({ type: 'RunFailed', path, attempt: (activity.own as { attempt?: number }).attempt ?? 1, fault: closing.fault });
+    return draft.apply(path, behaviour.childFaulted?.(node, activity.own, closing.fault, context));
+  }
+  fail(draft, path, closing.fault);
+}
+
+function lateUndone(draft: Draft, path: string, closing: Closing): void {
+  if (closing.result === 'Compensated') draft.close(path, { result: 'Canceled' });
+}
+
+/** It goes on behind the composite whose handler has dealt with the fault; a fault inside the handler goes further up. */
+function handled(draft: Draft, path: string, child: string, closing: Closing): void {
+  // Of branches that close in the same instant, the last is heard of when the handler has begun.
+  if (!draft.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
+  draft.close(path, closing.result === 'Faulted' ? closing : closing.result === 'Canceled' ? closing : succeeded());
+}
+
+function finish(draft: Draft, closing: Closing): void {
+  const { ending, compensated, undone } = draft.state;
+  if (ending) {
+    draft.put(rootPath, { status: 'Compensating', own: { scope: rootPath } });
+    return undoNext(draft, rootPath);
+  }
+  if (closing.result === 'Canceled') return draft.end('terminated');
+  draft.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
+}
+
+/** Everything that is alive is cancelled; once the root has closed, all that was done is undone (see `finish`). */
+export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
+  draft.set({ ending: { outcome } });
+  if (draft.activity(rootPath)) cancel(draft, rootPath);
+  else finish(draft, { result: 'Canceled' });
+  draft.drain();
+}

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { explain } from '../../lib/core/explain.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+/** 2026-01-01 00:00:00 is when it starts. */
+const started = (root: Activity, more: Partial<WorkflowDefinition> = {}): Run => {
+  const run = startRun(workflow(root, more));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const why = (run: Run, now: number | undefined = run.now): string => explain(run.program, run.state, now);
+const undoable = (name: string): Activity => step(name, { undo: step('undo', { operation: `un-${name}` }) as never });
+const undoing = (...children: Activity[]): Activity => ({
+  ...sequence('order', ...children),
+  faultHandlers: [{ fault: 'No', do: { activity: 'compensate', name: 'compensate' } }],
+});
+
+describe('why an order is where it is', () => {
+  test('it has not begun', () => {
+    assert.equal(why(startRun(workflow(sequence('order')))), 'Waits to be taken up.');
+  });
+
+  test('it waits for an answer, for the first time or again', () => {
+    const run = started(sequence('order', step('charge')));
+    assert.equal(why(run), 'Waits for agent to answer order/charge until 00:00:30.');
+    run.now += stepMs;
+    run.happen({ type: 'expired' });
+    assert.equal(why(run), 'Waits for agent to answer order/charge (2nd asking) until 00:01:00.');
+  });
+
+  test('it waits for several, of which three are named', () => {
+    const run = started(parallel('order', ...['a', 'b', 'c', 'd', 'e'].map((name) => step(name))));
+    assert.equal(
+      why(run),
+      'Waits for agent to answer order/a until 00:00:30; waits for agent to answer order/b until 00:00:30; waits for agent to answer order/c until 00:00:30; 2 more like these.',
+    );
+  });
+
+  test('an agent could not do it for now', () => {
+    const run = started(sequence('order', step('charge')));
+    run.reply('order/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
+    assert.equal(why(run), 'Agent could not do order/charge for now, and is asked again at 00:00:30.');
+  });
+
+  test('a retry waits before its next run', () => {
+    const run = started(sequence('order', { activity: 'retry', name: 'retry', count: 3, interval: 20, do: step('charge') }));
+    run.reply('order/retry/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
+    assert.equal(why(run, run.now + 5000), 'Waits 15 s before it runs order/retry once more, after one failure.');
+    assert.equal(explain(run.program, run.state), 'Waits until 00:00:20 before it runs order/retry once more, after one failure.');
+  });
+
+  test('a delay, with its day where it is another one', () => {
+    assert.equal(why(started(sequence('order', delay('rest', 600)))), 'Waits 10 min at order/rest.');
+    assert.equal(why(started(sequence('order', delay('rest', 3 * 86_400)))), 'Waits 72 h at order/rest.');
+    const run = started(sequence('order', step('charge', { completeWithinSeconds: 90_000 })));
+    assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02 01:00:00.');
+  });
+
+  test('it undoes what was done, and is not heard', () => {
+    const run = started(undoing(undoable('reserve'), undoable('charge'), step('ship')));
+    run.reply('order/reserve', ok());
+    run.reply('order/charge', ok());
+    run.reply('order/ship', fault('No'));
+    assert.equal(why(run), 'Undoes what was done: waits for agent to un-charge (order/charge/undo); 1 more to undo.');
+    run.reply('order/charge/undo', fault('Down', { permanent: false }));
+    assert.equal(
+      why(run),
+      'Undoes what was done: agent failed to un-charge (order/charge/undo), and is asked again at 00:00:05; 1 more to undo.',
+    );
+  });
+
+  test('nobody knows whether something was done', () => {
+    const run = started(undoing(undoable('charge')));
+    run.reply('order/charge', fault('No', { unknown: true }));
+    assert.equal(why(run), 'Nobody knows whether order/charge was done: waits for agent to say so until 00:00:30.');
+    run.reply('order/charge', fault('Down', { permanent: false }));
+    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:05.');
+  });
+
+  test('a person has to decide, and after that once more', () => {
+    const run = started(parallel('order', step('ship'), step('tell'), step('thank')));
+    run.reply('order/ship', fault('AddressInvalid'));
+    assert.equal(why(run), 'Waits for a person: AddressInvalid at order/ship.');
+
+    const doubtful = started(sequence('order', step('ship')));
+    doubtful.reply('order/ship', fault('Engine/InvalidReply', { unknown: true }));
+    assert.equal(why(doubtful), 'Waits for a person: InvalidReply at order/ship; nobody knows whether that was done.');
+  });
+
+  test('it was cancelled, and what is under way is waited for', () => {
+    const run = started(sequence('order', undoable('reserve'), step('charge')));
+    run.reply('order/reserve', ok());
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.equal(why(run), 'Cancelled: waits for agent to answer order/charge, which is not wanted any more, until 00:00:30.');
+    run.reply('order/charge', ok());
+    assert.equal(why(run), 'Cancelled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
+    run.reply('order/reserve/undo', ok());
+    assert.equal(why(run), 'Cancelled: what it had done was undone.');
+  });
+
+  test('it has ended', () => {
+    const completed = started(sequence('order', step('charge')));
+    completed.reply('order/charge', ok());
+    assert.equal(why(completed), 'Completed.');
+    const rejected = started(undoing(step('charge')));
+    rejected.reply('order/charge', fault('No'));
+    assert.equal(why(rejected), 'Rejected: nothing was left to undo.');
+    const terminated = started(sequence('order', step('charge')));
+    terminated.happen({ type: 'terminated' });
+    assert.equal(why(terminated), 'Terminated: it ended as it was, and nothing was undone.');
+  });
+});

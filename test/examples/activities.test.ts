@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { check } from '../../lib/core/check.ts';
+import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import { engineFaults } from '../../lib/core/fault.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { transcript } from '../support/play.ts';
+
+/** Each file has a workflow, the body of an order, and what becomes of it. `UPDATE_TRANSCRIPTS=1` writes that down anew. */
+const folder = new URL('../../examples/activities/', import.meta.url);
+
+interface Example {
+  readonly story: string;
+  readonly body: Json;
+  readonly [name: string]: unknown;
+}
+
+const files = readdirSync(folder).filter((file) => file !== 'agents.ts');
+const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
+const doc = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
+const isDefinition = (value: unknown): value is WorkflowDefinition => typeof value === 'object' && value !== null && 'exprVersion' in value;
+const trimmed = (story: string): string =>
+  story
+    .split('\n')
+    .map((line) => line.trim())
+    .join('\n')
+    .trim();
+
+async function plays(file: string): Promise<void> {
+  const { story, body, ...others } = (await import(new URL(file, folder).href)) as Example;
+  const [definition, ...more] = Object.values(others).filter(isDefinition);
+  assert.ok(definition && more.length === 0, `${file} has one workflow`);
+  const problems = check(definition).filter(({ severity }) => severity === 'error');
+  assert.deepEqual(problems, []);
+
+  const told = transcript(definition, story, { order: body });
+  if (!process.env['UPDATE_TRANSCRIPTS']) return assert.equal(told, trimmed(story));
+  const lines = told.split('\n').map((line) => (line === '' ? '' : `  ${line}`));
+  writeFileSync(
+    new URL(file, folder),
+    textOf(file).replace(story, () => `\n${lines.join('\n')}\n`),
+  );
+}
+
+describe('the examples of activities', () => {
+  test('F-84: a variable that a loop adds up, entry by entry', () => plays('assign.ts'));
+  test('F-88: the first branch whose condition holds', () => plays('choice.ts'));
+  test('F-99, F-100, F-103: what was done is undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
+  test('F-89: a wait of a day', () => plays('delay.ts'));
+  test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
+  test('F-90: a retry made by hand of a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
+  test('F-72, F-86: a branch that faults while the other one is at work', () => plays('parallel.ts'));
+  test('F-68, F-76: a fault that the workflow raises itself', () => plays('raise.ts'));
+  test('F-93, F-96: a step that is run again, and a fault that is not', () => plays('retry.ts'));
+  test('F-66, F-70: a fault that is handled on the spot', () => plays('scope.ts'));
+  test('F-83: one after the other', () => plays('sequence.ts'));
+  test('F-44, F-60, F-80: a step that is asked again, resubmitted and cancelled', () => plays('step.ts'));
+  test('an order that ends at once', () => plays('terminate.ts'));
+  test('F-87: a question that is asked until the answer is yes', () => plays('whilst.ts'));
+
+  test('each file is played here', () => {
+    const here = readFileSync(new URL(import.meta.url), 'utf8');
+    assert.deepEqual(
+      files.filter((file) => !here.includes(`plays('${file}')`)),
+      [],
+    );
+  });
+
+  test('every activity that the package exports is explained in docs/workflows.md, with the code and story of these files', () => {
+    const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
+    const sources = files.map((file) => squeezed(textOf(file)));
+    const blocks = [...doc('workflows.md').matchAll(/```(?:ts|text)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
+    assert.deepEqual(
+      blocks.filter((block) => !sources.some((source) => source.includes(block))),
+      [],
+    );
+    assert.deepEqual(
+      files.filter((file) => !doc('workflows.md').includes(`examples/activities/${file}`)),
+      [],
+    );
+  });
+
+  test('docs/faults.md lists the faults of the engine, all of them and no other', () => {
+    const listed = [...doc('faults.md').matchAll(/^\| `(Engine\/\w+)` \|/gm)].map(([, type]) => `${type}`);
+    assert.deepEqual(listed.sort(), Object.values(engineFaults).sort());
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { rehearse, when } from 'redress/testing';
+import { customer, inventory, payment, shipping } from '../../examples/orders/agents.ts';
+import { AddressInvalid, CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
+import { fulfilOrder } from '../../examples/orders/workflow.ts';
+
+const samples = new URL('../../examples/orders/samples/', import.meta.url);
+const { order } = JSON.parse(readFileSync(new URL('ok.json', samples), 'utf8'));
+const storyOf = (...whens: Parameters<typeof rehearse>[2][]) => rehearse(fulfilOrder, order, ...whens).story();
+
+describe('the sample workflow, rehearsed', () => {
+  test('when nothing goes wrong', () => {
+    assert.equal(storyOf(), 'inventory.reserve ok, payment.charge ok, shipping.ship ok, customer.notify ok, completed');
+  });
+
+  test('when the card is declined', () => {
+    const run = rehearse(fulfilOrder, order, when(payment.charge).faults(CardDeclined));
+    assert.equal(run.story(), 'inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, customer.notify ok, compensated');
+    assert.equal(run.outcome, 'compensated');
+    assert.deepEqual(run.undone, ['order/reserve']);
+    assert.deepEqual(run.leftDone, ['order/on-Refused/apologise']);
+  });
+
+  test('what was answered goes into what is asked next', () => {
+    const { steps } = rehearse(
+      fulfilOrder,
+      order,
+      when(inventory.reserve).answers({ reservationId: 'r-17' }),
+      when(payment.charge).faults(CardDeclined),
+    );
+    assert.deepEqual(steps.find(({ operation }) => operation === 'inventory.release')?.input, { reservationId: 'r-17' });
+  });
+
+  test('when the payment service is down for a while, and waits pass in no time', () => {
+    const run = rehearse(fulfilOrder, order, when(payment.charge).failsForNow(2));
+    assert.equal(
+      run.story(),
+      'inventory.reserve ok, payment.charge ServiceUnavailable, payment.charge ServiceUnavailable, payment.charge ok, shipping.ship ok, customer.notify ok, completed',
+    );
+    assert.equal(run.tookMs, 40_000);
+  });
+
+  test('silence is counted, and above the threshold a person decides', () => {
+    assert.equal(
+      storyOf(when(shipping.ship).isSilent(2)),
+      'inventory.reserve ok, payment.charge ok, shipping.ship silent, customer.notify ok, shipping.ship silent, shipping.ship ok, completed',
+    );
+    const run = rehearse(fulfilOrder, order, when(payment.charge).isSilent());
+    assert.equal(run.story(), `inventory.reserve ok, ${'payment.charge silent, '.repeat(4)}held for DeadlineExceeded`);
+    assert.deepEqual(run.leftDone, ['order/reserve', 'order/retry/charge?']);
+    assert.equal(run.why(), 'Waits for a person: DeadlineExceeded at order/retry/charge; nobody knows whether that was done.');
+  });
+
+  test('a fault for an operator holds the order', () => {
+    const run = rehearse(fulfilOrder, order, when(shipping.ship).faults(AddressInvalid, 'no such street'));
+    assert.equal(run.outcome, 'held');
+    assert.equal(run.fault?.message, 'no such street');
+    assert.equal(
+      run.story(),
+      'inventory.reserve ok, payment.charge ok, shipping.ship AddressInvalid, customer.notify ok, held for AddressInvalid',
+    );
+  });
+
+  test('a when may mean one asking only, or one step', () => {
+    assert.match(storyOf(when(payment.charge).isSilent().once()), /payment.charge silent, payment.charge ok, .*completed$/);
+    assert.match(
+      storyOf(when(payment.charge).failsForNow().nth(2), when(payment.charge).isSilent().once()),
+      /charge silent, payment.charge ServiceUnavailable, payment.charge ok/,
+    );
+    assert.match(storyOf(when(customer.notify).isSilent().at('order/on-Refused/apologise')), /notify ok, completed$/);
+  });
+
+  test('faults that an operation does not declare are refused by the compiler', () => {
+    // @ts-expect-error: OutOfStock is a fault of inventory.reserve
+    when(payment.charge).faults(OutOfStock);
+    // @ts-expect-error: no fault is declared
+    when(customer.notify).faults(CardDeclined);
+    // @ts-expect-error: it answers with a chargeId
+    when(payment.charge).answers({ refundId: 'r-1' });
+  });
+});
+
+describe('the sample workflow with everything that can go wrong', () => {
+  test('each fault at each step', () => {
+    assert.equal(
+      rehearse.every(fulfilOrder, order).table(),
+      `\
+step                  fault                                         outcome                    undone   left done
+--------------------  --------------------------------------------  -------------------------  -------  -------------------------------------------------------
+nothing goes wrong                                                  completed                           reserve, retry/charge, parallel/ship, parallel/confirm
+reserve               OutOfStock                                    rejected                            on-Refused/apologise
+reserve               silence                                       held for DeadlineExceeded           reserve?
+reserve               outcome unknown                               held for InvalidReply               reserve?
+retry/charge          CardDeclined                                  compensated                reserve  on-Refused/apologise
+retry/charge          silence                                       held for DeadlineExceeded           reserve, retry/charge?
+retry/charge          outcome unknown                               held for InvalidReply               reserve, retry/charge?
+parallel/ship         AddressInvalid                                held for AddressInvalid             reserve, retry/charge, parallel/confirm
+parallel/ship         silence                                       held for DeadlineExceeded           reserve, retry/charge, parallel/ship?, parallel/confirm
+parallel/ship         outcome unknown                               held for InvalidReply               reserve, retry/charge, parallel/ship?, parallel/confirm
+parallel/confirm      silence                                       held for DeadlineExceeded           reserve, retry/charge, parallel/ship, parallel/confirm?
+parallel/confirm      outcome unknown                               held for InvalidReply               reserve, retry/charge, parallel/ship, parallel/confirm?
+on-Refused/apologise  silence, after OutOfStock at reserve          held for DeadlineExceeded           on-Refused/apologise?
+on-Refused/apologise  outcome unknown, after OutOfStock at reserve  held for InvalidReply               on-Refused/apologise?
+reserve/undo          silence, after CardDeclined at retry/charge   stuck                               reserve
+
+Never asked for: retry/charge/undo, parallel/ship/undo.
+`,
+    );
+  });
+
+  test('each row says how it came about', () => {
+    const { rows, neverAsked } = rehearse.every(fulfilOrder, order);
+    const row = rows.find(({ step }) => step === 'order/reserve/undo');
+    assert.partialDeepStrictEqual(row, { fault: 'silence', after: 'CardDeclined at order/retry/charge', outcome: 'stuck', undone: [] });
+    assert.match(row?.rehearsal.story() ?? '', /^inventory.reserve ok, payment.charge CardDeclined, (inventory.release silent, ){5}stuck$/);
+    assert.deepEqual(neverAsked, ['order/retry/charge/undo', 'order/parallel/ship/undo']);
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, parallel, retry, sequence } from 'redress';
+import * as z from 'zod';
+import { type Desk, failed, journalOf, ok, openDesk, submitted } from './support.ts';
+
+const Refused = fault('Refused');
+const Id = z.object({ id: z.string() });
+const anything = { input: z.record(z.string(), z.unknown()), output: Id, run: () => ({ id: 'x' }) };
+
+const worker = defineAgent('worker', {
+  reserve: operation(anything),
+  release: operation(anything),
+  charge: operation({ ...anything, faults: [Refused] }),
+  refund: operation(anything),
+  ship: operation(anything),
+  tell: operation(anything),
+});
+
+const app = (onExhausted?: 'fault' | 'undo'): App =>
+  defineApp({
+    agents: [worker],
+    workflows: [
+      defineWorkflow('sale', { version: 1, order: z.object({ item: z.string() }), ...(onExhausted ? { onExhausted } : {}) }, ({ order }) =>
+        sequence(
+          worker.reserve({ item: order.item }).undo(({ id }) => worker.release({ id })),
+          retry(
+            worker.charge({}).undo(({ id }) => worker.refund({ id })),
+            { count: 1, interval: 20 },
+          ),
+          parallel(worker.ship({}), worker.tell({})),
+        ).on(Refused, ({ compensate }) => sequence(compensate(), worker.tell({ kind: 'refused' }).named('apologise'))),
+      ),
+    ],
+  });
+
+const answered = async (desk: Desk, operation: string, result = ok({ id: `${operation}-1` })): Promise<void> => {
+  const request = await desk.request();
+  assert.equal(request.operation, operation);
+  await desk.answer(request, result);
+};
+const inputOfNext = async (desk: Desk) => (await desk.messages('worker-requests')).map(({ input }) => input);
+const ended = async (desk: Desk, orderId: string) => {
+  const { processState, outcome, fault: why, failureCount } = await desk.state(orderId);
+  return { processState, outcome, fault: why?.type ?? null, failureCount };
+};
+
+for (const sendsAlong of [true, false]) {
+  describe(`what was done is undone (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
+    test('F-67, F-100, F-105: a refusal undoes what was done, with what its step had answered, and the order ends as compensated', async (context) => {
+      const desk = openDesk(context, app(), { sendsAlong });
+      const orderId = await submitted(desk);
+      await answered(desk, 'reserve');
+      await answered(desk, 'charge', failed('Refused'));
+      assert.deepEqual(await inputOfNext(desk), [{ id: 'reserve-1' }]);
+      await answered(desk, 'release');
+      await answered(desk, 'tell');
+      assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
+      assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderHeld').length, 0);
+    });
+
+    test('F-95, F-96: a failure that may pass is retried after its pause, and not by the supervisor', async (context) => {
+      const desk = openDesk(context, app(), { sendsAlong });
+      const orderId = await submitted(desk);
+      await answered(desk, 'reserve');
+      await answered(desk, 'charge', failed('ServiceUnavailable', 'later', { permanent: false }));
+      assert.equal((await desk.requests()).length, 0);
+      await desk.clock.advance(20_000);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      await answered(desk, 'charge');
+      assert.deepEqual((await desk.requests()).map(({ operation: name }) => name).toSorted(), ['ship', 'tell']);
+      assert.equal((await desk.state(orderId)).failureCount, 0);
+    });
+
+    test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and somebody is told once', async (context) => {
+      const desk = openDesk(context, app(), { sendsAlong });
+      const orderId = await submitted(desk);
+      await answered(desk, 'reserve');
+      await answered(desk, 'charge', failed('Refused'));
+      await answered(desk, 'release', failed('Closed', 'the warehouse is closed'));
+      for (let hour = 0; hour < 3; hour++) {
+        await desk.clock.advance(3_600_000);
+        await desk.supervisor.pass();
+        await desk.deliver('wake-ups');
+        if (hour < 2) await desk.requests();
+      }
+      assert.deepEqual(await ended(desk, orderId), { processState: 'Processing', outcome: null, fault: null, failureCount: 0 });
+      assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck').length, 1);
+    });
+  });
+}
+
+test('F-80, F-170: cancelling tells the agent, and what it did all the same is undone', async (context) => {
+  const desk = openDesk(context, app());
+  const orderId = await submitted(desk);
+  await answered(desk, 'reserve');
+  const charge = await desk.request();
+  const cancelled = await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'changed my mind' }, { id: 'c1' });
+  assert.equal(cancelled.outcome, 'done');
+  const [told] = await desk.take('worker-requests');
+  assert.partialDeepStrictEqual(told, { type: 'cancel', requestId: charge.requestId, idempotencyKey: charge.idempotencyKey });
+  await desk.answer(charge, ok({ id: 'charge-1' }));
+  await answered(desk, 'refund');
+  await answered(desk, 'release');
+  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'cancelled', fault: null, failureCount: 0 });
+});
+
+test('F-53, F-106: above the threshold the whole order is undone, where its workflow says so', async (context) => {
+  const desk = openDesk(context, app('undo'), { variables: { MAX_FAILURES: '0' } });
+  const orderId = await submitted(desk);
+  await answered(desk, 'reserve');
+  const charge = await desk.request();
+  await desk.clock.advance(10_000);
+  await desk.supervisor.pass();
+  await desk.deliver('wake-ups');
+  // Nobody knows whether the charge was made: its time is over, so that is found out under its own key.
+  const [again] = await desk.requests();
+  assert.equal(again?.idempotencyKey, charge.idempotencyKey);
+  assert.notEqual(again?.requestId, charge.requestId);
+  await desk.answer(again ?? charge, failed('Refused'));
+  await answered(desk, 'release');
+  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
+});

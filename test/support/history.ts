@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { AskCommand, Command } from '../../lib/core/command.ts';
+import { stepOfRequest } from '../../lib/core/identity.ts';
+import type { CoreFact } from '../../lib/core/journal.ts';
+import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
+import type { State } from '../../lib/core/state.ts';
+import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds } from './laws.ts';
+import { UndoLaw } from './undo-law.ts';
+
+export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => commands.filter((command) => command.type === 'ask');
+
+/** What must hold over the whole life of an instance. */
+export function createHistory(program: Program, orderId: string): Law {
+  const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set() };
+  const lives = livesOf(program, known);
+  const keys = keysOf(orderId);
+  const faults = new FaultLaw(program, known);
+  const undo = new UndoLaw(program, known);
+  return (turn) => {
+    const { before, event, after } = turn;
+    nothingBeginsInWhatEnds(turn);
+    const replied = event.type === 'replied' && after.state !== before ? stepOfRequest(orderId, event.requestId) : undefined;
+    if (event.type === 'replied' && replied) undo.replied(replied, event.reply);
+    for (const fact of after.facts) {
+      faults.fact(fact, event);
+      undo.fact(fact, turn);
+      keys.fact(fact, before);
+      lives.fact(fact);
+      remember(program, known, fact);
+    }
+    undo.end(turn);
+    faults.end(after.state);
+    keys.asked(asksIn(after.commands));
+    lives.end(after.state);
+  };
+}
+
+function remember(program: Program, { handling, failedRuns }: Known, fact: CoreFact): void {
+  if (fact.type === 'FaultHandled') {
+    assert.ok(!handling.has(fact.path), `${fact.path} has one handler at work at the most (S13)`);
+    handling.set(fact.path, fact.handler);
+  }
+  if (fact.type === 'RunFailed') {
+    const runs = (failedRuns.get(fact.path) ?? 0) + 1;
+    const node = nodeAt(program, fact.path);
+    assert.ok(node.activity === 'retry' && runs <= node.count, `${fact.path} runs N + 1 times at the most (F-93)`);
+    assert.equal(fact.attempt, runs);
+    failedRuns.set(fact.path, runs);
+  }
+  if (fact.type === 'ActivityClosed') {
+    handling.delete(fact.path);
+    failedRuns.delete(fact.path);
+  }
+}
+
+/** Which activities live: begun once, closed once, and never before what lies inside. */
+function livesOf(program: Program, { alive }: Known) {
+  const closed = new Set<string>();
+  const start = (path: string): void => {
+    assert.ok(!closed.has(path) || mayRunAgain(program, path), `${path} starts after it was closed`);
+    closed.delete(path);
+    alive.add(path);
+  };
+  const close = (path: string): void => {
+    assert.ok(!closed.has(path), `${path} has a second outcome (S5)`);
+    assert.deepEqual(
+      [...alive].filter((each) => isInside(each, path)),
+      [],
+      `${path} is closed before what lies in it (F-86)`,
+    );
+    alive.delete(path);
+    closed.add(path);
+  };
+  return {
+    fact(fact: CoreFact): void {
+      if (fact.type === 'ActivityStarted' || fact.type === 'StepAsked') start(fact.path);
+      if (fact.type === 'ActivityClosed') close(fact.path);
+    },
+    end({ activities, outcome }: State): void {
+      if (outcome === 'terminated') return;
+      const live = Object.keys(activities).filter((path) => activities[path]?.status !== 'Compensating');
+      assert.deepEqual(live.toSorted(), [...alive].toSorted(), 'what is alive is what was started and not closed');
+    },
+  };
+}
+
+/** Names of askings and of effects: what was recorded as done is never asked for again, except to settle or after its undo. */
+function keysOf(orderId: string) {
+  const requestIds = new Set<string>();
+  const pathOfKey = new Map<string, string>();
+  const inputOfKey = new Map<string, string>();
+  const done = new Set<string>();
+  return {
+    fact(fact: CoreFact, before: State): void {
+      if (fact.type === 'StepAsked') {
+        const key = `${fact.path}/${generationIn(fact.asking)}`;
+        assert.ok(!done.has(key), `${key} was done and is asked for again (S6)`);
+      }
+      if (fact.type !== 'ActivityClosed' || !fact.asking) return;
+      const key = `${fact.path}/${generationIn(fact.asking)}`;
+      const { mode } = (before.activities[fact.path]?.own ?? {}) as { mode?: string };
+      if (fact.result !== 'Succeeded' && fact.result !== 'Compensated') return;
+      assert.notEqual(mode, 'settle');
+      assert.ok(!done.has(key), `${key} is done twice (S5)`);
+      done.add(key);
+    },
+    asked(asks: readonly AskCommand[]): void {
+      for (const { path, requestId, idempotencyKey, input } of asks) {
+        assert.ok(requestId.startsWith(`${orderId}/`));
+        assert.ok(!requestIds.has(requestId), `${requestId} names two askings`);
+        assert.equal(pathOfKey.get(idempotencyKey) ?? path, path, `${idempotencyKey} names effects of two steps`);
+        const body = JSON.stringify(input);
+        assert.equal(inputOfKey.get(idempotencyKey) ?? body, body, `${idempotencyKey} is asked with one input`);
+        requestIds.add(requestId);
+        pathOfKey.set(idempotencyKey, path);
+        inputOfKey.set(idempotencyKey, body);
+      }
+    },
+  };
+}
+
+const generationIn = (asking: string): string => asking.slice(0, asking.indexOf('#'));
+
+/** In a new run of a retry; or as a step that is asked whether it was done. */
+const mayRunAgain = (program: Program, path: string): boolean => {
+  const node = nodeAt(program, path);
+  if (node.activity === 'step' && node.undo) return true;
+  for (let around = parentOf(path); around !== undefined; around = parentOf(around))
+    if (nodeAt(program, around).activity === 'retry') return true;
+  return false;
+};

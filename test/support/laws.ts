@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import type { Activity } from '../../lib/core/definition.ts';
+import type { Transition } from '../../lib/core/draft.ts';
+import type { Event } from '../../lib/core/event.ts';
+import type { Fault } from '../../lib/core/fault.ts';
+import type { CoreFact } from '../../lib/core/journal.ts';
+import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
+import type { State } from '../../lib/core/state.ts';
+
+/** What a law looks at: an event, and all that came of it. */
+export interface Turn {
+  readonly before: State;
+  readonly event: Event;
+  readonly after: Transition;
+}
+export type Law = (turn: Turn) => void;
+
+export const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
+
+/** What the facts say so far of handlers at work and of runs that failed. */
+export interface Known {
+  readonly handling: Map<string, string>;
+  readonly failedRuns: Map<string, number>;
+  readonly alive: Set<string>;
+}
+
+interface Taker {
+  readonly at: string;
+  /** Of a handler; a retry has none. */
+  readonly handler?: string;
+}
+
+/** Whether a type has all the names of another one, from the first on. */
+const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/').every((name, index) => type.split('/')[index] === name);
+
+/** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
+export function takerOf(program: Program, { handling, failedRuns }: Known, path: string, fault: Fault): Taker | undefined {
+  const absorbs = (at: string | undefined, from: string): boolean => {
+    const node = at === undefined ? undefined : nodeAt(program, at);
+    if (at === undefined || node?.activity !== 'retry' || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
+    if (fault.permanent && !node.evenPermanent) return false;
+    return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
+  };
+  for (let at: string | undefined = path, from = ''; at !== undefined; from = at, at = parentOf(at)) {
+    if (absorbs(at, from)) return { at };
+    if (handling.has(at) || absorbs(parentOf(at), at)) continue;
+    const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
+    if (handler) return { at, handler: handler.name };
+  }
+  return undefined;
+}
+
+/** F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other. */
+export class FaultLaw {
+  private readonly program: Program;
+  private readonly known: Known;
+  private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
+  /** Of two faults inside a composite it has the first that reaches it. */
+  private readonly faultedBy = new Map<string, string>();
+
+  constructor(program: Program, known: Known) {
+    this.program = program;
+    this.known = known;
+  }
+
+  fact(fact: CoreFact, event: Event): void {
+    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault);
+    if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
+    if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
+    if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
+    if ((fact.type === 'OrderHeld' && event.type !== 'exhausted') || fact.type === 'AttemptFailed') {
+      const taker = takerOf(this.program, this.known, fact.path, fact.fault);
+      assert.equal(taker, undefined, `${fact.fault.type} of ${fact.path} waits, though it is taken`);
+    }
+  }
+
+  end({ phase, outcome }: State): void {
+    if (phase === 'closed' && outcome !== 'terminated') assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
+  }
+
+  private raised(path: string, fault: Fault): void {
+    const taker = takerOf(this.program, this.known, path, fault);
+    assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
+    this.pending.push({ source: path, fault, taker });
+    if (nodeAt(this.program, path).activity !== 'step') this.faultedBy.set(path, path);
+  }
+
+  private taken(at: string, fault: Fault, handler?: string): void {
+    const found = this.pending.find((each) => each.taker.at === at && each.source === fault.source && each.fault.type === fault.type);
+    assert.ok(found, `${at} deals with ${fault.type} of ${fault.source}, which is not for it`);
+    assert.equal(handler, found.taker.handler, `${fault.type} of ${fault.source} goes to the first handler that matches`);
+    this.faultedBy.delete(at);
+    const inside = [...this.known.alive].filter((each) => isInside(each, at));
+    assert.deepEqual(inside, [], `all in ${at} is closed before a handler begins, or the next run (F-72)`);
+    this.forget(at);
+  }
+
+  private closed(path: string, result: string): void {
+    const winner = result === 'Faulted' ? this.wentUp(path) : undefined;
+    this.faultedBy.delete(path);
+    const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
+    const [missed] = result === 'Canceled' ? [] : waited;
+    assert.equal(missed, undefined, `${path} closes as ${result} without having dealt with its fault`);
+    // A step whose fault is on its way up may be asked meanwhile whether it was done: that it closes then says nothing.
+    if (result === 'Canceled' && nodeAt(this.program, path).activity !== 'step') this.forget(path);
+  }
+
+  private wentUp(path: string): string {
+    const source = this.faultedBy.get(path) ?? path;
+    const parent = parentOf(path);
+    if (parent !== undefined && (!this.faultedBy.has(parent) || this.known.handling.has(parent))) this.faultedBy.set(parent, source);
+    return source;
+  }
+
+  private forget(path: string): void {
+    this.pending = this.pending.filter(({ source }) => source !== path && !isInside(source, path));
+  }
+}
+
+/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles or undoes. */
+export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
+  // What a retry runs again in the same instant is another life of the same activity.
+  const closed = new Set(after.facts.flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact.path] : [])));
+  for (const [path, { own }] of Object.entries(after.state.activities)) {
+    const { mode } = (own ?? {}) as { mode?: string };
+    if (before.activities[path] || mode === 'undo' || mode === 'settle') continue;
+    for (let around = parentOf(path); around !== undefined; around = parentOf(around)) {
+      const [then, now] = [before.activities[around], after.state.activities[around]];
+      if (closed.has(around)) continue;
+      const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.waits);
+      assert.ok(
+        !(ending && now && now.status === then.status && !now.handling),
+        `${path} begins, though ${around} is ${then?.status} (F-79)`,
+      );
+    }
+  }
+};

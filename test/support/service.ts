@@ -1,0 +1,39 @@
+import type { AskCommand } from '../../lib/core/command.ts';
+import type { StepReply } from '../../lib/core/event.ts';
+import { fault, ok, rejected } from './run.ts';
+
+/** What an agent makes of an asking whose key it has not seen before. */
+export type Mood = 'does' | 'refuses' | 'rejects' | 'busy' | 'doesButIsUnsure' | 'isUnsure' | 'doesInSilence' | 'silent';
+export const moods: readonly Mood[] = ['does', 'refuses', 'rejects', 'busy', 'doesButIsUnsure', 'isUnsure', 'doesInSilence', 'silent'];
+
+/** Agents as they should be: each key is applied once, and answered with what was answered to it before. */
+export class Service {
+  /** Keys whose effect exists, and what they were asked with. */
+  readonly applied = new Map<string, AskCommand>();
+  private readonly definite = new Map<string, StepReply>();
+
+  /** What the agent answers; nothing where it is silent. An undo is never refused for good without being tried again. */
+  answer(ask: AskCommand, mood: Mood, type = 'Refused'): StepReply | undefined {
+    const key = ask.idempotencyKey;
+    const isUndo = ask.path.endsWith('/undo');
+    if (mood === 'busy') return fault(type, { permanent: false });
+    if (mood === 'isUnsure') return fault(type, { unknown: true });
+    if (mood === 'silent') return undefined;
+
+    const known = this.definite.get(key);
+    if (known && mood !== 'doesInSilence' && mood !== 'doesButIsUnsure') return known;
+    if (known === undefined && (mood === 'refuses' || mood === 'rejects')) {
+      const reply = mood === 'refuses' ? fault(type) : rejected;
+      if (!isUndo) this.definite.set(key, reply);
+      return reply;
+    }
+    if (known === undefined) this.apply(key, ask);
+    if (mood === 'doesInSilence') return undefined;
+    return mood === 'doesButIsUnsure' ? fault(type, { unknown: true }) : this.definite.get(key);
+  }
+
+  private apply(key: string, ask: AskCommand): void {
+    this.applied.set(key, ask);
+    this.definite.set(key, ok({ key }));
+  }
+}

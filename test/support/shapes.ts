@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import type { Step } from '../../lib/core/activities/step.ts';
+import type { Activity, FaultHandler, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { delay, sequence, step, workflow } from './workflows.ts';
+
+/** Random definitions of every activity type. Each activity gets a name that no other has. */
+export interface Shape {
+  readonly kind: Kind;
+  /** Whatever the kind makes of it. */
+  readonly number: number;
+  readonly flags: number;
+  readonly inside: readonly Shape[];
+  readonly handlers: readonly { readonly fault: string; readonly do: Shape }[];
+}
+
+type Kind = (typeof leaves)[number] | (typeof composites)[number];
+const leaves = ['step', 'undoable', 'delay', 'assign', 'raise', 'compensate', 'terminate', 'broken'] as const;
+const composites = ['sequence', 'parallel', 'scope', 'choice', 'while', 'forEach', 'retry'] as const;
+
+/** Some oftener than others, so that many a fault meets a handler for it. */
+export const faultTypes = ['Refused', 'Refused/CardDeclined', 'Refused', 'Busy', 'Refused/CardDeclined', 'Other'] as const;
+
+const number = fc.nat(60);
+const flags = fc.nat(63);
+const leaf: fc.Arbitrary<Shape> = fc.record({
+  kind: fc.oneof(
+    { weight: 8, arbitrary: fc.constant('undoable' as const) },
+    { weight: 5, arbitrary: fc.constant('step' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('delay' as const, 'assign' as const, 'raise' as const) },
+    { weight: 2, arbitrary: fc.constant('compensate' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('broken' as const, 'delay' as const, 'terminate' as const) },
+  ),
+  number,
+  flags,
+  inside: fc.constant([]),
+  handlers: fc.constant([]),
+});
+
+const compositeOf = (inside: fc.Arbitrary<Shape>): fc.Arbitrary<Shape> =>
+  fc.record({
+    kind: fc.oneof(
+      { weight: 2, arbitrary: fc.constantFrom('sequence' as const, 'parallel' as const) },
+      { weight: 1, arbitrary: fc.constant('retry' as const) },
+      { weight: 3, arbitrary: fc.constantFrom(...composites) },
+    ),
+    number,
+    flags,
+    inside: fc.array(inside, { minLength: 1, maxLength: 3, size: 'max' }),
+    handlers: fc.oneof(
+      { weight: 1, arbitrary: fc.constant([]) },
+      {
+        weight: 1,
+        arbitrary: fc.array(fc.record({ fault: fc.constantFrom(...faultTypes, 'Engine'), do: inside }), { minLength: 1, maxLength: 2 }),
+      },
+    ),
+  });
+
+/** Composites to a depth of 6, leaves below. */
+const shapes = fc.memo(
+  (depth): fc.Arbitrary<Shape> =>
+    depth <= 1 ? leaf : fc.oneof({ weight: 3, arbitrary: leaf }, { weight: 3, arbitrary: compositeOf(shapes(depth - 1)) }),
+);
+
+export const roots: fc.Arbitrary<Shape> = compositeOf(shapes(5));
+
+/** Where an activity is being built: what may stand there depends on what is around it. */
+interface Place {
+  next: () => number;
+  /** Inside the body of a handler: only there is anything compensated. */
+  readonly handles: boolean;
+  /** Levels of loops around it; they multiply. */
+  readonly loops: number;
+}
+
+export function definitionOf(shape: Shape): WorkflowDefinition {
+  let last = 0;
+  const next = () => {
+    last += 1;
+    return last;
+  };
+  return workflow(activityOf(shape, { next, handles: false, loops: 0 }), { completeWithinSeconds: 1_000_000 });
+}
+
+function activityOf(shape: Shape, place: Place): Activity {
+  const made = isComposite(shape.kind) ? compositeFrom(shape, place) : leafFrom(shape, place);
+  if (shape.handlers.length === 0) return made;
+  const faultHandlers = shape.handlers.map(({ fault, do: body }): FaultHandler => {
+    const compensates = shape.flags % 2 === 0 && !place.handles;
+    const inner = activityOf(body, { ...place, handles: true });
+    const compensate: Activity = { activity: 'compensate', name: `compensate${place.next()}` };
+    return { fault, do: compensates ? sequence(`handler${place.next()}`, compensate, inner) : inner };
+  });
+  return { ...made, faultHandlers };
+}
+
+const isComposite = (kind: Kind): boolean => (composites as readonly string[]).includes(kind);
+
+function leafFrom({ kind, number, flags }: Shape, { next, handles }: Place): Activity {
+  const name = `${kind}${next()}`;
+  const faultType = faultTypes[flags % faultTypes.length] ?? 'Other';
+  switch (kind) {
+    case 'undoable':
+      return step(name, {
+        agent: 'agent',
+        undo: step('undo', { operation: 'undo', input: { of: { $cel: `steps.${name}.key` } } }) as Step,
+      });
+    case 'delay':
+      return delay(name, number);
+    case 'assign':
+      return { activity: 'assign', name, variable: `v${flags % 3}`, value: number };
+    case 'raise':
+      return { activity: 'raise', name, fault: faultType, message: 'Raised.' };
+    case 'compensate':
+      return handles ? { activity: 'compensate', name } : step(name);
+    case 'terminate':
+      return flags % 8 === 0 ? { activity: 'terminate', name } : step(name);
+    case 'broken':
+      // What it needs may or may not be there: a fault of the engine.
+      return flags % 4 === 0 ? step(name, { input: { needs: { $cel: 'vars.v1' } } }) : delay(name, 0);
+    default:
+      return step(name, flags % 4 === 0 ? { completeWithinSeconds: 1 + number } : {});
+  }
+}
+
+function compositeFrom({ kind, number, flags, inside }: Shape, place: Place): Activity {
+  const name = `${kind}${place.next()}`;
+  const isLoop = kind === 'while' || kind === 'forEach' || kind === 'retry';
+  if (isLoop && place.loops >= 2) return sequence(name, ...inside.map((each) => activityOf(each, place)));
+  const children = inside.map((each) => activityOf(each, isLoop ? { ...place, loops: place.loops + 1 } : place));
+  const body = (): Activity => (children.length === 1 && children[0] ? children[0] : sequence(`body${place.next()}`, ...children));
+  switch (kind) {
+    case 'parallel':
+      return { activity: 'parallel', name, children };
+    case 'scope':
+      return { activity: 'scope', name, do: body() };
+    case 'choice':
+      return choiceFrom(name, flags, children);
+    case 'while':
+      return whileFrom(name, number % 4, body());
+    case 'forEach':
+      return forEachFrom(name, number, flags, body());
+    case 'retry':
+      return retryFrom(name, number, flags, body());
+    default:
+      return sequence(name, ...children);
+  }
+}
+
+function choiceFrom(name: string, flags: number, [first, ...others]: readonly Activity[]): Activity {
+  const branches = first ? [{ when: flags % 16 === 15 ? { $cel: 'vars.v2 > 30' } : flags % 2 === 0, do: first }] : [];
+  const [second, third] = others;
+  const more = third && second ? [...branches, { when: { $cel: 'orElse(vars.?v0, 0) > 30' }, do: second }] : branches;
+  const otherwise = third ?? second;
+  return { activity: 'choice', name, branches: more, ...(otherwise ? { otherwise } : {}) };
+}
+
+function whileFrom(name: string, turns: number, body: Activity): Activity {
+  const count = `orElse(vars.?count_${name}, 0)`;
+  const counting: Activity = { activity: 'assign', name: `count-${name}`, variable: `count_${name}`, value: { $cel: `${count} + 1` } };
+  return { activity: 'while', name, condition: { $cel: `${count} < ${turns}` }, do: sequence(`turn-${name}`, counting, body) };
+}
+
+function forEachFrom(name: string, number: number, flags: number, body: Activity): Activity {
+  const list = Array.from({ length: number % 4 }, (_, index) => index);
+  const until = [undefined, undefined, { $cel: `each.${name}.index >= 1` }, true, { $cel: 'vars.v2 > 10' }][flags % 5];
+  const maxConcurrency = [undefined, 1, 2][number % 3];
+  return {
+    activity: 'forEach',
+    name,
+    list,
+    do: body,
+    ...(until === undefined ? {} : { until }),
+    ...(maxConcurrency === undefined ? {} : { maxConcurrency }),
+  };
+}
+
+const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity => ({
+  activity: 'retry',
+  name,
+  count: number % 3,
+  interval: number % 20,
+  do: body,
+  ...(flags % 2 === 0 ? { evenPermanent: true } : {}),
+  ...(flags % 3 === 0 ? { undoFirst: true } : {}),
+  ...(flags % 7 === 0 ? { except: ['Refused/CardDeclined'] } : {}),
+});
