@@ -1,5 +1,5 @@
 import type { Json } from './core/json.ts';
-import type { Program } from './core/program.ts';
+import { definitionPath, type Program } from './core/program.ts';
 import type { Result, State, Status } from './core/state.ts';
 import type { JournalEntry } from './instance.ts';
 import type { Page } from './store.ts';
@@ -41,7 +41,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     const done = entry.type === 'ActivityClosed' && entry.result === 'Compensated' ? courses.get(undoneBy(path)) : undefined;
     if (done) courses.set(undoneBy(path), { ...done, result: 'Compensated' });
   }
-  const turns = Map.groupBy(courses.keys(), withoutTurns);
+  const turns = Map.groupBy(courses.keys(), definitionPath);
   return [...nodes].flatMap(([nodePath, node]) => {
     if (node.activity !== 'step') return [];
     const { name, agent, operation } = node;
@@ -100,5 +100,3 @@ const begun = (course: Course, at: number): Course =>
 /** What is alive now is known better than the journal tells it. */
 const alive = (course: Course, status: Status | undefined): Course =>
   status === undefined ? course : { ...course, status, result: null, closedAt: null };
-
-const withoutTurns = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);

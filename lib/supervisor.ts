@@ -38,7 +38,8 @@ export interface Supervisor {
 
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
-const waitLongMs = 3_600_000;
+/** What is late above its threshold is given so long, where its workflow says `wait`. */
+export const waitLongMs = 3_600_000;
 /** A wake-up that got lost is sent again after this time. */
 const wakeAgainMs = 30_000;
 const rememberedMax = 10_000;

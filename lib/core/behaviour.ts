@@ -100,8 +100,6 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;
   /** Nothing is left to undo. Left out, the activity closes. */
   readonly undone?: (activity: A, state: S, context: Context) => Next<S>;
-  /** It is to stop. Left out: a composite cancels its children, a leaf closes at once. Only a step may answer with a state, and wait. */
-  readonly cancel?: (activity: A, state: S, context: Context) => Next<S>;
   /** Called once for each fault, before it closes: frees what it holds (WF: HandleFault). */
   readonly handleFault?: (activity: A, state: S, fault: Fault, context: Context) => void;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;

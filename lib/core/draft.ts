@@ -201,10 +201,10 @@ export class Draft {
   }
 
   /** Starts an activity; one that says no more than that it began says so in the journal. */
-  execute(path: string, runner?: string): void {
+  execute(path: string): void {
     const node = this.node(path);
     const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
-    this.put(path, { status: 'Executing', ...(runner === undefined ? {} : { runner }), ...(vars ? { vars } : {}) });
+    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}) });
     const next = behaviourOf(node.activity).execute(node, this.context(path));
     if (!next.ask) this.fact({ type: 'ActivityStarted', path });
     this.apply(path, next);

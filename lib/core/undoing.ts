@@ -95,17 +95,14 @@ function undo(draft: Draft, { path, generation }: UndoEntry, runner: string): vo
 
 /** The same asking once more, under the same key: done, it answers again what it answered then; refused, nothing was done. */
 function askWhetherDone(draft: Draft, { path, generation, attempt = 1 }: UndoEntry, runner: string): void {
-  const node = draft.node(path);
-  if (node.activity !== 'step') return;
   draft.put(path, { status: 'Executing', runner });
-  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1 }, draft.context(path)));
+  settle(draft, path, { generation, attempt });
 }
 
 /** A cancelled step whose outcome nobody knows settles itself. */
-export function settle(draft: Draft, path: string, own: StepState): void {
+export function settle(draft: Draft, path: string, { generation, attempt }: Pick<StepState, 'generation' | 'attempt'>): void {
   const node = draft.node(path);
   if (node.activity !== 'step') return;
-  const { generation, attempt } = own;
   draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1 }, draft.context(path)));
 }
 

@@ -212,7 +212,7 @@ function lateUndone(draft: Draft, path: string, closing: Closing): void {
 function handled(draft: Draft, path: string, child: string, closing: Closing): void {
   // Of branches that close in the same instant, the last is heard of when the handler has begun.
   if (!draft.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
-  draft.close(path, closing.result === 'Faulted' ? closing : closing.result === 'Canceled' ? closing : succeeded());
+  draft.close(path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
 }
 
 function finish(draft: Draft, closing: Closing): void {

@@ -7,7 +7,7 @@ import type { Construct } from 'constructs';
 import type { FunctionSpec, SupervisorTask } from '../topology.ts';
 
 /** How often the supervisor is started: within one run it looks again every few seconds (F-47). */
-export const runMs = 60_000;
+const runMs = 60_000;
 /** What a run leaves of its minute for its last look. */
 const lastLookMs = 3_000;
 

@@ -2,6 +2,7 @@ import type { StepState } from '../core/activities/step.ts';
 import type { Event } from '../core/event.ts';
 import { behaviourAt, nodeAt, type Program } from '../core/program.ts';
 import type { State } from '../core/state.ts';
+import { waitLongMs } from '../supervisor.ts';
 
 /** What time brings next: a wake-up, or a step whose answer has not come. */
 export interface Due {
@@ -13,9 +14,6 @@ export interface Due {
 
 /** Expiries above this many put the order in Error, where the workflow says nothing else: as `MAX_FAILURES`. */
 const maxFailuresUsual = 3;
-/** As the supervisor's. */
-const waitLongMs = 3_600_000;
-
 /** The next moment at which anything happens that nobody answers: with the rules of `lib/deadlines.ts`. */
 export function nextDue(program: Program, state: State): Due | undefined {
   const all = Object.entries(state.activities).flatMap(([path, { own }]): readonly Due[] => {
