@@ -46,10 +46,10 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
     if (node.activity !== 'step') return [];
     const { name, agent, operation } = node;
     // An undo is a step of its own from when it is needed.
-    const isUndo = nodePath.endsWith('/undo') && nodes.get(undoneBy(nodePath))?.activity === 'step';
-    return (turns.get(nodePath) ?? (isUndo ? [] : [nodePath])).map((path) => ({
+    const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;
+    return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
       path,
-      name,
+      name: done ? `undo of ${done.name}` : name,
       agent,
       operation,
       ...alive(courses.get(path) ?? notStarted, state?.activities[path]?.status),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, parallel, retry, sequence } from 'redress';
 import * as z from 'zod';
-import { type Desk, failed, journalOf, ok, openDesk, submitted } from './support.ts';
+import { type Desk, failed, journalOf, ok, openDesk, stepsIn, submitted } from './support.ts';
 
 const Refused = fault('Refused');
 const Id = z.object({ id: z.string() });
@@ -121,4 +121,23 @@ test('F-53, F-106: above the threshold the whole order is undone, where its work
   await desk.answer(again ?? charge, failed('Refused'));
   await answered(desk, 'release');
   assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
+});
+
+test('F-81, F-100: among the steps of an order an undo is told apart from what it undid', async (context) => {
+  const desk = openDesk(context, app());
+  const orderId = await submitted(desk);
+  await answered(desk, 'reserve');
+  const steps = async () => (await stepsIn(desk, orderId)).slice(0, 3).map(({ name, status, result }) => [name, result ?? status]);
+  assert.deepEqual(await steps(), [
+    ['reserve', 'Succeeded'],
+    ['charge', 'Executing'],
+    ['ship', 'Initialized'],
+  ]);
+  await answered(desk, 'charge', failed('Refused'));
+  await answered(desk, 'release');
+  assert.deepEqual(await steps(), [
+    ['reserve', 'Compensated'],
+    ['undo of reserve', 'Compensated'],
+    ['charge', 'Faulted'],
+  ]);
 });
