@@ -420,7 +420,15 @@ const handling: typeof table = [
     'order/compensate',
     '"travel" (order/items/travel) is inside a loop',
   ],
-  ['a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
+  ['F-91: a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
+  ['F-91: a retry that waits less than nothing', workflow(retry(step('a'), { interval: -1 })), 'order', 'interval is -1'],
+  ['F-91: a retry of nothing', workflow({ ...retry(step('a')), do: undefined } as never), 'order/undefined', '"undefined" is no activity'],
+  [
+    'F-91: a retry of two',
+    workflow({ ...retry(step('a')), do: [step('a'), step('b')] } as never),
+    'order/undefined',
+    '"undefined" is no activity',
+  ],
 ];
 
 const isSaid = ({ severity, path, message }: Problem, expectedPath: string, words: readonly string[]): boolean =>
