@@ -30,6 +30,7 @@ export { forEach, whilst } from './authoring/loops.ts';
 export type { StepActivity } from './authoring/step.ts';
 export type { App, LocalTrial } from './authoring/workflow.ts';
 export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
+export type { Catalogue, OperationSchemas } from './core/catalogue.ts';
 export type { Problem } from './core/check.ts';
 export { check } from './core/check.ts';
 export type { WorkflowDefinition } from './core/definition.ts';

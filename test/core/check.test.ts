@@ -336,15 +336,15 @@ const reads: typeof table = [
     'a condition that yields a number',
     workflow(whilst('', 'size(orderId)', step('a'))),
     'order',
-    'A condition is wanted, not int',
+    'A condition is wanted, not a number.',
     '\n  size(orderId)\n  ^',
   ],
-  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not string'],
+  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not a string.'],
   [
     'a list that is none',
     workflow({ ...forEach('', step('a')), list: { $cel: 'orderId' } } as Activity),
     'order',
-    'A list is wanted, not string',
+    'A list is wanted, not a string.',
   ],
 ];
 
