@@ -40,11 +40,11 @@ export function check(definition: WorkflowDefinition, catalogue?: Catalogue): re
 
   const root = treeOf(definition.root, report);
   if (!root) return problems;
-  const count = [...everyIn(root)].length;
-  if (count > limits.activitiesMax)
-    report(rootPath, `${count} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
+  const all = [...everyIn(root)];
+  if (all.length > limits.activitiesMax)
+    report(rootPath, `${all.length} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
   checkReads(root, report);
-  checkTypes(root, definition.order, catalogue, report);
+  checkTypes(all, definition.order, catalogue, report);
   checkHandlers(root, definition.toOperator ?? [], report);
   checkUndoing(root, report);
   return problems;

@@ -141,7 +141,7 @@ class Typing {
     const [holder, key] = node.args;
     const position = typeof key === 'string' ? endOf(node, name) : key.range.start;
     const isAskedHere = () => isAsked || this.readable.isAskedFor(`${pathOf(holder)}.${name}`);
-    return typeOfField({ of, holder: pathOf(holder), name, position, isAsked: isAskedHere }, (...words) => this.say(...words));
+    return typeOfField({ of, holder: () => pathOf(holder), name, position, isAsked: isAskedHere }, (...words) => this.say(...words));
   }
 
   /** An entry of a list by its number, or of an object by a name that only shows later. */
@@ -263,7 +263,7 @@ class Typing {
   }
 
   private fieldSought(of: ObjectType, place: ASTNode, { args: name, range }: Node<'value'>): void {
-    const sought = { of, holder: pathOf(place), name: String(name), position: range.start, isAsked: () => true };
+    const sought = { of, holder: () => pathOf(place), name: String(name), position: range.start, isAsked: () => true };
     typeOfField(sought, (...words) => this.say(...words));
   }
 

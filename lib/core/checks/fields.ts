@@ -7,7 +7,7 @@ export type Say = (message: string, position: number, severity?: 'error' | 'warn
 export interface FieldRead {
   readonly of: Type;
   /** What it is read of, as it is written: `order.address`. */
-  readonly holder: string;
+  readonly holder: () => string;
   readonly name: string;
   /** Where the name stands. */
   readonly position: number;
@@ -22,7 +22,7 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
   if (all.some(({ kind }) => kind === 'unknown' || kind === 'cel' || kind === 'optional')) return unknown;
   const objects = all.filter((each) => each.kind === 'object');
   if (objects.length === 0) {
-    say(`${holder} is ${described(of)} and has no field "${name}".`, position);
+    say(`${holder()} is ${described(of)} and has no field "${name}".`, position);
     return unknown;
   }
   const found = objects.flatMap((object) => fieldIn(object, name) ?? []);
@@ -30,12 +30,15 @@ export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, 
   if (found.every(({ required }) => !required) && !isAsked())
     say(
       `"${name}" may be missing, and then this fails. Say what stands there instead: ` +
-        `orElse(${holder}.?${name}, …), in TypeScript orElse(${holder}.${name}, …).`,
+        `orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
       position,
       'warning',
     );
   return unionOf(found.map(({ type }) => type));
 }
+
+const path = (mark: '?' | '', name: string): string =>
+  /^[A-Za-z_]\w*$/.test(name) ? `.${mark}${name}` : `[${mark}${JSON.stringify(name)}]`;
 
 /** A record may have any field: nobody is warned of each. */
 function fieldIn({ fields, others }: ObjectType, name: string): { readonly type: Type; readonly required: boolean } | undefined {
@@ -52,8 +55,8 @@ function notFound(
   const names = objects.flatMap(({ fields }) => [...fields.keys()]);
   const suggestion = didYouMean(name, names);
   if (objects.some(({ others }) => others === 'unsaid'))
-    say(`The schema of ${holder} says nothing of a field "${name}".${suggestion}`, position, 'warning');
-  else say(`${holder} has no field "${name}".${suggestion || fieldsOf(names)}`, position);
+    say(`The schema of ${holder()} says nothing of a field "${name}".${suggestion}`, position, 'warning');
+  else say(`${holder()} has no field "${name}".${suggestion || fieldsOf(names)}`, position);
   return unknown;
 }
 

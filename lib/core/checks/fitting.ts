@@ -88,20 +88,32 @@ function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Typ
   const fields = new Map<string, FieldType>();
   for (const [key, value] of Object.entries(template)) {
     const here = inside(pointer, key);
-    const field = only ? typeOfInput(only, key) : unknown;
+    const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
     if (!field) place.say(`${here}: ${place.asker} takes no such field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
     fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
   }
   for (const [name, { required, type }] of only?.fields ?? [])
     if (required && !Object.hasOwn(template, name))
       place.say(`${inside(pointer, name)}: missing; ${place.asker} wants ${described(type)} there.`);
-  const shape = [...fields].map(([name, { type }]) => `${JSON.stringify(name)}: ${keyOf(type)}`).join();
-  return { kind: 'object', fields, others: 'none', shape: `{${shape}}` };
+  return {
+    kind: 'object',
+    fields,
+    others: 'none',
+    get shape() {
+      return `{${[...fields].map(([name, { type }]) => `${JSON.stringify(name)}: ${keyOf(type)}`).join()}}`;
+    },
+  };
 }
 
 /** What an operation's schema says nothing of, it would be given in vain: the field is called something else. */
 const typeOfInput = ({ fields, others }: ObjectType, name: string): Type | undefined =>
   fields.get(name)?.type ?? (typeof others === 'object' ? others : undefined);
+
+/** Of a field that each of several forms has. */
+const typeInAny = (objects: readonly ObjectType[], name: string): Type => {
+  const types = objects.flatMap(({ fields }) => fields.get(name)?.type ?? []);
+  return types.length > 0 && types.length === objects.length ? unionOf(types) : unknown;
+};
 
 /** Of several forms, the one whose constants stand in the template. */
 const isMeant = (template: { readonly [key: string]: unknown }, { fields }: ObjectType): boolean =>

@@ -84,7 +84,7 @@ function objectOf({ schema, root }: Part): ObjectType {
     get others() {
       if (additionalProperties === false) return 'none';
       // Of `{"type": "object"}` alone nobody expects that its fields are known.
-      return additionalProperties === undefined && fields.size > 0 ? 'unsaid' : typeOfPart(additionalProperties, root);
+      return additionalProperties === undefined && 'properties' in schema ? 'unsaid' : typeOfPart(additionalProperties, root);
     },
   };
 }

@@ -9,16 +9,16 @@ import { didYouMean } from '../suggest.ts';
 import { pathOf, type Readable } from './expression-types.ts';
 import { type Place, typeOfTemplate } from './fitting.ts';
 import { typeOfSchema } from './json-schema-types.ts';
-import { everyIn, loopsAround, type Placed, type Report } from './tree.ts';
+import { loopsAround, type Placed, type Report } from './tree.ts';
 import { alternatives, bool, double, keyOf, never, objectOf, type Type, text, unionOf, unknown } from './types.ts';
 
 /**
  * Whether fields exist, operators and functions can take what they are given, and what expressions yield can stand
  * where they stand. Says nothing where too little is known.
  */
-export function checkTypes(root: Placed, order: JsonObject, catalogue: Catalogue | undefined, report: Report): void {
+export function checkTypes(all: readonly Placed[], order: JsonObject, catalogue: Catalogue | undefined, report: Report): void {
   const world = new World(
-    [...everyIn(root)].filter(({ isSound }) => isSound),
+    all.filter(({ isSound }) => isSound),
     typeOfSchema(order),
     catalogue,
   );
