@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import {
   type App,
@@ -16,7 +16,9 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import { CardDeclined, customer, payment as paying } from '../../examples/activities/agents.ts';
-import { catalogueOfAgents } from '../../lib/authoring/catalogue.ts';
+import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { catalogueOf, catalogueOfAgents } from '../../lib/authoring/catalogue.ts';
+import { operationsOf } from '../../lib/authoring/workflow.ts';
 import { check } from '../../lib/core/check.ts';
 import { loadDefinitions } from '../../lib/definitions.ts';
 import { SetupError } from '../../lib/errors.ts';
@@ -87,6 +89,17 @@ test('the messages that docs/workflows.md shows are the ones that come', () => {
     );
   const docs = readFileSync(new URL('../../docs/workflows.md', import.meta.url), 'utf8');
   assert.throws(late, ({ message }: Error) => docs.includes(`\n${message}\n`));
+});
+
+test('in the examples there is nothing that the types of their schemas speak against', async () => {
+  const folder = new URL('../../examples/activities/', import.meta.url);
+  const modules = readdirSync(folder).map(async (file) => Object.values((await import(new URL(file, folder).href)) as object));
+  const isDefinition = (value: unknown): value is WorkflowDefinition =>
+    typeof value === 'object' && value !== null && 'exprVersion' in value;
+  const workflows = [fulfilOrder, ...(await Promise.all(modules)).flat().filter(isDefinition)];
+  const shown = workflows.flatMap((definition) => check(definition, catalogueOf(operationsOf(definition))));
+  assert.ok(workflows.length > 10);
+  assert.deepEqual([...new Set(shown.map(({ message }) => message.split(':')[0]))], ['It has no undo']);
 });
 
 test('an input that its agent changes first may be given in any form', () => {
