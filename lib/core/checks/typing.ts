@@ -125,8 +125,8 @@ class World {
   private outputsByName(): ReadonlyMap<string, Type> {
     if (this.outputs) return this.outputs;
     const outputs = new Map<string, Type>();
-    for (const { node, part } of this.all) {
-      const type = part === 'undo' ? undefined : outputOf(node, this.catalogue);
+    for (const { node } of this.all) {
+      const type = outputOf(node, this.catalogue);
       // Which of several is meant nobody knows: that is said elsewhere.
       if (type) outputs.set(node.name, outputs.has(node.name) ? unknown : type);
     }
