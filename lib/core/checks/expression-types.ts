@@ -71,15 +71,10 @@ class Typing {
         return { kind: 'list', item: node.args.length === 0 ? unknown : unionOf(node.args.map((entry) => this.of(entry))) };
       case 'map':
         return this.object(node);
-      case '?:': {
-        const [condition, one, other] = node.args;
-        this.condition(condition, 'What stands before "?"');
-        return unionOf([this.of(one), this.of(other)]);
-      }
+      case '?:':
       case '&&':
       case '||':
-        for (const operand of node.args) this.condition(operand, `Each side of "${node.op}"`);
-        return bool;
+        return this.logic(node);
       case '!_':
       case '-_':
         return this.unary(node);
@@ -155,6 +150,16 @@ class Typing {
     if (alternatives(index).every(({ kind }) => ['string', 'bool', 'null', 'list', 'object'].includes(kind)) && !isNever(index))
       this.say(`Entries of a list are read by their number from 0, not by ${described(index)}.`, key.range.start);
     return unionOf(lists.map(({ item }) => item));
+  }
+
+  private logic(node: Node<'?:' | '&&' | '||'>): Type {
+    if (node.op === '?:') {
+      const [condition, one, other] = node.args;
+      this.condition(condition, 'What stands before "?"');
+      return unionOf([this.of(one), this.of(other)]);
+    }
+    for (const operand of node.args) this.condition(operand, `Each side of "${node.op}"`);
+    return bool;
   }
 
   private condition(node: ASTNode, what: string): void {

@@ -83,8 +83,8 @@ function objectOf({ schema, root }: Part): ObjectType {
     fields,
     get others() {
       if (additionalProperties === false) return 'none';
-      // Of `{"type": "object"}` alone nobody expects that its fields are known.
-      return additionalProperties === undefined && 'properties' in schema ? 'unsaid' : typeOfPart(additionalProperties, root);
+      // Where no field is named at all, nobody expects that they are known.
+      return additionalProperties === undefined && fields.size > 0 ? 'unsaid' : typeOfPart(additionalProperties, root);
     },
   };
 }
