@@ -12,6 +12,7 @@ export {
   ExpressionFailed,
   ExpressionTooLarge,
   InvalidReply,
+  OutcomeUnknown,
   OutputTooLarge,
   RequestRefused,
   RequestRejected,

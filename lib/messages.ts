@@ -43,6 +43,8 @@ export const Request = z.object({
   remainingMs: z.number(),
   idempotencyKey: id,
   input: json,
+  /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
+  settling: z.literal(true).optional(),
 });
 export type Request = z.infer<typeof Request>;
 
@@ -114,6 +116,7 @@ export const requestMessage = (orderId: string, ask: AskCommand, now: number): J
   remainingMs: ask.completeBy - now,
   idempotencyKey: ask.idempotencyKey,
   input: ask.input,
+  ...(ask.settling ? { settling: true } : {}),
 });
 
 export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({

@@ -16,6 +16,8 @@ export type Command =
       /** Milliseconds since 1970. */
       readonly completeBy: number;
       readonly input: Json;
+      /** Only whether the effect under this key exists is wanted: it is about to be undone, or was cancelled. */
+      readonly settling?: true;
     }
   /** An asking is not wanted any more: its agent stops if it can. */
   | {

@@ -15,6 +15,10 @@ export interface Step extends ActivityBase {
   readonly completeWithinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
+  /** It is never asked again blindly: the service does not know a key that comes again. */
+  readonly atMostOnce?: boolean;
+  /** The agent can look up by the key whether it was done. */
+  readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
   /** JSON pointers into the output that nobody may see. */
