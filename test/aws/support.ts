@@ -64,8 +64,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
     const asked = new Set([...ids].map(askedPartitionOf));
     const isOver = ({ pk, expiresAt }: Record<string, unknown>) =>
       partitions.has(String(pk)) || (asked.has(String(pk)) && Number(expiresAt) < clock.now() / 1000);
-    for (const { pk, sk } of Items.filter(isOver))
-      await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
+    for (const { pk, sk } of Items.filter(isOver)) await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
     return over.length;
   };
 
