@@ -53,6 +53,7 @@ function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result> {
 /** Runs what may be asked for only once; asked again, it says that nobody knows, unless the service can tell. */
 async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringTools): Promise<Answer> {
   const { agent, request, operation, deadline, cancelled } = work;
+  // Not even noted: the next asking may be at work beside it.
   if (deadline.isOver()) return undefined;
   const note = await tools.asked.noteAsked(request);
   if (note.outcome === 'refused') {
@@ -75,11 +76,14 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
     }
   };
   try {
-    return await patiently(work, tryIt, tools);
+    const result = await patiently(work, tryIt, tools);
+    return !sent && cancelled.aborted ? neverSent : result;
   } finally {
-    // Before it is answered: who asks again then may.
-    if (!sent) await note.withdraw();
+    // Before it is answered: who asks again then may. What was cancelled must not be begun by a delivery that comes late.
+    if (!sent && !cancelled.aborted) await note.withdraw();
   }
 }
+
+const neverSent = failed({ type: 'Canceled', message: 'It was cancelled before anything was sent.', permanent: true });
 
 const askedBefore = outcomeUnknown('It was asked for before, and nobody knows whether it was done. It is not asked again.');

@@ -90,6 +90,12 @@ describe('what may be asked for only once is asked for once', () => {
     assert.deepEqual([reply && faultsIn([reply.result]), tried()], [unknown, 1]);
   });
 
+  test('F-39, F20 one that comes too late does not keep the next one, which comes with it, from being served', async (context) => {
+    const { desk, first, ask, tried } = await paying(context, () => ({}));
+    await desk.send('worker-requests', { ...first, remainingMs: 0 });
+    assert.deepEqual([await ask(2), tried()], [[{ status: 'succeeded', output: {} }], 1]);
+  });
+
   test('F20 what never begins is not noted: its time is over, its input is refused, or the host stops', async (context) => {
     const { desk, first, ask, tried, notes } = await paying(context, () => ({}));
     assert.deepEqual(await ask(1, { remainingMs: 0 }), []);
@@ -127,6 +133,21 @@ describe('a service that was not reached may be tried again', () => {
       if (result) return assert.equal(result.status, 'succeeded');
     }
     assert.fail('it was never tried again');
+  });
+
+  test('F-170, F20 and one that is cancelled before it was reached was not done, nor is it by a delivery that comes late', async (context) => {
+    const pausing = Promise.withResolvers<void>();
+    const { desk, first, ask, tried } = await paying(context, () => {
+      setImmediate(pausing.resolve);
+      throw new TransientFailure('connection refused', { nothingSent: true, retryAfterMs: 5_000 });
+    });
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+    const served = agent(first);
+    await pausing.promise;
+    await Promise.all([served, agent.cancel({ ...first, type: 'cancel' })]);
+    const [reply] = desk.messages('worker-replies') as unknown as readonly Reply[];
+    assert.deepEqual(reply && faultsIn([reply.result]), [['Canceled', true, false]]);
+    assert.deepEqual([await ask(), tried()], [[], 1]);
   });
 
   test('F20 but not after a try of which that is not known', async (context) => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Call } from 'redress';
+import { createAgent } from '../../lib/agent.ts';
 import type { Cancel, Reply } from '../../lib/messages.ts';
-import { type LineOptions, lineOf, openDesk, submitted } from './support.ts';
+import { type LineOptions, lineOf, openDesk, submitted, timePasses } from './support.ts';
 
 type Cancelling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
 
@@ -31,10 +32,13 @@ const faultsOf = (replies: readonly Reply[]) =>
 describe('an agent whose work is cancelled', () => {
   test('F-170 tells the operation, then stops it, and answers that it was given up', async (context) => {
     const told: (string | boolean)[] = [];
-    const cancel: Cancelling = ({ path, idempotencyKey, signal }) =>
-      void told.push(path, idempotencyKey.split('/')[0] ?? '', signal.aborted);
+    const cancel: Cancelling = async ({ path, idempotencyKey, signal }) => {
+      told.push(path, idempotencyKey.split('/')[0] ?? '');
+      await new Promise(setImmediate);
+      told.push(signal.aborted);
+    };
     const { replies, happened } = await cancelled(context, cancel);
-    assert.deepEqual(told, ['order/dig', replies[0]?.orderId, false]);
+    assert.deepEqual(told, ['order/dig', replies[0]?.orderId, false], 'it may still call its service');
     assert.deepEqual([happened, faultsOf(replies)], [['stopped'], [['Canceled', true]]]);
   });
 
@@ -52,6 +56,21 @@ describe('an agent whose work is cancelled', () => {
       assert.deepEqual([happened, faultsOf(replies)], [['stopped'], [['Canceled', true]]]);
       assert.match(desk.log.join(''), /"level":"warn","message":"cancelling failed"/);
     });
+
+  test('F-170 stops the delivery that is at work, where there were two of the same request', async (context) => {
+    const begun = Promise.withResolvers<void>();
+    const dig = () => begun.resolve(undefined) ?? new Promise(() => {});
+    const desk = openDesk(context, lineOf({ dig }, { operation: { atMostOnce: true } }));
+    await submitted(desk);
+    const request = await desk.request();
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+    const first = agent(request);
+    await begun.promise;
+    await agent(request);
+    await agent.cancel({ ...request, type: 'cancel' });
+    await timePasses(desk.clock, first);
+    assert.deepEqual(faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]), [['Canceled', true]]);
+  });
 
   test('F-170 waits no longer for the cancelling than for the work', async (context) => {
     const { replies, seconds } = await cancelled(context, () => new Promise<void>(() => {}));
