@@ -35,6 +35,7 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import { celOf, expression } from '../../lib/authoring/expression.ts';
+import type { Step } from '../../lib/core/activities/step.ts';
 import { parseExpression } from '../../lib/core/expression.ts';
 import { play } from '../support/play.ts';
 import { throughJson } from '../support/workflows.ts';
@@ -306,6 +307,26 @@ test('F-69: handlers are recorded in their order, each as one activity with a na
   assert.deepEqual(faultHandlers[0]?.do.children[0]?.input, {
     text: { $cel: 'string(fault.type) + " at " + string(fault.source) + ": " + string(fault.message)' },
   });
+});
+
+test('F20: a step says whether it may be asked for only once, and whether its agent can look up what was done', () => {
+  const input = z.object({});
+  const bank = defineAgent('bank', {
+    pay: operation({ input, output: input, atMostOnce: true, lookup: () => undefined, run }),
+    tell: operation({ input, output: input, run }),
+  });
+  const { root } = defineWorkflow('story', { version: 1, order: Order }, () => sequence(bank.pay({}), bank.tell({})));
+  const [pay, tell] = (root as unknown as { readonly children: readonly Step[] }).children;
+  assert.deepEqual([pay?.atMostOnce, pay?.lookup, tell?.atMostOnce, tell?.lookup], [true, true, undefined, undefined]);
+});
+
+test('no operation declares a fault that is called like one of the engine, whatever it is a kind of', () => {
+  const input = z.object({});
+  for (const declared of [fault('OutcomeUnknown'), fault('ServiceUnavailable', Refused)])
+    assert.throws(
+      () => defineAgent('bank', { pay: operation({ input, output: input, faults: [declared], run }) }),
+      new RegExp(`bank\\.pay declares a fault that is called ${declared.name}, as one of the engine's own is: .* Give it another one`),
+    );
 });
 
 test('two faults of one name have handlers of different names', () => {

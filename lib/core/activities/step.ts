@@ -14,14 +14,14 @@ export interface Step extends ActivityBase {
   readonly completeWithinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
+  /** It is never asked again blindly: the service does not know a key that comes again. */
+  readonly atMostOnce?: boolean;
+  /** The agent can look up by the key whether it was done. */
+  readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
   /** JSON pointers into the output that nobody may see. */
   readonly secretOutput?: readonly string[];
-  /** Its service keeps no keys: it is never asked again blindly. */
-  readonly atMostOnce?: true;
-  /** Its agent can look up whether the effect under a key exists. */
-  readonly lookup?: true;
 }
 
 /** All of a step but its kind: a call asks in the same way. */
