@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { AgentDefinition, AnyOperation } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
-import { check } from './core/check.ts';
+import { check, type Problem } from './core/check.ts';
 import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
@@ -16,14 +16,18 @@ export interface Definitions {
   /** Whether an output is what the operation's schema promises. */
   isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];
+  /** What their author should know of, although they run: `fulfil-order@1, order/confirm: It has no undo …`. */
+  readonly warnings: readonly string[];
 }
 
 export function loadDefinitions({ workflows, agents }: App): Definitions {
   const programs = new Map<string, Program>();
   const newest = new Map<string, Program>();
+  const warnings: string[] = [];
   for (const definition of workflows) {
     const key = `${definition.name}@${definition.version}`;
-    const problems = check(definition).filter(({ severity }) => severity === 'error');
+    const found = check(definition);
+    const problems = found.filter(({ severity }) => severity === 'error');
     const program = problems.length === 0 ? programOf(definition) : undefined;
     const missing = program ? missingOperations(program, agents) : [];
     const wrong = [...problems.map(({ path, message }) => `${path}: ${message}`), ...missing];
@@ -35,6 +39,7 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     if (programs.has(key)) throw new SetupError(`Two workflows are called ${key}.`, 'Give one of them another name or version.');
 
     programs.set(key, program);
+    warnings.push(...found.map((problem) => warningText(key, problem)));
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
@@ -49,8 +54,13 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     names: () => [...newest.keys()],
     isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,
     agents,
+    warnings,
   };
 }
+
+/** On one line: expressions are shown over several, with a caret below the place. */
+const warningText = (workflow: string, { path, message }: Problem): string =>
+  `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
 
 /** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
 const outputSchema = ({ output }: AnyOperation): z.ZodType =>

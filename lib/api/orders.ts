@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { explain } from '../core/explain.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { stepsOf } from '../steps.ts';
 import type { ListPosition, OrderFilter, Store } from '../store.ts';
@@ -54,7 +55,9 @@ export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>
   const program = api.definitions.program(order.workflow.name, order.workflow.version);
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
-  return json(200, fullOrder(order, state, { steps, program }, caller), { orderId, headers: caching });
+  // Told without the time of day, so that it is the same as long as the order's ETag is.
+  const explanation = program && instance ? explain(program, instance.state) : null;
+  return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId, headers: caching });
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {

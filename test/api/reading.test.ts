@@ -93,7 +93,7 @@ test('a client sees its order from outside; operators and admins see who is at w
 
   for (const as of ['operator', 'admin'] as const) {
     const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
-    assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order']);
+    assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order', 'explanation']);
     assert.deepEqual(
       [json.client, json.lockedBy, json.heldBy, json.order],
       ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }],
@@ -104,6 +104,20 @@ test('a client sees its order from outside; operators and admins see who is at w
     );
     assert.ok(!text.includes(card));
   }
+});
+
+test('operators are told in a sentence why an order is where it is; it says the same as long as the ETag does', async () => {
+  const { ask, submitOrder, orderInError, clock } = startApi();
+  const held = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
+  assert.equal(held.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
+
+  const orderId = await submitOrder('k2');
+  const until = new Date(clock.now() + 10_000).toISOString().slice(0, 19).replace('T', ' ');
+  const first = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.equal(first.json.explanation, `Waits for stock to answer order/reserve until ${until}.`);
+  await clock.advance(5000);
+  const later = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.deepEqual([later.headers.get('etag'), later.text], [first.headers.get('etag'), first.text]);
 });
 
 test('what an operation marks as secret in its answer is masked for operators as well', async () => {

@@ -14,7 +14,7 @@ export function checkUndoing(root: Placed, report: Report): void {
   for (const [step, scope] of lasting)
     report(
       step.path,
-      `It has no undo: what it did stays when ${scope.path} is compensated. Give it one, .undo(…), if that is wrong.`,
+      `It has no undo: what it did stays when ${scope.path} is compensated. Give it one, .undo(…), or say that it is to stay: .lasting().`,
       'warning',
     );
 }
@@ -55,4 +55,4 @@ const lastingIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')
     .flatMap((child) => [...everyIn(child)])
-    .filter(({ node, part }) => node.activity === 'step' && part !== 'undo' && node.undo === undefined);
+    .filter(({ node, part }) => node.activity === 'step' && part !== 'undo' && node.undo === undefined && !node.lasting);
