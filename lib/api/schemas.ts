@@ -147,7 +147,7 @@ export const FullOrder = z.strictObject({
     .nullable()
     .optional()
     .describe(
-      'operators only; why the order is where it is, in a sentence with times in UTC; null where its record or its workflow cannot be read',
+      'operators only; why the order is where it is, in a sentence with times in UTC; null where it was set aside, or its record or its workflow cannot be read',
     ),
 });
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });

@@ -39,7 +39,11 @@ test('F-163: the same as data, for machines', async () => {
 });
 
 test('a module without a workflow is wrong use', async () => {
-  const { exitCode, err } = await redress(['workflow', 'faults', fileURLToPath(import.meta.url).replace('workflow-faults.test', 'support')]);
+  const { exitCode, err } = await redress([
+    'workflow',
+    'faults',
+    fileURLToPath(import.meta.url).replace('workflow-faults.test', 'support'),
+  ]);
   assert.equal(exitCode, 2);
   assert.match(err, /exports no workflow and no app/);
 });
