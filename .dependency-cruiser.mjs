@@ -62,6 +62,20 @@ export default {
       to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' },
     },
     {
+      name: 'graphs-are-drawn-from-the-core',
+      comment: 'lib/graph imports lib/core and the library that lays out; nobody but whoever shows a graph imports it.',
+      severity: 'error',
+      from: { path: '^lib/graph/' },
+      to: { pathNot: ['^lib/(graph|core)/', '^node_modules/@dagrejs/'] },
+    },
+    {
+      name: 'only-who-shows-a-graph-carries-its-layout',
+      comment: 'Functions need no layout: import lib/graph from lib/cli only.',
+      severity: 'error',
+      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(graph|cli)/' },
+      to: { path: '^(lib/graph/|node_modules/@dagrejs/)' },
+    },
+    {
       name: 'examples-are-users',
       comment: "An example imports 'redress', 'redress/cdk' or 'redress/testing', as a user would.",
       severity: 'error',

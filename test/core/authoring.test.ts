@@ -124,6 +124,18 @@ test('a workflow becomes plain data: what the functions leave behind is all ther
   assert.deepEqual(check(definition), []);
 });
 
+test('a step says that there is nothing to take back, under whatever name', () => {
+  const tell = customer.tell({ text: 'x' }).lasting().named('letter');
+  assert.deepEqual(throughJson(tell), {
+    activity: 'step',
+    name: 'letter',
+    agent: 'customer',
+    operation: 'tell',
+    input: { text: 'x' },
+    lasting: true,
+  });
+});
+
 test('composites and waits number themselves among their siblings; steps are named by their operation, or by hand', () => {
   const tell = () => customer.tell({ text: 'x' });
   const { root } = define(() =>
