@@ -1,6 +1,7 @@
 import { behaviourOf } from './activities/index.ts';
 import type { Retry } from './activities/retry.ts';
-import type { Activity, Template, WorkflowDefinition } from './definition.ts';
+import { workflowsAgent } from './child-order.ts';
+import { type Activity, type Asker, asks, type Template, type WorkflowDefinition } from './definition.ts';
 import { shortType } from './fault.ts';
 import { expressionsIn } from './program.ts';
 
@@ -108,10 +109,13 @@ class Drafting {
   /** A composite with handlers gets a frame, from which its faults leave. */
   activity(activity: Activity): Part {
     const { faultHandlers = [] } = activity;
-    const frame = frameOf(activity) ?? (faultHandlers.length > 0 ? ({ kind: 'scope', title: activity.name } as const) : undefined);
+    const frame =
+      frameOf(activity) ??
+      (faultHandlers.length > 0 || (activity.undo && !asks(activity)) ? ({ kind: 'scope', title: activity.name } as const) : undefined);
     if (!frame) return this.body(activity);
 
     const { id, part } = this.framed(frame, () => this.body(activity));
+    this.undoOf(id, activity.undo);
     const handled = faultHandlers.map(({ fault, do: handler }) => {
       const { entries, exits } = this.orNothing(this.activity(handler));
       for (const entry of entries) this.edge('fault', id, entry, shortType(fault));
@@ -123,6 +127,7 @@ class Drafting {
   private body(activity: Activity): Part {
     switch (activity.activity) {
       case 'step':
+      case 'call':
         return this.step(activity);
       case 'sequence':
         return this.sequence(activity.children);
@@ -140,10 +145,16 @@ class Drafting {
     return { entries: parts.flatMap(({ entries }) => entries), exits: parts.flatMap(({ exits }) => exits) };
   }
 
-  private step({ name, agent, operation, undo }: Extract<Activity, { activity: 'step' }>): Part {
-    const id = this.node('step', name, `${agent}.${operation}`);
-    if (undo) this.edge('undo', id, this.node('undo', `${undo.agent}.${undo.operation}`), 'undo');
+  private step({ activity, name, agent, operation, undo }: Asker): Part {
+    const id = this.node('step', name, activity === 'call' ? `calls ${operation}` : `${agent}.${operation}`);
+    this.undoOf(id, undo);
     return { entries: [id], exits: [{ id }] };
+  }
+
+  private undoOf(id: string, undo: Activity['undo']): void {
+    if (!undo) return;
+    const what = undo.agent === workflowsAgent ? 'undoes that order' : `${undo.agent}.${undo.operation}`;
+    this.edge('undo', id, this.node('undo', what), 'undo');
   }
 
   private sequence(children: readonly Activity[]): Part {
@@ -216,6 +227,7 @@ function frameOf(activity: Activity): Pick<DrawnFrame, 'kind' | 'title'> | undef
       return { kind: 'loop', title: `while ${templateText(condition)}${maxTurns === undefined ? '' : `, ${maxTurns} times at most`}` };
     }
     case 'step':
+    case 'call':
     case 'sequence':
     case 'parallel':
     case 'choice':
@@ -246,10 +258,21 @@ function leafOf(activity: Activity): Pick<DrawnNode, 'kind' | 'title' | 'detail'
       return { kind: 'compensate', title: activity.scope === undefined ? 'undo what was done' : `undo ${activity.scope}` };
     case 'assign':
       return { kind: 'assign', title: `${activity.variable} = ${templateText(activity.value)}` };
+    case 'waitFor':
+      return { kind: 'wait', title: `wait for ${activity.signal}`, ...within(activity.withinSeconds) };
+    case 'askOperator':
+      return { kind: 'other', title: 'ask a person', detail: activity.name };
+    case 'compute':
+      return { kind: 'assign', title: `${activity.name} = ${activity.function}` };
     default:
       return { kind: 'other', title: activity.name, ...(activity.activity === activity.name ? {} : { detail: activity.activity }) };
   }
 }
+
+const within = (seconds: Template | undefined): { readonly detail?: string } =>
+  seconds === undefined
+    ? {}
+    : { detail: typeof seconds === 'number' ? `at most ${lengthText(seconds)}` : `at most ${templateText(seconds)} s` };
 
 const units = [
   ['d', 86_400],

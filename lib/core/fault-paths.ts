@@ -1,3 +1,4 @@
+import { behaviourOf } from './activities/index.ts';
 import { type Retry, retry } from './activities/retry.ts';
 import type { Activity, FaultHandler, WorkflowDefinition } from './definition.ts';
 import { rootPath } from './definition.ts';
@@ -62,11 +63,13 @@ export function faultPathsOf(definition: WorkflowDefinition): readonly FaultPath
   const program = programOf(definition);
   return [...program.nodes].flatMap(([path, node]): readonly FaultPath[] => {
     if (node.activity === 'raise') return [faultPathOf(program, path, { type: node.fault, permanent: true }, 'raised')];
-    if (node.activity !== 'step' || isUndo(program, path)) return [];
-    const declared = (node.faults ?? []).map((type) => faultPathOf(program, path, { type, permanent: true }, 'declared'));
-    return [...declared, ...engineFaultPaths(program, path)];
+    if (isUndo(program, path)) return [];
+    const declared = declaredIn(node).map((type) => faultPathOf(program, path, { type, permanent: true }, 'declared'));
+    return [...declared, ...engineFaultPaths(program, path, node)];
   });
 }
+
+const declaredIn = (node: Activity): readonly string[] => ('faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : []);
 
 type Raised = Pick<Fault, 'type' | 'permanent'>;
 
@@ -88,9 +91,24 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   }
 }
 
-function engineFaultPaths(program: Program, path: string): readonly FaultPath[] {
+function engineFaultPaths(program: Program, path: string, node: Activity): readonly FaultPath[] {
+  const engine = (type: string, permanent = true) => faultPathOf(program, path, { type, permanent }, 'engine');
+  switch (node.activity) {
+    case 'step':
+      return stepFaultPaths(program, path, engine);
+    case 'call':
+      return [engine(engineFaults.childNotCompleted)];
+    case 'waitFor':
+      return node.withinSeconds === undefined ? [] : [engine(engineFaults.noSignal)];
+    case 'compute':
+      return [engine(engineFaults.computeFailed)];
+    default:
+      return [];
+  }
+}
+
+function stepFaultPaths(program: Program, path: string, engine: (type: string, permanent?: boolean) => FaultPath): readonly FaultPath[] {
   const { deadlineExceeded, invalidReply, serviceUnavailable } = engineFaults;
-  const engine = (type: string, permanent: boolean) => faultPathOf(program, path, { type, permanent }, 'engine');
   return [
     afterSilence(program, { path, fault: silence, origin: 'engine', retries: [] }),
     engine(serviceUnavailable, false),
@@ -138,7 +156,8 @@ function takerOf(program: Program, source: string, fault: Raised, used: Readonly
 const isHandler = ({ faultHandlers = [] }: Activity, path: string, child: string): boolean =>
   faultHandlers.some((handler) => `${path}/${handler.do.name}` === child);
 
-const isUndo = (program: Program, path: string): boolean => program.nodes.get(parentOf(path) ?? '')?.activity === 'step';
+const isUndo = (program: Program, path: string): boolean =>
+  path.endsWith('/undo') && program.nodes.get(parentOf(path) ?? '')?.undo !== undefined;
 
 function handledBy(program: Program, at: string, { do: body }: FaultHandler): FaultEnd {
   const handler = `${at}/${body.name}`;
@@ -185,7 +204,7 @@ function completes(node: Activity): boolean {
     case 'choice':
       return node.otherwise === undefined || childrenOf(node).some(completes);
     default: {
-      const inside = childrenOf(node).slice(0, childrenOf(node).length - (node.faultHandlers ?? []).length);
+      const inside = behaviourOf(node.activity).children(node);
       return inside.every(completes) || (node.faultHandlers ?? []).some((handler) => completes(handler.do));
     }
   }
