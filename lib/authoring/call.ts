@@ -26,6 +26,11 @@ type ValueOf<V> =
 export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> =>
   sequence(activity, assign(variable<unknown>(resultVariable), value as In<unknown>));
 
+const called = Symbol('called workflow');
+
+/** The workflow behind a recorded call. */
+export const calledBy = (shape: object): Workflow | undefined => (shape as { readonly [called]?: Workflow })[called];
+
 /**
  * Runs another workflow as a child, an order of its own with this body. It succeeds when that completes, with what it
  * answers as `.output`; it fails only once all that the child did is undone: with one of the faults in the child's
@@ -34,6 +39,7 @@ export const answering = <F extends string, const V>(activity: Activity<F>, valu
 export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
   const { name, version, toCaller = [] } = workflow;
   const faults = toCaller.length > 0 ? { faults: toCaller } : {};
-  const shape = { activity: 'call', name, agent: workflowsAgent, operation: `${name}@${version}`, input: order, ...faults };
+  const operation = `${name}@${version}`;
+  const shape = { activity: 'call', name, agent: workflowsAgent, operation, input: order, ...faults, [called]: workflow };
   return recordStep<C, R>(shape, () => recordStep({ activity: 'step', name: 'undo', agent: workflowsAgent, operation: 'undo', input: {} }));
 };

@@ -4,22 +4,32 @@ import type { AskCommand } from '../core/command.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { StepReply } from '../core/event.ts';
 import { engineFault, engineFaults } from '../core/fault.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { sampleOf } from './sample.ts';
 import type { Asking, Rule } from './when.ts';
 
-/** Stands in for every agent: by the rules, or with a value that fits the operation's schema. */
-export function createAnswers(workflow: WorkflowDefinition, rules: readonly Rule[]) {
-  const operations = operationsOf(workflow);
-  const counts = new Map<Rule, number>();
+/** Stands in for everybody outside of an order: agents, whoever sends signals, operators. */
+export class Answers {
+  private readonly rules: readonly Rule[];
+  private readonly counts = new Map<Rule, number>();
 
-  return (asking: Asking, { input }: AskCommand): Rule['answer'] => {
-    const operation = operations.get(asking.operation);
+  constructor(rules: readonly Rule[]) {
+    this.rules = rules;
+  }
+
+  /** Every rule counts what it concerns, whichever of them answers. */
+  ruleFor(asking: Asking): Rule | undefined {
+    const concerned = this.rules.filter((rule) => rule.concerns(asking));
+    for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
+    return concerned.find((each) => each.first <= (this.counts.get(each) ?? 0) && (this.counts.get(each) ?? 0) <= each.last);
+  }
+
+  /** What an agent answers: by the rules, or with a value that fits the operation's schema. */
+  ofAgent(asking: Asking, { input }: AskCommand, workflow: WorkflowDefinition): Rule['answer'] {
+    const operation = operationsOf(workflow).get(asking.operation);
     const parsed = operation && z.safeParse(operation.input, input);
-    if (parsed?.success === false) return refused(asking.operation, z.prettifyError(parsed.error));
-    // Every rule counts what it concerns, whichever of them answers.
-    const concerned = rules.filter((rule) => rule.concerns(asking));
-    for (const rule of concerned) counts.set(rule, (counts.get(rule) ?? 0) + 1);
-    const rule = concerned.find((each) => each.first <= (counts.get(each) ?? 0) && (counts.get(each) ?? 0) <= each.last);
+    if (parsed?.success === false) return refused(`The input of ${asking.operation} is not what it takes`, parsed.error);
+    const rule = this.ruleFor(asking);
     if (rule) return rule.answer;
 
     const sample = operation && sampleOf(operation.output, asking.operation);
@@ -29,17 +39,29 @@ export function createAnswers(workflow: WorkflowDefinition, rules: readonly Rule
     throw new Error(
       `No answer could be made up for ${asking.operation} (${asking.path}): ${why}. Say what it answers, with when(${agent}.${name}).answers({…}).`,
     );
-  };
+  }
+
+  /** What comes from a person or from outside, and after how long. Nothing, if no rule says so. */
+  fromOutside(asking: Asking, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
+    const { answer = 'silence', afterMs = 0 } = this.ruleFor(asking) ?? {};
+    if (answer === 'silence' || answer.status !== 'succeeded') return undefined;
+    const problem = misfit(schema, answer.output);
+    if (problem !== undefined)
+      throw new TypeError(`The ${asking.operation} (${asking.path}) does not take ${JSON.stringify(answer.output)}: ${problem}.`);
+    return { value: answer.output, afterMs };
+  }
 }
 
+/** What is wrong with a value, by a JSON Schema; undefined where it fits. */
+export function misfit(schema: JsonObject | undefined, value: Json): string | undefined {
+  const { error } = z.safeParse(z.fromJSONSchema((schema ?? {}) as Parameters<typeof z.fromJSONSchema>[0]), value);
+  return error && inOneLine(error);
+}
+
+const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
+
 /** As the agent itself would: it asks nobody with an input that is not what it takes. */
-const refused = (operation: string, issues: string): StepReply => ({
+const refused = (what: string, error: z.ZodError): StepReply => ({
   status: 'failed',
-  fault: engineFault(
-    engineFaults.requestRefused,
-    `The input of ${operation} is not what it takes: ${issues.replaceAll(/\s*\n\s*/g, ' ')}.`,
-    {
-      class: 'application-failure',
-    },
-  ),
+  fault: engineFault(engineFaults.requestRefused, `${what}: ${inOneLine(error)}.`, { class: 'application-failure' }),
 });
