@@ -1,4 +1,5 @@
 import { describedBy } from '../authoring/agent.ts';
+import { expression } from '../authoring/expression.ts';
 import type { FaultType } from '../authoring/fault.ts';
 import type { QuestionActivity, SignalActivity } from '../authoring/people.ts';
 import type { StepActivity } from '../authoring/step.ts';
@@ -85,22 +86,30 @@ export const ruleOf = (when: When): Rule => {
 
 /** What an operation answers in a rehearsal: `when(payment.charge).faults(CardDeclined)`. */
 export function when<F extends string, O>(operation: (input: never) => StepActivity<F, O>): Whens<F, O>;
-/** When a signal comes, and what with: `when(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)`. */
+/** When a signal comes, and what with: `when(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)`, or returns one. */
 export function when<O>(signal: SignalActivity<O>): SignalWhens<O>;
-/** What a person answers: `when(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)`. */
+export function when<O>(signal: (...given: never) => SignalActivity<O>): SignalWhens<O>;
+/** What a person answers: `when(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)`, or returns one. */
 export function when<O>(question: QuestionActivity<O>): QuestionWhens<O>;
+export function when<O>(question: (...given: never) => QuestionActivity<O>): QuestionWhens<O>;
 /** What a workflow answers to whoever calls it, instead of being played: `when(shipOne).faults(AddressInvalid)`. */
 export function when<I, R, C extends string>(workflow: Workflow<I, R, C>): WorkflowWhens<C, R>;
-export function when(what: object): object {
-  const operation = describedBy(what);
+export function when(about: object): object {
+  const operation = describedBy(about);
   if (operation) return operationWhens(operation.name);
+  const what = typeof about === 'function' ? made(about as (...given: unknown[]) => object) : about;
   if ('signal' in what) return signalWhens(`signal ${what.signal}`);
   if ('question' in what) return questionWhens(`question ${what.question}`);
   if ('exprVersion' in what) return workflowWhens(calledAs(what as Workflow));
   throw new TypeError('An operation such as payment.charge is wanted here, a waitFor(…), an askOperator(…), or a workflow.');
 }
 
-export const calledAs = ({ name, version }: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${name}@${version}`;
+const mostParameters = 8;
+
+/** Whatever it is given in a workflow are paths, so any path will do. */
+const made = (of: (...given: unknown[]) => object): object => of(...Array.from({ length: mostParameters }, () => expression('order')));
+
+const calledAs = ({ name, version }: Pick<Workflow, 'name' | 'version'>): string => `${workflowsAgent}.${name}@${version}`;
 
 type Reply = Rule['answer'];
 

@@ -19,7 +19,9 @@ interface Example {
 const files = readdirSync(folder).filter((file) => file !== 'agents.ts');
 const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const doc = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
-const isDefinition = (value: unknown): value is WorkflowDefinition => typeof value === 'object' && value !== null && 'exprVersion' in value;
+/** A workflow; those that it calls have other names. */
+const isExample = (value: unknown): value is WorkflowDefinition =>
+  typeof value === 'object' && value !== null && 'exprVersion' in value && 'name' in value && `${value.name}`.startsWith('example-');
 const trimmed = (story: string): string =>
   story
     .split('\n')
@@ -29,7 +31,7 @@ const trimmed = (story: string): string =>
 
 async function plays(file: string): Promise<void> {
   const { story, body, ...others } = (await import(new URL(file, folder).href)) as Example;
-  const [definition, ...more] = Object.values(others).filter(isDefinition);
+  const [definition, ...more] = Object.values(others).filter(isExample);
   assert.ok(definition && more.length === 0, `${file} has one workflow`);
   const problems = check(definition).filter(({ severity }) => severity === 'error');
   assert.deepEqual(problems, []);
@@ -44,8 +46,11 @@ async function plays(file: string): Promise<void> {
 }
 
 describe('the examples of activities', () => {
+  test('a question to a person, who answers no', () => plays('ask-operator.ts'));
   test('F-84: a variable that a loop adds up, entry by entry', () => plays('assign.ts'));
   test('F-88: the first branch whose condition holds', () => plays('choice.ts'));
+  test('a workflow that calls another one, and undoes it', () => plays('call.ts'));
+  test('a function of the app', () => plays('compute.ts'));
   test('F-99, F-100, F-103: what was done is undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
   test('F-89: a wait of a day', () => plays('delay.ts'));
   test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
@@ -57,6 +62,8 @@ describe('the examples of activities', () => {
   test('F-83: one after the other', () => plays('sequence.ts'));
   test('F-44, F-60, F-80: a step that is asked again, resubmitted and cancelled', () => plays('step.ts'));
   test('an order that ends at once', () => plays('terminate.ts'));
+  test('what was done inside is undone as a whole', () => plays('undo-as-a-whole.ts'));
+  test('a signal from outside', () => plays('wait-for.ts'));
   test('F-87: a question that is asked until the answer is yes', () => plays('whilst.ts'));
 
   test('each file is played here', () => {
