@@ -16,7 +16,7 @@ interface Example {
   readonly [name: string]: unknown;
 }
 
-const files = readdirSync(folder).filter((file) => file !== 'agents.ts');
+const files = readdirSync(folder).filter((file) => file.endsWith('.ts') && file !== 'agents.ts');
 const textOf = (file: string): string => readFileSync(new URL(file, folder), 'utf8');
 const doc = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 /** A workflow; those that it calls have other names. */
@@ -53,6 +53,7 @@ describe('the examples of activities', () => {
   test('a function of the app', () => plays('compute.ts'));
   test('F-99, F-100, F-103: what was done is undone, and an undo is repeated until it succeeds', () => plays('compensate.ts'));
   test('F-89: a wait of a day', () => plays('delay.ts'));
+  test('F-169: an activity of one’s own, which cleans up before a handler is looked at', () => plays('ensure.ts'));
   test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
   test('F-90: a retry made by hand of a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
   test('F-72, F-86: a branch that faults while the other one is at work', () => plays('parallel.ts'));
@@ -76,7 +77,7 @@ describe('the examples of activities', () => {
 
   test('every activity that the package exports is explained in docs/workflows.md, with the code and story of these files', () => {
     const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const sources = files.map((file) => squeezed(textOf(file)));
+    const sources = [...files, 'own/ensure.ts'].map((file) => squeezed(textOf(file)));
     const blocks = [...doc('workflows.md').matchAll(/```(?:ts|text)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
     assert.deepEqual(
       blocks.filter((block) => !sources.some((source) => source.includes(block))),
