@@ -1,6 +1,7 @@
 import { resultVariable, workflowsAgent } from '../core/child-order.ts';
-import type { Activity } from './activity.ts';
+import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { sequence } from './blocks.ts';
+import { composite } from './composite.ts';
 import type { Expr, In } from './expression.ts';
 import { assign, variable } from './leaves.ts';
 import { recordStep, type StepActivity } from './step.ts';
@@ -23,8 +24,14 @@ type ValueOf<V> =
         : V;
 
 /** The whole of a workflow, with what it answers to the workflow that calls it: a literal, expressions, or a mixture. */
-export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> =>
-  sequence(activity, assign(variable<unknown>(resultVariable), value as In<unknown>));
+export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> => {
+  const result = assign(variable<unknown>(resultVariable), value as In<unknown>);
+  const { shape, fixed } = recordedIn(activity);
+  const isPlain = shape.activity === 'sequence' && !fixed && !('faultHandlers' in shape) && !('undo' in shape);
+  // One level less in the paths of its steps.
+  if (isPlain) return composite({ ...shape, children: [...(shape['children'] as readonly Shape[]), recordedIn(result).shape] });
+  return sequence(activity, result);
+};
 
 const called = Symbol('called workflow');
 

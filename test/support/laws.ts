@@ -70,6 +70,8 @@ export class FaultLaw {
   private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
   /** Of two faults inside a composite it has the first that reaches it. */
   private readonly faultedBy = new Map<string, string>();
+  /** What has closed in this turn. */
+  private readonly over = new Set<string>();
 
   constructor(program: Program, known: Known) {
     this.program = program;
@@ -88,11 +90,12 @@ export class FaultLaw {
   }
 
   end({ phase, outcome }: State): void {
+    this.over.clear();
     if (phase === 'closed' && outcome !== 'terminated') assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
   }
 
   private raised(path: string, fault: Fault, { activities }: State): void {
-    const upTo = aroundOf(path).find((around) => activities[around]?.cleaning);
+    const upTo = aroundOf(path).find((around) => activities[around]?.cleaning && !this.over.has(around));
     const taker = takerOf(this.program, this.known, path, fault, { upTo });
     // A fault of what cleans up goes nowhere.
     if (!taker && upTo !== undefined) return;
@@ -112,6 +115,7 @@ export class FaultLaw {
   }
 
   private closed(path: string, result: string): void {
+    this.over.add(path);
     const winner = result === 'Faulted' ? this.wentUp(path) : undefined;
     this.faultedBy.delete(path);
     const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
