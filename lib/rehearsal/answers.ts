@@ -54,9 +54,15 @@ export class Answers {
 
 /** What is wrong with a value, by a JSON Schema; undefined where it fits. */
 export function misfit(schema: JsonObject | undefined, value: Json): string | undefined {
-  const { error } = z.safeParse(z.fromJSONSchema((schema ?? {}) as Parameters<typeof z.fromJSONSchema>[0]), value);
+  if (schema === undefined) return undefined;
+  const parser = parsers.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  parsers.set(schema, parser);
+  const { error } = z.safeParse(parser, value);
   return error && inOneLine(error);
 }
+
+/** Made once for a schema: it takes longer than a rehearsal. */
+const parsers = new WeakMap<JsonObject, z.ZodType>();
 
 const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
 

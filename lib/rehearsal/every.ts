@@ -1,7 +1,7 @@
 import { calledIn } from '../authoring/workflow.ts';
 import { workflowsAgent } from '../core/child-order.ts';
 import { type Activity, asks, type WorkflowDefinition } from '../core/definition.ts';
-import { shortType } from '../core/fault.ts';
+import { isQuestion, shortType } from '../core/fault.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { definitionPath, nodeAt, programOf } from '../core/program.ts';
 import { isInChild } from './player.ts';
@@ -119,7 +119,7 @@ function tableOf(rows: readonly FaultRow[], neverAsked: readonly string[]): stri
   const cells = rows.map(({ step, fault, after, outcome, undone, leftDone, rehearsal }) => [
     short(step) || 'nothing goes wrong',
     `${fault}${after ? `, after ${after.replace(/\border\//, '')}` : ''}`,
-    rehearsal.fault ? `${outcome} for ${shortType(rehearsal.fault.type)}` : outcome,
+    rehearsal.fault ? `${outcome} for ${isQuestion(rehearsal.fault) ? 'an answer' : shortType(rehearsal.fault.type)}` : outcome,
     undone.map(short).join(', '),
     leftDone.map(short).join(', '),
   ]);
@@ -127,4 +127,4 @@ function tableOf(rows: readonly FaultRow[], neverAsked: readonly string[]): stri
   return `${alignedTable(['step', 'fault', 'outcome', 'undone', 'left done'], cells)}${never}`;
 }
 
-const short = (path: string): string => path.replace(/^order\//, '');
+const short = (path: string): string => path.replaceAll(/(^| > )order\//g, '$1');
