@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ChildNotCompleted, call, defineWorkflow, fault, parallel, sequence, type WorkflowDefinition, waitFor } from 'redress';
+import {
+  ChildNotCompleted,
+  call,
+  DeadlineExceeded,
+  defineWorkflow,
+  fault,
+  parallel,
+  sequence,
+  type WorkflowDefinition,
+  waitFor,
+} from 'redress';
 import { rehearse, when } from 'redress/testing';
 import * as z from 'zod';
 import { CardDeclined, inventory, OutOfStock, payment, shipping } from '../../examples/activities/agents.ts';
@@ -94,6 +104,34 @@ describe('workflows that call others, in a rehearsal', () => {
       'payment.charge CardDeclined, slow > inventory.reserve ok, slow > inventory.release ok, slow ChildNotCompleted, rejected',
     );
     assert.deepEqual(run.leftDone, []);
+  });
+
+  test('a caller whose time is over does not wait any longer, and leaves nothing of its child', () => {
+    const go = waitFor('go', z.object({}));
+    const inner = defineWorkflow('inner', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
+      sequence(
+        inventory.reserve({ sku: 'tea' }).undo(({ reservationId }) => inventory.release({ reservationId })),
+        go,
+      ),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}), completeWithinSeconds: 60, toOperator: [OutOfStock] }, () =>
+      sequence(call(inner, {})).on(DeadlineExceeded, ({ compensate }) => compensate()),
+    );
+    const run = rehearse(outer, {});
+    assert.equal(run.story(), 'inner > inventory.reserve ok, inner > inventory.release ok, inner ChildNotCompleted, rejected');
+    assert.equal(run.tookMs, 60_000);
+  });
+
+  test('a child of a child is undone by its own caller', () => {
+    const middle = defineWorkflow('middle', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
+      call(shipOne, { sku: 'tea' }),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
+      sequence(call(middle, {}), payment.charge({ amount: 1 })).on(CardDeclined, ({ compensate }) => compensate()),
+    );
+    const run = rehearse(outer, {}, when(payment.charge).faults(CardDeclined));
+    assert.match(run.story(), /, middle > ship-one > inventory.release ok, middle > ship-one undone, middle undone, compensated$/);
+    assert.deepEqual(run.leftDone, ['order/middle > order/ship-one > order/ship']);
   });
 
   test('an order that the child does not take is refused', () => {
