@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { check, defineWorkflow, delay, parallel, retry, sequence, waitFor } from 'redress';
+import {
+  cel,
+  check,
+  close,
+  defineLeafActivity,
+  defineWorkflow,
+  delay,
+  type Expr,
+  fault,
+  parallel,
+  raiseFault,
+  retry,
+  sequence,
+  succeeded,
+  waitFor,
+} from 'redress';
 import { rehearse, when } from 'redress/testing';
 import * as z from 'zod';
-import { CardDeclined, inventory, payment, Refused, shipping } from '../../examples/activities/agents.ts';
+import { CardDeclined, customer, inventory, payment, Refused, shipping } from '../../examples/activities/agents.ts';
 import { ensured } from '../../examples/activities/ensure.ts';
 import { ensure } from '../../examples/activities/own/ensure.ts';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
@@ -93,6 +108,47 @@ describe('an activity of one’s own: ensure(do, last)', () => {
       }),
       { numRuns: 400 },
     );
+  });
+});
+
+describe('a leaf of one’s own', () => {
+  const TooMuch = fault('TooMuch');
+  interface Limit {
+    readonly total: Expr<number>;
+    readonly most: number;
+  }
+  const limit = defineLeafActivity<Limit, never, 'TooMuch'>(
+    'example:limit',
+    {
+      templates: ({ total }) => [total],
+      execute({ total, most }, { evaluate }) {
+        const found = evaluate(total);
+        if (!found.ok) return raiseFault(found.fault);
+        const isTooMuch = typeof found.value === 'number' && found.value > most;
+        const message = `${found.value} is more than ${most}.`;
+        return isTooMuch ? raiseFault({ type: TooMuch.path, class: 'expected', permanent: true, message }) : close(succeeded());
+      },
+    },
+    { faults: [TooMuch] },
+  );
+  const limited = defineWorkflow('limited', { version: 1, order: Order }, ({ order }) =>
+    sequence(limit({ total: order.total, most: 50 }), shipping.ship(order)).on(TooMuch, ({ fault }) =>
+      customer.tell({ text: fault.message }),
+    ),
+  );
+
+  test('F-169: it raises a fault that it declares, and reads what it is given', () => {
+    assert.equal(rehearse(limited, order).story(), 'shipping.ship ok, completed');
+    const { story, steps } = rehearse(limited, { ...order, total: 51 });
+    assert.equal(story(), 'customer.tell ok, completed');
+    assert.deepEqual(steps[0]?.input, { text: '51 is more than 50.' });
+  });
+
+  test('F-163: where nobody handles its fault, the workflow does not compile', () => {
+    // @ts-expect-error: TooMuch is handled nowhere
+    defineWorkflow('open', { version: 1, order: Order }, ({ order }) => sequence(limit({ total: order.total, most: 50 })));
+    // @ts-expect-error: a text is no total
+    limit({ total: cel<string>`"5"`, most: 50 });
   });
 });
 
