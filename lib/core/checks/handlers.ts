@@ -23,7 +23,9 @@ function leavingOf(placed: Placed, report: Report): Leaving {
   if (node.activity === 'retry') checkExceptions(placed, node.except ?? [], within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
-  let left: Leaving = within;
+  // An activity of an app's own may raise faults itself.
+  const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
+  let left: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
   for (const { fault, do: body } of node.faultHandlers ?? []) {
     if (!isKindOf(fault, 'Engine') && !isRaised(fault, within))
       report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');
