@@ -6,9 +6,9 @@ import type { Placed, Report } from './tree.ts';
 type Leaving = ReadonlyMap<string, string>;
 
 /** Which fault can come from where, and who takes it (F-69, F-163). */
-export function checkHandlers(root: Placed, toOperator: readonly string[], report: Report): void {
+export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
   for (const [fault, path] of leavingOf(root, report)) {
-    if (isKindOf(fault, 'Engine') || toOperator.some((type) => isKindOf(fault, type))) continue;
+    if (isKindOf(fault, 'Engine') || sentOn.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
