@@ -26,7 +26,12 @@ export interface Instance {
   readonly seq: number;
   /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
   readonly lastAsked: readonly string[];
+  /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
+  readonly keys?: readonly string[];
 }
+
+/** How many idempotency keys of calls an order remembers. */
+export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
 

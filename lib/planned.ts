@@ -3,7 +3,7 @@ import type { StepReply } from './core/event.ts';
 import type { Json } from './core/json.ts';
 import type { Program } from './core/program.ts';
 import type { Instance } from './instance.ts';
-import type { Instruction } from './instruction.ts';
+import type { Instruction, Signal } from './instruction.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 
 /** Something that came in for one order, and counts at most once. */
@@ -11,7 +11,9 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
   | { readonly type: 'wake-up' }
-  | { readonly type: 'instruction'; readonly instruction: Instruction }
+  /** `key`: what it is remembered by, so that the same again changes nothing. */
+  | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
+  | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
 );
 
 /** One order as it was loaded, with its instance decoded. */

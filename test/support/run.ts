@@ -90,6 +90,8 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
 
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
+  // A signal has no name of its own here: whoever knows that it came before does not let it happen.
+  if (event.type === 'signalled') return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
   return transition;
 }
