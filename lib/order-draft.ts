@@ -82,7 +82,8 @@ export class OrderDraft {
           });
         break;
       case 'heartbeat':
-        if (asksAgent(this.current(), incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        if (asksAgent(this.current(), incoming))
+          this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
         break;
       case 'instruction':
         this.instruct(incoming.instruction, incoming.key);

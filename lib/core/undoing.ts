@@ -84,8 +84,8 @@ export function goOnUndoing(draft: Draft): void {
 /** An activity that undoes something may be cancelled meanwhile: it goes on until nothing is left. */
 export const isUndoing = (draft: Draft, path: string): boolean => (draft.own(path) as { scope?: string } | undefined)?.scope !== undefined;
 
-const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
-const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
+export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
+export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
 
 function nothingLeft(draft: Draft, path: string, scope: string): void {
   if (scope === rootPath && draft.node(path).activity === 'compensate') draft.set({ compensated: true });

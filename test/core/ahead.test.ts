@@ -29,7 +29,8 @@ describe('what may still run of an order', () => {
             const before = ahead(run.program, run.state);
             const transition = happened(happening);
             for (const path of beginnings(transition.facts)) assert.ok(before.has(path), `${path} began, and was not ahead`);
-            for (const path of ahead(run.program, transition.state)) assert.ok(before.has(path), `${path} is ahead now, and was not before`);
+            for (const path of ahead(run.program, transition.state))
+              assert.ok(before.has(path), `${path} is ahead now, and was not before`);
             return transition;
           },
         });
