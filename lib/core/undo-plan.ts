@@ -35,7 +35,10 @@ export function undoPlan(program: Program, subject: Subject, state: State, scope
     Object.entries(state.activities).flatMap(([path, activity]) => undoOfLive(program, subject, state, path, activity)),
   );
   const noted = inTheirOrder(state).filter(({ path }) => !atWork.has(path));
-  const planned = [...[...atWork.values()].filter((each) => each !== undefined), ...noted.flatMap((entry) => undoOf(program, entry))];
+  const live = [...atWork.values()].filter((each) => each !== undefined);
+  // What is known to be done is undone at once; the rest when its answer has come.
+  const first = [...live.filter((each) => !each.outcomeUnknown), ...live.filter((each) => each.outcomeUnknown)];
+  const planned = [...first, ...noted.flatMap((entry) => undoOf(program, entry))];
   const wholes = (state.undo ?? []).flatMap(({ path }) => (asks(nodeAt(program, path)) ? [] : [path]));
   return {
     scope,
