@@ -40,10 +40,15 @@ export function rebuild(
   const isNew = record.epoch === 0;
   const { state, problems } = isNew
     ? { state: initialState, problems: [] }
-    : rebuiltState(program, subject, entries as readonly Fact[], { whole, stepMs, lastAt: updatedAt });
+    : rebuiltState(program, subject, entries as readonly Fact[], {
+        whole,
+        resubmitted: isResubmitted(record, entries),
+        stepMs,
+        lastAt: updatedAt,
+      });
   const held = {
     path: rootPath,
-    fault: engineFault(fault?.type ?? 'RecordUnreadable', fault?.message ?? 'Its record is damaged.'),
+    fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
     at: now,
   };
   const known: Instance = {
@@ -55,3 +60,9 @@ export function rebuild(
   const tail = entries.filter(({ seq }) => !pages.flat().some((each) => each.seq === seq));
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems };
 }
+
+/** It went into Error oftener than the journal says, the last time for its record: somebody got it out again. */
+const isResubmitted = ({ errorGen, fault }: StateRecord, entries: readonly JournalEntry[]): boolean =>
+  errorGen - (fault?.type === unreadable ? 1 : 0) > entries.filter(({ type }) => type === 'OrderHeld').length;
+
+const unreadable = 'RecordUnreadable';

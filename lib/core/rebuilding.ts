@@ -6,7 +6,7 @@ import { parseExpression } from './expression.ts';
 import { engineFaults, type Fault, isKindOf } from './fault.ts';
 import type { CoreFact, Fact } from './journal.ts';
 import type { Json } from './json.ts';
-import { definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
+import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
 import { mask } from './secrets.ts';
 import { initialState, type State, type UndoEntry } from './state.ts';
 import { isWithin } from './undoing.ts';
@@ -21,6 +21,8 @@ export interface Remains {
 interface Losses {
   /** Whether the journal is all there; else whatever could have been asked counts as asked. */
   readonly whole: boolean;
+  /** Whether a person may have resubmitted something of which the journal is lost: under a new key, then. */
+  readonly resubmitted: boolean;
   readonly stepMs: number;
   /** When the last thing happened that could be in the journal: milliseconds since 1970. */
   readonly lastAt: number;
@@ -33,7 +35,7 @@ interface Losses {
 export function rebuiltState(program: Program, subject: Subject, facts: readonly Fact[], losses: Losses): Remains {
   const replay = new Replay(program, subject);
   for (const fact of facts) replay.fact(fact);
-  if (!losses.whole) for (const path of replay.possiblyAsked()) replay.mayBeAsked(path, losses);
+  if (!losses.whole) replay.assume(losses);
   return { state: replay.state(losses.stepMs), problems: replay.problems() };
 }
 
@@ -160,22 +162,34 @@ class Replay {
     return filled.ok && !JSON.stringify(filled.value).includes(mask) ? filled.value : undefined;
   }
 
-  /** Paths of undoable steps of which the journal that is left says nothing, though they may have been asked. */
-  possiblyAsked(): readonly string[] {
-    return [...this.program.nodes].flatMap(([path, node]) => {
-      if (!node.undo || undoneBy(this.program, path) !== undefined) return [];
-      return this.turnsOf(path).filter((each) => !this.isKnown(each));
-    });
+  /** Of undoable steps of which the journal that is left says nothing, each may have been asked. */
+  assume(losses: Losses): void {
+    if (losses.resubmitted)
+      this.unclear.push('The order was in Error when its journal was lost: what was asked after that has keys that nobody knows.');
+    for (const [path, node] of this.program.nodes) {
+      if (!node.undo || undoneBy(this.program, path) !== undefined) continue;
+      for (const each of this.turnsOf(path)) {
+        if (this.isRunAnew(each)) this.unclear.push(`Nobody can say how often ${each} was done: the retry around it asks under new keys.`);
+        else if (!this.isKnown(each)) this.mayBeAsked(each, losses);
+      }
+    }
   }
 
   private isKnown(path: string): boolean {
     if (this.entries.some((entry) => entry.path === path || isWithin(path, entry.path))) return true;
-    if (this.isRunAgain(path)) return false;
-    return this.closed.has(path) || [...aroundOf(path)].some((each) => this.closed.has(each));
+    return this.isOver(path);
   }
 
-  private isRunAgain(path: string): boolean {
-    return [...aroundOf(path)].some((each) => nodeAt(this.program, each).activity === 'retry' && !this.closed.has(each));
+  /** Whether a retry that may be at work may ask for it under a new key in another run: it was refused then, or undone. */
+  private isRunAnew(path: string): boolean {
+    return [...aroundOf(path)].some((each) => {
+      const node = nodeAt(this.program, each);
+      return node.activity === 'retry' && (node.evenPermanent || node.undoFirst || mayUndo(node.do)) && !this.isOver(each);
+    });
+  }
+
+  private isOver(path: string): boolean {
+    return this.closed.has(path) || [...aroundOf(path)].some((each) => this.closed.has(each));
   }
 
   /** Its paths in every turn of the loops around it. */
@@ -198,7 +212,7 @@ class Replay {
     return [];
   }
 
-  mayBeAsked(path: string, { stepMs, lastAt }: Losses): void {
+  private mayBeAsked(path: string, { stepMs, lastAt }: Losses): void {
     const node = nodeAt(this.program, path);
     if (!asks(node)) return void this.unclear.push(`Nobody can say whether ${path}, which is undone as a whole, was completed.`);
     const before = this.courses.get(path);
@@ -253,6 +267,12 @@ class Replay {
     };
   }
 }
+
+/** Whether something inside may be undone while it runs: by a handler, or because what runs beside it has failed. */
+const mayUndo = (node: Activity): boolean =>
+  !['sequence', 'scope', 'choice', 'while', 'retry'].includes(node.activity)
+    ? behaviourOf(node.activity).children(node).length > 0 || node.activity === 'compensate'
+    : childrenOf(node).some(mayUndo);
 
 function* aroundOf(path: string): Generator<string> {
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) yield at;

@@ -9,7 +9,11 @@ const desk = defineAgent('desk', { file: operation({ input: z.object({ name: z.s
 const Visa = z.strictObject({ granted: z.boolean(), number: secret(z.string()), name: z.string().max(20) });
 const travel = defineWorkflow('fulfil-order', { version: 1, order: z.object({ visas: z.int() }) }, () => {
   const visa = waitFor('visa', Visa);
-  return sequence(desk.file({ name: 'first' }).named('first'), parallel(visa, waitFor('ticket', z.unknown())), desk.file({ name: visa.output.name }));
+  return sequence(
+    desk.file({ name: 'first' }).named('first'),
+    parallel(visa, waitFor('ticket', z.unknown())),
+    desk.file({ name: visa.output.name }),
+  );
 });
 const app = defineApp({ workflows: [travel], agents: [desk] });
 const visa = { granted: true, number: 'X-4711-canary', name: 'Ann' };
@@ -18,8 +22,16 @@ const filed = { status: 'succeeded', output: {} } as const;
 async function withOrder(change: Parameters<typeof startApi>[0] = {}) {
   const system = startApi({ app, ...change });
   const orderId = await system.submitOrder('k', { body: { order: { visas: 1 } } });
-  const signal = (name: string, body: unknown, { key, as = 'acme', id = orderId }: { key?: string; id?: string } & Pick<Asked, 'as'> = {}) =>
-    system.ask('POST', `/orders/${id}/signals/${name}`, { as, body, ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }) });
+  const signal = (
+    name: string,
+    body: unknown,
+    { key, as = 'acme', id = orderId }: { key?: string; id?: string } & Pick<Asked, 'as'> = {},
+  ) =>
+    system.ask('POST', `/orders/${id}/signals/${name}`, {
+      as,
+      body,
+      ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
+    });
   const show = async () => (await system.ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
   const history = async () => (await system.ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items;
   return { ...system, orderId, signal, show, history };
@@ -30,7 +42,10 @@ describe('a signal from outside', () => {
     const { signal, answer, orderId, history, channel } = await withOrder();
     await answer('desk', filed);
     const { status, json, headers } = await signal('visa', visa);
-    assert.deepEqual([status, json.orderId, json.processState, headers.get('location')], [202, orderId, 'Processing', `/orders/${orderId}`]);
+    assert.deepEqual(
+      [status, json.orderId, json.processState, headers.get('location')],
+      [202, orderId, 'Processing', `/orders/${orderId}`],
+    );
     assert.equal(headers.get('etag'), `"${json.rev}"`);
     assert.equal((await signal('ticket', null)).status, 202);
     const [message] = await channel.receive('desk-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
@@ -67,13 +82,19 @@ describe('a signal from outside', () => {
     await answer('desk', filed);
     assert.equal((await signal('visa', visa, { key: 'one' })).headers.get('idempotent-replayed'), 'true');
     const received = (await history()).filter(({ type }: { type: string }) => type === 'SignalReceived');
-    assert.deepEqual(received.map(({ name }: { name: string }) => name), ['visa', 'ticket']);
+    assert.deepEqual(
+      received.map(({ name }: { name: string }) => name),
+      ['visa', 'ticket'],
+    );
   });
 
   test('a key that was used for something else is refused; the same key of somebody else is another one', async () => {
     const { signal, ask, orderId } = await withOrder();
     await signal('visa', visa, { key: 'one' });
-    for (const [name, body] of [['visa', { ...visa, name: 'Bob' }], ['ticket', visa]] as const) {
+    for (const [name, body] of [
+      ['visa', { ...visa, name: 'Bob' }],
+      ['ticket', visa],
+    ] as const) {
       const reused = await signal(name, body, { key: 'one' });
       assert.deepEqual([reused.status, reused.json.code], [422, 'idempotency-key-reused']);
     }
@@ -122,7 +143,8 @@ describe('a signal from outside', () => {
 
   test('a name that no signal can have is a bad parameter; an order that one may not see is not found', async () => {
     const { signal } = await withOrder();
-    for (const name of ['1st', '-', 'a'.repeat(65), '%C3%A9', 'a%2Fb']) assert.equal((await signal(name, 1)).json.code, 'bad-parameter', name);
+    for (const name of ['1st', '-', 'a'.repeat(65), '%C3%A9', 'a%2Fb'])
+      assert.equal((await signal(name, 1)).json.code, 'bad-parameter', name);
     assert.equal((await signal('ticket', 1, { as: 'other' })).status, 404);
     assert.equal((await signal('1st', 1, { as: 'other' })).status, 404);
     assert.equal((await signal('ticket', 1, { id: 'ord_no' })).status, 404);

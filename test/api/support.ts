@@ -89,7 +89,11 @@ export interface Answered {
 }
 
 /** The embedded system in memory behind its API. Every answer is checked for what holds of all of them. */
-export function startApi({ app = shop, claimOnSubmit = true, ...change }: Partial<ApiOptions> & { app?: App; claimOnSubmit?: boolean } = {}) {
+export function startApi({
+  app = shop,
+  claimOnSubmit = true,
+  ...change
+}: Partial<ApiOptions> & { app?: App; claimOnSubmit?: boolean } = {}) {
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void lines.push(line) });
@@ -176,7 +180,8 @@ export function startApi({ app = shop, claimOnSubmit = true, ...change }: Partia
 function checkPublished(method: string, path: string, { status, text }: Omit<Answered, 'json'>): void {
   const row = routes.find(
     (each) =>
-      each.method === method && new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')),
+      each.method === method &&
+      new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')),
   );
   if (!row) return;
   const isPublished = status < 400 ? status in row.answers : refusalCodes(row).includes((JSON.parse(text) as { code: ProblemCode }).code);

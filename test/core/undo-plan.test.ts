@@ -5,7 +5,7 @@ import type { Step } from '../../lib/core/activities/step.ts';
 import { type Activity, asks } from '../../lib/core/definition.ts';
 import { nodeAt } from '../../lib/core/program.ts';
 import { scopeNamed, type UndoPlan, undoPlan } from '../../lib/core/undo-plan.ts';
-import { type Happens, events, suffer, type World } from '../support/chaos.ts';
+import { events, type Happens, suffer, type World } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { Service } from '../support/service.ts';
 import { definitionOf, roots, type Shape } from '../support/shapes.ts';
@@ -81,7 +81,10 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const world: World = { run, service: new Service() };
   run.happen({ type: 'started', stepMs });
   // What ends an order before it is looked at leaves nothing to look at.
-  suffer(world, happen.filter(([, size]) => size % 10 !== 0));
+  suffer(
+    world,
+    happen.filter(([, size]) => size % 10 !== 0),
+  );
   if (run.state.phase === 'closed' || run.state.ending) return 0;
 
   const plan = planOf(run);
@@ -115,7 +118,9 @@ function answerInOrder({ run, service }: World, { steps }: UndoPlan): void {
   const place = (path: string): number => steps.findIndex((each) => each.path === path || `${each.path}/undo` === path);
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, 'the order comes to no end');
-    const live = Object.entries(run.state.activities).filter(([path, { own }]) => asks(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'asked');
+    const live = Object.entries(run.state.activities).filter(
+      ([path, { own }]) => asks(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'asked',
+    );
     for (const [path] of live.toSorted(([a], [b]) => place(a) - place(b))) {
       const ask = run.asks.findLast((each) => each.path === path);
       const reply = ask && run.state.activities[path] ? service.answer(ask, 'does') : undefined;
