@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { mayTakeSignal, signalsAhead } from './core/ahead.ts';
+import { mayTakeSignal, signalsAhead, takesSignalNow } from './core/ahead.ts';
 import { limits } from './core/definition.ts';
 import { isQuestion } from './core/fault.ts';
 import type { Json, JsonObject } from './core/json.ts';
-import { nodeAt } from './core/program.ts';
+import { nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
 import { failingUndos } from './core/undoing.ts';
 import type { Decision, Instruction, Signal } from './instruction.ts';
@@ -35,8 +35,7 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
   if (decision.kind === 'mark-compensated') return markingReasons(state, record.processState, decision.path);
   if (state.ending) return [`The order is being undone: it ends as ${state.ending.outcome}.`];
   if (decision.kind === 'cancel') return [];
-  if (decision.kind === 'signal')
-    return mayTakeSignal(program, state, decision.name) ? fullReasons(state) : [nobodyWaits(decision.name, signalsAhead(program, state))];
+  if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
   if (record.processState !== 'Error')
     return [
       decision.kind === 'compensate'
@@ -73,15 +72,15 @@ function schemaProblems(schema: JsonObject | undefined, value: Json, prefix: str
   return bodyProblems(validator, value, prefix);
 }
 
-const nobodyWaits = (name: string, names: readonly string[]): string => {
-  const known = names.length === 0 ? 'Nothing more waits for any signal.' : `What may still wait, waits for: ${names.join(', ')}.`;
-  return `Nothing will ever wait for the signal "${name}" in this order any more. ${known}`;
-};
-
-const fullReasons = ({ signals = [] }: State): readonly string[] =>
-  signals.length < limits.signalsMax
-    ? []
-    : [`The order keeps ${limits.signalsMax} signals already, the most that may wait to be taken. Send it when some of them have been.`];
+function signalReasons(program: Program, state: State, name: string): readonly string[] {
+  if (!mayTakeSignal(program, state, name)) {
+    const names = signalsAhead(program, state);
+    const known = names.length === 0 ? 'Nothing more waits for any signal.' : `What may still wait, waits for: ${names.join(', ')}.`;
+    return [`Nothing will ever wait for the signal "${name}" in this order any more. ${known}`];
+  }
+  if ((state.signals ?? []).length < limits.signalsMax || takesSignalNow(program, state, name)) return [];
+  return [`The order keeps ${limits.signalsMax} signals already, the most that may wait to be taken. Send it when some of them have been.`];
+}
 
 function resubmissionReasons({ held, endBy }: State, { answer, completeWithinSeconds }: Resubmission, now: number): readonly string[] {
   const asked = held && isQuestion(held.fault);

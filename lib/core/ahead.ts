@@ -31,6 +31,14 @@ export function ahead(program: Program, state: State): ReadonlySet<string> {
 export const mayTakeSignal = (program: Program, state: State, name: string): boolean =>
   state.ending === undefined && signalsAhead(program, state).includes(name);
 
+/** Whether something waits for it now, and takes it at once. */
+export const takesSignalNow = (program: Program, { phase, activities }: State, name: string): boolean =>
+  phase === 'running' &&
+  Object.entries(activities).some(([path, { status, own }]) => {
+    const node = program.nodes.get(definitionPath(path));
+    return node?.activity === 'waitFor' && node.signal === name && status === 'Executing' && own !== undefined;
+  });
+
 /** Names of all signals for which something waits, or may still begin to. */
 export const signalsAhead = (program: Program, state: State): readonly string[] => [
   ...new Set(

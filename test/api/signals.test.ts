@@ -152,12 +152,15 @@ describe('a signal from outside', () => {
     assert.equal((await signal('ticket', 1, { as: 'admin' })).status, 202);
   });
 
-  test('an order keeps a hundred signals, and says so to the next one', async () => {
-    const { signal } = await withOrder();
+  test('an order keeps a hundred signals, and says so to the next one, until some are taken', async () => {
+    const { signal, answer } = await withOrder();
     for (let count = 0; count < 100; count++) assert.equal((await signal('ticket', count)).status, 202);
     const { status, json } = await signal('ticket', 100);
     assert.deepEqual([status, json.code], [409, 'conflict']);
     assert.match(json.errors[0].detail, /100 signals/);
+    assert.equal((await signal('visa', visa)).json.code, 'conflict');
+    await answer('desk', filed);
+    assert.equal((await signal('visa', visa)).status, 202, 'one of the hundred was taken');
   });
 
   test('while somebody holds the order it is locked, and while its instance is damaged it takes none', async () => {

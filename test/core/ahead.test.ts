@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { ahead, mayTakeSignal } from '../../lib/core/ahead.ts';
+import { ahead, mayTakeSignal, takesSignalNow } from '../../lib/core/ahead.ts';
 import type { Activity } from '../../lib/core/definition.ts';
 import { definitionPath } from '../../lib/core/program.ts';
 import { events, goWell, suffer, type World } from '../support/chaos.ts';
@@ -94,6 +94,15 @@ describe('what may still run of an order', () => {
     run.reply('order/both/a', fault('No'));
     assert.ok(ahead(run.program, run.state).has('order/both/sorry'));
     assert.ok(!waitsAhead(run), 'while the other branch is being cancelled');
+  });
+
+  test('a signal is taken at once where something waits for it now, and the order is not held', () => {
+    const now = ({ program, state }: Run): boolean => takesSignalNow(program, state, 'visa');
+    assert.ok(!now(begun(sequence('order', step('a'), visa))));
+    const run = begun(parallel('order', visa, step('a')));
+    assert.ok(now(run));
+    run.reply('order/a', fault('No'));
+    assert.deepEqual([now(run), waitsAhead(run)], [false, true], 'while it is held');
   });
 
   test('nothing takes a signal in an order that is being undone', () => {
