@@ -61,8 +61,11 @@ export function rebuild(
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems };
 }
 
-/** It went into Error oftener than the journal says, the last time for its record: somebody got it out again. */
-const isResubmitted = ({ errorGen, fault }: StateRecord, entries: readonly JournalEntry[]): boolean =>
-  errorGen - (fault?.type === unreadable ? 1 : 0) > entries.filter(({ type }) => type === 'OrderHeld').length;
+/** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */
+function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
+  const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
+  const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);
+  return left > entries.filter(({ type }) => type === 'InstructionGiven').length;
+}
 
 const unreadable = 'RecordUnreadable';

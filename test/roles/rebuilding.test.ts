@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, secret, sequence } from 'redress';
 import * as z from 'zod';
 import type { Request } from '../../lib/messages.ts';
-import { type Desk, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
+import { type Desk, failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
 
 const Id = z.object({ id: z.string() });
 const shop = defineAgent('worker', {
@@ -113,6 +113,32 @@ describe('an order whose instance cannot be read is compensated all the same', (
     assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
     assert.equal((await carriedOut(desk)).at(-1)?.[0], 'order/reserve/undo');
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
+  });
+
+  test('F-29 one that was in Error before it was damaged is compensated; one that was resubmitted since may have keys that nobody knows', async (context) => {
+    const desk = openDesk(context, app);
+    const held = async (): Promise<string> => {
+      const orderId = await submitted(desk);
+      await desk.answer(await desk.request(), failed('Refused'));
+      return orderId;
+    };
+    const wake = async (orderId: string): Promise<void> => {
+      damage(desk, () => '{"half');
+      await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
+      await desk.deliver('wake-ups');
+      assert.equal((await desk.state(orderId)).fault?.type, 'RecordUnreadable');
+    };
+    const first = await held();
+    await wake(first);
+    assert.equal((await instruct(desk, first, 'compensate', true)).outcome, 'planned');
+    await instruct(desk, first, 'terminate');
+
+    const second = await held();
+    await timePasses(desk.clock, desk.system.scheduler.instruct(second, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'again' }));
+    await wake(second);
+    const refused = await instruct(desk, second, 'compensate');
+    assert.equal(refused.outcome, 'infeasible');
+    assert.match(refused.outcome === 'infeasible' ? refused.reasons.join() : '', /has keys that nobody knows/);
   });
 
   test('F-29 it is terminated as well; but not resubmitted, for nobody knows where it stood', async (context) => {
