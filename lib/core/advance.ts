@@ -1,7 +1,7 @@
 import type { StepState } from './activities/step.ts';
 import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
-import { Draft, type Subject, type Transition } from './draft.ts';
+import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
 import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
@@ -10,14 +10,14 @@ import type { State } from './state.ts';
 import { markCompensated } from './undoing.ts';
 import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, unwind, wind } from './winding-up.ts';
 
-export type { Subject, Transition } from './draft.ts';
+export type { Handed, Subject, Transition } from './draft.ts';
 
 /**
  * The whole engine: what an event does to an instance. Pure: no clock, no chance, no I/O, and no exception for a fault.
  * An event that is a repetition, or that comes too late, leaves the very same state and asks for nothing.
  */
-export function advance(program: Program, subject: Subject, state: State, event: Event): Transition {
-  const draft = new Draft(program, subject, state, event, rules);
+export function advance(program: Program, subject: Subject, state: State, event: Event, handed: Handed = {}): Transition {
+  const draft = new Draft(program, subject, state, event, rules, handed);
   happen(draft, event);
   draft.drain();
   return draft.finish();

@@ -11,6 +11,7 @@ import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
 import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
 import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
+import type { UndoPages } from './undo-pages.ts';
 
 /** What an instance is about. It never changes. */
 export interface Subject {
@@ -24,6 +25,14 @@ export interface Transition {
   readonly commands: readonly Command[];
   /** What the journal says of it. */
   readonly facts: readonly CoreFact[];
+  /** Nothing of it counts until this page of the undo list is handed in. */
+  readonly needs?: number;
+}
+
+/** What an event may need beside the state. */
+export interface Handed {
+  /** Pages of the undo list that lie outside of the state. */
+  readonly pages?: UndoPages;
 }
 
 /** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
@@ -47,10 +56,13 @@ export class Draft {
   private readonly todo: (() => void)[] = [];
   private stopped: ReadonlySet<string> | undefined;
   private copied = false;
+  private needs: number | undefined;
   private readonly rules: Rules;
+  readonly pages: UndoPages;
 
-  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules) {
+  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map() }: Handed) {
     this.rules = rules;
+    this.pages = pages;
     this.program = program;
     this.subject = subject;
     this.state = state;
@@ -128,11 +140,17 @@ export class Draft {
 
   /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   drain(): void {
-    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed') job();
+    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
+  }
+
+  /** A page of the undo list: it is asked for, and then the event is applied anew. */
+  need(page: number): void {
+    this.needs ??= page;
   }
 
   finish(): Transition {
-    return { state: this.state, commands: this.commands, facts: this.facts };
+    const { state, commands, facts, needs } = this;
+    return { state, commands, facts, ...(needs === undefined ? {} : { needs }) };
   }
 
   context(path: string): Context {
@@ -213,7 +231,9 @@ export class Draft {
   execute(path: string): void {
     const node = this.node(path);
     const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
-    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}) });
+    const { undoAside } = this.state;
+    const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
+    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
     const next = behaviourOf(node.activity).execute(node, this.context(path));
     if (!next.ask) this.fact({ type: 'ActivityStarted', path });
     this.apply(path, next);
@@ -388,9 +408,9 @@ export class Draft {
   }
 
   end(outcome: Outcome): void {
-    const { held: _, undo, known: __, ending, signals: ___, ...state } = this.state;
+    const { held: _, undo, undoAside, known: __, ending, signals: ___, ...state } = this.state;
     // Whoever called this order may undo it later.
-    const kept = state.called && outcome === 'completed' && undo ? { undo } : {};
+    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(undoAside ? { undoAside } : {}) } : {};
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
