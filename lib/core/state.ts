@@ -58,6 +58,12 @@ export interface UndoAside {
   readonly taken?: readonly { readonly scope: string; readonly own?: string; readonly to: number; readonly next: number }[];
 }
 
+/** Entries that were put aside, oldest first, and the page below with older ones. */
+export interface UndoPage {
+  readonly entries: readonly UndoEntry[];
+  readonly below?: number;
+}
+
 /** The order is being ended from outside: everything that was done is undone, then it closes. */
 export interface Ending {
   readonly outcome: 'cancelled' | 'compensated';

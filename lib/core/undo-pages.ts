@@ -1,11 +1,5 @@
 import { nodeAt, type Program, parentOf } from './program.ts';
-import type { State, UndoAside, UndoEntry } from './state.ts';
-
-/** Entries of the undo list that were put aside, oldest first, and the page below: older entries. */
-export interface UndoPage {
-  readonly entries: readonly UndoEntry[];
-  readonly below?: number;
-}
+import type { State, UndoAside, UndoEntry, UndoPage } from './state.ts';
 
 /** By its number. */
 export type UndoPages = ReadonlyMap<number, UndoPage>;

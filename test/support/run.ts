@@ -10,8 +10,8 @@ import { violations } from '../../lib/core/invariants.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import type { Json } from '../../lib/core/json.ts';
 import { nodeAt, type Program, programOf } from '../../lib/core/program.ts';
-import { initialState, type State } from '../../lib/core/state.ts';
-import { putAside, type UndoPage } from '../../lib/core/undo-pages.ts';
+import { initialState, type State, type UndoPage } from '../../lib/core/state.ts';
+import { putAside } from '../../lib/core/undo-pages.ts';
 import { asksIn, createHistory } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 

@@ -19,6 +19,8 @@ import {
   pageItem,
   stateItem,
   stateOf,
+  undoPageItem,
+  undoPageOf,
 } from './items.ts';
 import { askedPartitionOf, dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
 import { candidates, isMeant } from './listing.ts';
@@ -191,6 +193,12 @@ export function dynamoDbStore({
       };
       const items = await attempt(() => collect(query(table, input), (item) => item));
       return items.filter(isLive).map(journalPageOf);
+    },
+
+    putUndoPage: (orderId, rev, page) => attempt(() => putIf(table, undoPageItem(orderId, rev, page), absent)).then(() => undefined),
+    async undoPage(orderId, rev) {
+      const item = await attempt(() => get(table, keys.undoPage(orderId, rev)));
+      return item && undoPageOf(item);
     },
 
     list: (filter, after, limit) =>
