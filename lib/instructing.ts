@@ -48,7 +48,7 @@ interface Ports {
 interface Work {
   load(orderId: string): Promise<Loaded | undefined>;
   programOf(orderId: string, record: StateRecord): Program;
-  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Promise<Planned | undefined>;
   save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'>;
 }
 
@@ -105,7 +105,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const problems = problemsWith(loaded, decision);
       if (problems.length > 0) return { outcome: 'invalid', problems };
 
-      const planned = work.planOf(loaded, [incomingOf(decision, id, key)], now);
+      const planned = await work.planOf(loaded, [incomingOf(decision, id, key)], now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
       if ((await work.save(loaded, planned)) === 'written') return { outcome: 'done', rev: rev + 1 };

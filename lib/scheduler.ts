@@ -1,3 +1,4 @@
+import { type Aside, asideOf } from './aside.ts';
 import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
@@ -5,6 +6,7 @@ import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
+import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
 import { InvariantError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type OrderFact } from './instance.ts';
@@ -13,11 +15,11 @@ import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy } from './lease.ts';
 import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
 import { alongOf, sendEntries } from './outbox.ts';
-import type { Incoming, Loaded, Planned } from './planned.ts';
+import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
-import type { Along, Page, Store } from './store.ts';
+import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
 
@@ -55,7 +57,6 @@ export interface Scheduler {
 
 /** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
 const racesMax = 20;
-const tailBytesMax = 1024;
 const writeIdsKept = 4;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -85,10 +86,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
     const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
 
-    const page = fullTailOf(loaded);
-    if (page && !store.sendsAlong) await store.putPage(orderId, loaded.record.rev, page);
-    const next = page ? without(page, planned.instance) : planned.instance;
-    const instance = journal(next, undeliverable(unsent, now), now);
+    const { instance: left, ...aside } = asideOf(loaded, planned.instance);
+    if (!store.sendsAlong) await putAside(loaded, aside);
+    const instance = journal(left, undeliverable(unsent, now), now);
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
     const outbox = store.sendsAlong ? [] : [...kept, ...added];
@@ -100,9 +100,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       now,
     );
 
-    const along = store.sendsAlong
-      ? { ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now), ...(page ? { page } : {}) }
-      : nothing;
+    const along = store.sendsAlong ? { ...aside, ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) } : nothing;
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
@@ -112,6 +110,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     tellOfHold(loaded, { ...loaded, record, instance });
     if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned);
     return 'written';
+  }
+
+  async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
+    await Promise.all([page && store.putPage(orderId, rev, page), undoPage && store.putUndoPage(orderId, rev, undoPage)]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
@@ -142,8 +144,21 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
     !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
+  /** A page of what can be undone that the plan turns out to need is read, and everything is planned anew. */
+  async function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Promise<Planned | undefined> {
+    const { orderId } = loaded.order;
+    const undoPages = new Map<number, UndoPage>();
+    for (;;) {
+      const planned = planWith({ ...loaded, undoPages }, incoming, now);
+      if (!planned || !('needs' in planned)) return planned;
+      const page = await store.undoPage(orderId, planned.needs);
+      if (!page) throw new UnreadableRecordError(orderId, `the page ${planned.needs} of what it can undo is missing`);
+      undoPages.set(planned.needs, page);
+    }
+  }
+
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
-  function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined {
+  function planWith(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | Wanting | undefined {
     try {
       return plan(loaded, incoming, now, settings);
     } catch (error) {
@@ -163,7 +178,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return 'written';
     }
-    const planned = planOf(loaded, incoming, now);
+    const planned = await planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned);
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
@@ -242,17 +257,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     instruct,
   };
 }
-
-/** A tail of more than a kilobyte goes into a page before the write that drops it, or with it; the same page again changes nothing. */
-const fullTailOf = ({ record, instance }: Loaded): Page | undefined => {
-  if (record.blob.length <= tailBytesMax || JSON.stringify(instance.tail).length <= tailBytesMax) return undefined;
-  return instance.tail as unknown as Page;
-};
-
-const without = (page: Page, instance: Instance): Instance => ({
-  ...instance,
-  tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)),
-});
 
 const nothing: Along = { messages: [], announcements: [] };
 
