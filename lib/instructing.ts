@@ -48,8 +48,8 @@ interface Ports {
 interface Work {
   load(orderId: string): Promise<Loaded | undefined>;
   programOf(orderId: string, record: StateRecord): Program;
-  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Promise<Planned | undefined>;
-  save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'>;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Promise<Planned | undefined>;
+  save(loaded: Loaded, planned: Planned, smaller?: (room: number) => Promise<Planned | undefined>): Promise<'written' | 'lost'>;
 }
 
 /** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
@@ -105,10 +105,11 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const problems = problemsWith(loaded, decision);
       if (problems.length > 0) return { outcome: 'invalid', problems };
 
-      const planned = await work.planOf(loaded, [incomingOf(decision, id, key)], now);
+      const incoming = [incomingOf(decision, id, key)];
+      const planned = await work.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-      if ((await work.save(loaded, planned)) === 'written') return { outcome: 'done', rev: rev + 1 };
+      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written') return { outcome: 'done', rev: rev + 1 };
     }
     return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
   }

@@ -295,7 +295,7 @@ export class OrderDraft {
     const { program, order, undoPages: pages = new Map() } = this.loaded;
     const subject = { orderId: order.orderId, order: order.body };
     const happened = { ...event, at: this.now, epoch: this.record.epoch } as Event;
-    const transition = advance(program, subject, this.instance.state, happened, { pages });
+    const transition = advance(program, subject, this.instance.state, happened, { pages, room: this.room() });
     this.needs ??= transition.needs;
     if (this.needs !== undefined) return;
     if (transition.state === this.instance.state && transition.facts.length === 0) return;
@@ -304,6 +304,14 @@ export class OrderDraft {
     this.note(...transition.facts.map((fact) => this.discreet(fact)));
     this.commands.push(...transition.commands);
     for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.tellStuck(fact);
+  }
+
+  /** What is left of it for the next event. */
+  private room(): number | undefined {
+    const { room } = this.settings;
+    const added = (): readonly Json[] =>
+      this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
+    return room === undefined ? undefined : room - utf8Bytes(added());
   }
 
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */

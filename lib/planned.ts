@@ -36,6 +36,8 @@ export interface Settings {
   readonly announceProcessed: boolean;
   /** Whether an output is what the operation's schema promises. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
+  /** Bytes that the state and what the journal says of it may have: given where a plan turned out to be too large. */
+  readonly room?: number | undefined;
 }
 
 /** What is to be written, and what is to be sent once it is. */

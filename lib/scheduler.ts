@@ -9,7 +9,7 @@ import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
 import { InvariantError, UnreadableRecordError } from './errors.ts';
-import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type OrderFact } from './instance.ts';
+import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy } from './lease.ts';
@@ -19,6 +19,7 @@ import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
+import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
@@ -55,6 +56,8 @@ export interface Scheduler {
   readonly instruct: Instruct;
 }
 
+type Smaller = (room: number) => Promise<Planned | undefined>;
+
 /** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
 const racesMax = 20;
 const writeIdsKept = 4;
@@ -76,8 +79,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return program;
   }
 
-  /** One write of a plan, fenced by what was loaded. */
-  async function save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'> {
+  /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
+  async function save(loaded: Loaded, planned: Planned, smaller?: Smaller): Promise<'written' | 'lost'> {
     const { orderId } = loaded.order;
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
@@ -96,9 +99,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const record = withDeadline(
       loaded.program,
       instance,
-      { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) },
+      { ...planned.record, rev, outbox, writeIds, blob: encodeInstance(instance) },
       now,
     );
+    const room = roomIn(record, instance, loaded);
+    const fitting = room === undefined ? undefined : await smaller?.(room);
+    if (fitting) return save(loaded, fitting);
+    if (isImpossible(record)) throw tooLarge(record);
 
     const along = store.sendsAlong ? { ...aside, ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) } : nothing;
     const write = await store.update(record, loaded.record, along);
@@ -145,11 +152,11 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
   /** A page of what can be undone that the plan turns out to need is read, and everything is planned anew. */
-  async function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Promise<Planned | undefined> {
+  async function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Promise<Planned | undefined> {
     const { orderId } = loaded.order;
     const undoPages = new Map<number, UndoPage>();
     for (;;) {
-      const planned = planWith({ ...loaded, undoPages }, incoming, now);
+      const planned = planWith({ ...loaded, undoPages }, incoming, now, room);
       if (!planned || !('needs' in planned)) return planned;
       const page = await store.undoPage(orderId, planned.needs);
       if (!page) throw new UnreadableRecordError(orderId, `the page ${planned.needs} of what it can undo is missing`);
@@ -157,10 +164,16 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
+  function fittingNew(loaded: Loaded, claim: boolean, now: number): Planned {
+    const planned = planNew(loaded, claim, now, settings);
+    const room = roomIn({ ...planned.record, blob: encodeInstance(planned.instance) }, planned.instance, loaded);
+    return room === undefined ? planned : planNew(loaded, claim, now, { ...settings, room });
+  }
+
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
-  function planWith(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | Wanting | undefined {
+  function planWith(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Planned | Wanting | undefined {
     try {
-      return plan(loaded, incoming, now, settings);
+      return plan(loaded, incoming, now, { ...settings, room });
     } catch (error) {
       if (error instanceof InvariantError) throw error;
       throw new UnreadableRecordError(loaded.order.orderId, `its instance makes no sense (${(error as Error).message})`);
@@ -180,7 +193,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     const planned = await planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
-    if (planned) return save(loaded, planned);
+    if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
     else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
     return 'written';
@@ -224,16 +237,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const now = clock.now();
       const record = newRecord(order, program.definition, { stepMs, maxFailures });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
-      const planned = planNew(loaded, claim, now, settings);
+      const planned = fittingNew(loaded, claim, now);
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
       const state = withDeadline(
         program,
         planned.instance,
-        { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: blobOf(order.orderId, planned.instance) },
+        { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: encodeInstance(planned.instance) },
         now,
       );
+      if (isImpossible(state)) throw tooLarge(state);
       const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
       const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
@@ -307,15 +321,10 @@ const alongOfPlan = (
   };
 };
 
-function blobOf(orderId: string, instance: Instance): string {
-  const blob = encodeInstance(instance);
-  if (blob.length * 3 > limits.stateBytesMax && Buffer.byteLength(blob) > limits.stateBytesMax) {
-    throw new InvariantError(
-      `The state of order ${orderId} would have ${Buffer.byteLength(blob)} bytes; at most ${limits.stateBytesMax} are stored. Let its steps answer with references.`,
-    );
-  }
-  return blob;
-}
+const tooLarge = ({ orderId }: StateRecord): InvariantError =>
+  new InvariantError(
+    `The state of order ${orderId} would be larger than can be stored: at most ${limits.stateBytesMax} bytes. Let its steps answer with references.`,
+  );
 
 /** Spreads those who lost the same race; derived from names instead of chance, so that a run can be repeated. */
 const jitterMs = (hostId: string, orderId: string, race: number): number => {

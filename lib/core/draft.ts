@@ -8,7 +8,7 @@ import type { Event, StepReply } from './event.ts';
 import { type Fault, isKindOf } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
-import type { Json } from './json.ts';
+import { type Json, utf8Bytes } from './json.ts';
 import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
 import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
 import type { UndoPages } from './undo-pages.ts';
@@ -33,6 +33,8 @@ export interface Transition {
 export interface Handed {
   /** Pages of the undo list that lie outside of the state. */
   readonly pages?: UndoPages;
+  /** Bytes that the state and these facts may have: given where they turned out to be more than can be stored. */
+  readonly room?: number | undefined;
 }
 
 /** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
@@ -40,6 +42,7 @@ interface Rules {
   wind(draft: Draft, path: string, next: Next<unknown>): void;
   closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void;
   hold(draft: Draft, path: string, question: Fault): void;
+  refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined;
 }
 
 /**
@@ -59,10 +62,12 @@ export class Draft {
   private needs: number | undefined;
   private readonly rules: Rules;
   readonly pages: UndoPages;
+  readonly room: number | undefined;
 
-  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map() }: Handed) {
+  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), room }: Handed) {
     this.rules = rules;
     this.pages = pages;
+    this.room = room;
     this.program = program;
     this.subject = subject;
     this.state = state;
@@ -143,6 +148,11 @@ export class Draft {
     for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
   }
 
+  /** What it has come to so far, as JSON. */
+  bytes(): number {
+    return utf8Bytes([this.state, this.facts] as unknown as Json);
+  }
+
   /** A page of the undo list: it is asked for, and then the event is applied anew. */
   need(page: number): void {
     this.needs ??= page;
@@ -192,7 +202,7 @@ export class Draft {
     if (this.isRetried(path)) this.set({ known: { ...this.state.known, [path]: known } });
   }
 
-  private isRetried(path: string): boolean {
+  isRetried(path: string): boolean {
     for (let at = parentOf(path); at !== undefined; at = parentOf(at))
       if (this.activity(at) && this.node(at).activity === 'retry') return true;
     return false;
@@ -240,8 +250,9 @@ export class Draft {
   }
 
   /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
-  apply(path: string, next: Next<unknown> | undefined): void {
-    if (next === undefined) return;
+  apply(path: string, wanted: Next<unknown> | undefined): void {
+    if (wanted === undefined) return;
+    const next = this.rules.refused(this, path, wanted) ?? wanted;
     if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.takeSignal) this.dropSignal(next.takeSignal);

@@ -53,7 +53,7 @@ export function noteRefused(draft: Draft, path: string, { generation, attempt }:
 export const canBeUndone = (draft: Draft, path: string): boolean => draft.node(path).undo !== undefined;
 
 /** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
-function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
+export function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
   const node = draft.node(path);
   if (!node.undo) return undefined;
   const scope = scopeOf(draft.program, draft.subject, draft.state, path);
