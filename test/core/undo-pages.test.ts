@@ -6,7 +6,7 @@ import { programOf } from '../../lib/core/program.ts';
 import { initialState, type State, type UndoEntry, type UndoPage } from '../../lib/core/state.ts';
 import { putAside, takeBack } from '../../lib/core/undo-pages.ts';
 import { fault, ok, startRun, stepMs } from '../support/run.ts';
-import { listOf, sequence, step, workflow } from '../support/workflows.ts';
+import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const undoable = (name: string): Activity => step(name, { undo: step('undo', { operation: 'undo' }) as Step });
 const entry = (path: string, more: Partial<UndoEntry> = {}): UndoEntry => ({ path: `order/${path}`, generation: 1, input: {}, ...more });
@@ -56,6 +56,8 @@ describe('what goes into a page', () => {
   test('nothing of which the write itself has changed something', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
+    const popped = { ...before, undoAside: { top: 3, entries: 0 } };
+    assert.deepEqual(put(popped, before), [], 'of a page below it nothing is left, and it is not listed any more');
     assert.deepEqual(put(before, { ...before, activities: { 'order/a/undo': { status: 'Executing' } } }), []);
     assert.deepEqual(put(before, { ...before, undo: [...entries, entry('f')] }), ['a', 'b', 'part/c', 'again/d', 'whole/e']);
   });
@@ -116,4 +118,22 @@ test('F-101: a scope remembers the newest page that was there when it began', ()
   run.reply('order/inner/fails', fault('Refused'));
   run.reply('order/inner/b/undo', ok());
   assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/z']);
+});
+
+test('F-100: who undoes a wider scope begins with what is newest there, also while something older is undone', () => {
+  const compensating = (scope?: string) => [
+    { fault: 'Refused', do: { activity: 'compensate', name: 'compensate', ...(scope ? { scope } : {}) } as Activity },
+  ];
+  const left = { ...sequence('left', undoable('a'), step('fails')), faultHandlers: compensating() };
+  const right = { ...sequence('right', undoable('b'), step('fails')), faultHandlers: compensating('order') };
+  const run = startRun(workflow(sequence('order', parallel('both', left, right))), { undoPage: 1 });
+  run.happen({ type: 'started', stepMs });
+  for (const path of ['left/a', 'right/b']) run.reply(`order/both/${path}`, ok());
+  run.happen({ type: 'woken' });
+  assert.equal(run.state.undoAside?.entries, 2);
+  for (const path of ['left/fails', 'right/fails']) run.reply(`order/both/${path}`, fault('Refused'));
+  assert.deepEqual(
+    run.asks.slice(-2).map(({ path }) => path),
+    ['order/both/left/a/undo', 'order/both/right/b/undo'],
+  );
 });
