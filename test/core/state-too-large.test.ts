@@ -27,7 +27,7 @@ function suffer(room: number, activities: readonly Activity[], ...happen: readon
   const subject = { orderId: 'o1', order: large };
   return happen.reduce((state, event, index) => {
     const handed = index === happen.length - 1 ? { room } : {};
-    return advance(program, subject, state, { ...event, at: 0, epoch: 1 } as Event, handed).state;
+    return advance(program, subject, state, { at: 0, epoch: 1, ...event } as Event, handed).state;
   }, initialState);
 }
 
@@ -86,6 +86,15 @@ describe('what would make the state of an order too large is a fault at that pla
       status: 'failed',
       fault: { type: 'Engine/StateTooLarge', outcomeUnknown: true },
     });
+  });
+
+  test('S23: what settles whether a step was done goes on, however much it answers, and is undone', () => {
+    const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
+    const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
+    const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as Happening;
+    const settled = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
+    const { activities } = suffer(5000, [part], start, overdue, settled);
+    assert.ok(activities['order/part/a/undo']);
   });
 
   test('S23: a signal that nobody waits for yet is not kept', () => {

@@ -120,6 +120,10 @@ export function dynamoDbStore({
     await Promise.all(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
   }
 
+  /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */
+  const putAside = (item: Item): Promise<void> =>
+    attempt(() => putIf(table, item, anyOf(absent, expiredBy(nowSeconds())))).then(() => undefined);
+
   /** Those of some orders that a list means. One that is unreadable does not keep the others from being listed. */
   async function meant(ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
     const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
@@ -184,7 +188,7 @@ export function dynamoDbStore({
       return attempt(() => collect(scan(table, input, after === undefined ? undefined : keys.state(after)), idOf, limit));
     },
 
-    putPage: (orderId, rev, page) => attempt(() => putIf(table, pageItem(orderId, rev, page), absent)).then(() => undefined),
+    putPage: async (orderId, rev, page) => putAside(pageItem(orderId, rev, page)),
     async pages(orderId) {
       const input = {
         KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
@@ -195,7 +199,7 @@ export function dynamoDbStore({
       return items.filter(isLive).map(journalPageOf);
     },
 
-    putUndoPage: (orderId, rev, page) => attempt(() => putIf(table, undoPageItem(orderId, rev, page), absent)).then(() => undefined),
+    putUndoPage: async (orderId, rev, page) => putAside(undoPageItem(orderId, rev, page)),
     async undoPage(orderId, rev) {
       const item = await attempt(() => get(table, keys.undoPage(orderId, rev)));
       return item && undoPageOf(item);
