@@ -7,7 +7,7 @@ import type { Event } from './core/event.ts';
 import { engineFault, engineFaults, type Fault, isQuestion, shortType } from './core/fault.ts';
 import { requestIdOf } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
-import type { JsonObject } from './core/json.ts';
+import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
 import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
 import { completeByOf, longWait } from './deadlines.ts';
 import { secretOutputAt, secretsOf } from './discretion.ts';

@@ -1,5 +1,4 @@
 import { behaviourOf } from './activities/index.ts';
-import type { Retry } from './activities/retry.ts';
 import type { StepState } from './activities/step.ts';
 import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
@@ -9,8 +8,9 @@ import { type Fault, isKindOf } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import { type Json, utf8Bytes } from './json.ts';
-import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
+import { restarted, varsOf, withOutput, withoutKnownIn, withoutReadBy } from './outputs.ts';
+import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
+import type { ActivityState, KeptSignal, Outcome, State } from './state.ts';
 import type { UndoPages } from './undo-pages.ts';
 
 /** What an instance is about. It never changes. */
@@ -240,7 +240,7 @@ export class Draft {
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
+    const vars = node.activity === 'retry' ? varsOf(node, this.state) : undefined;
     const { undoAside } = this.state;
     const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
     this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
@@ -261,7 +261,8 @@ export class Draft {
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
-    if (next.fresh) this.restart(path);
+    const node = this.node(path);
+    if (next.fresh && node.activity === 'retry') this.state = restarted(node, this.state, path, this.activity(path)?.vars);
     for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
@@ -303,25 +304,6 @@ export class Draft {
     this.keep(path, state);
   }
 
-  /** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
-  private restart(path: string): void {
-    const { vars } = this.activity(path) ?? {};
-    const node = this.node(path);
-    if (vars && node.activity === 'retry') {
-      const assigned = new Set(assignedIn(node.do));
-      const others = Object.entries(this.state.vars ?? {}).filter(([variable]) => !assigned.has(variable));
-      this.set({ vars: Object.fromEntries([...others, ...Object.entries(vars)]) });
-    }
-    this.forgetOutputs(`${path}/`);
-  }
-
-  /** What a retry has to restore: no variable that is set elsewhere meanwhile. */
-  private varsOf(retry: Retry): Variables | undefined {
-    const assigned = assignedIn(retry.do);
-    if (assigned.length === 0) return undefined;
-    return Object.fromEntries(Object.entries(this.state.vars ?? {}).filter(([variable]) => assigned.includes(variable)));
-  }
-
   private ask(path: string, { input, generation, attempt, completeBy }: Asking): void {
     this.request(path, { generation, attempt, epoch: this.event.epoch, completeBy }, input);
   }
@@ -347,46 +329,19 @@ export class Draft {
     const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
-    this.keepOutput(path, output);
+    this.state = withOutput(this.program, this.state, path, output);
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    if (node.activity === 'retry') this.forget(path);
-    this.dropOutputs(path);
+    // Another retry around it may still need what is known of its steps.
+    if (node.activity === 'retry' && !this.isRetried(path)) this.state = withoutKnownIn(this.state, path);
+    this.state = withoutReadBy(this.program, this.state, path);
     this.rules.closed(this, path, waiter, closing);
-  }
-
-  private keepOutput(path: string, output: Json | undefined): void {
-    const isRead = this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === definitionPath(path);
-    if (output !== undefined && isRead) this.set({ outputs: { ...this.state.outputs, [path]: output } });
-  }
-
-  /** Outputs whose last reader this was: in the journal they stay. */
-  private dropOutputs(path: string): void {
-    const over = this.program.lastRead.get(definitionPath(path));
-    if (!over) return;
-    const gone = new Set(over.map((each) => relocated(each, path)));
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   /** What cleans up does so after every run, however often it did before. */
   private doneNoMore(path: string): void {
     for (const [each, known] of Object.entries(this.state.known ?? {}))
       if (known.outcome === 'done' && (each === path || each.startsWith(`${path}/`))) this.known(each, { ...known, outcome: 'undone' });
-  }
-
-  /** What was known of the steps of a retry that is over; another one around it may still need it. */
-  private forget(path: string): void {
-    if (!this.state.known || this.isRetried(path)) return;
-    const { known, ...state } = this.state;
-    const rest = Object.entries(known).filter(([each]) => !each.startsWith(`${path}/`));
-    this.state = rest.length > 0 ? { ...state, known: Object.fromEntries(rest) } : state;
-  }
-
-  /** Nobody outside of a turn can read what its steps answered; nor can the next run of a retry. */
-  forgetOutputs(within: string): void {
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !each.startsWith(within));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   hold(path: string, fault: Fault): void {
