@@ -13,15 +13,17 @@ import { undoInput } from './undoing.ts';
  * activity would put into the state. Undefined where it has room.
  */
 export function refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined {
+  if (draft.room === undefined || next.raise) return undefined;
   const node = draft.node(path);
   const own = draft.own(path) as StepState | undefined;
   // What undoes or settles is repeated until it is done: a fault would stop that.
-  if (draft.room === undefined || next.raise || (asks(node) && own?.mode)) return undefined;
+  if (asks(node) && own?.mode) return undefined;
   const added = addedBy(draft, path, next);
   const fault = added && tooLargeAt(draft, path, added);
   if (!fault) return undefined;
   if (!asks(node)) return { raise: fault, ...(own === undefined ? {} : { state: own }) };
-  if (next.close) return { raise: { ...fault, outcomeUnknown: true }, state: { ...own, phase: 'unknown' } };
+  // What an earlier run answered is not asked for again, nor can it be refused.
+  if (next.close) return own && { raise: { ...fault, outcomeUnknown: true }, state: { ...own, phase: 'unknown' } };
   const asking = next.state as StepState;
   return { raise: fault, state: { ...asking, attempt: asking.attempt - 1, phase: 'unknown', completeBy: draft.event.at } };
 }
@@ -50,7 +52,8 @@ function addedBy(draft: Draft, path: string, { assign, close, ask, state, takeSi
     const before = Object.keys(assign).map((name) => draft.state.vars?.[name] ?? null);
     return { what: 'What it assigns', value: assign, bytes: utf8Bytes(assign) - utf8Bytes(before) };
   }
-  if (close?.result === 'Succeeded' && close.output !== undefined) {
+  // Others hand on what was inside them, and nobody reads it from them.
+  if (close?.result === 'Succeeded' && close.output !== undefined && draft.behaviour(path).answers) {
     const freed = takeSignal ? utf8Bytes(takeSignal.payload) : 0;
     return {
       what: asks(node) ? 'The answer' : 'What it yields',
@@ -58,7 +61,8 @@ function addedBy(draft: Draft, path: string, { assign, close, ask, state, takeSi
       bytes: bytesOfOutput(draft, path, close.output) - freed,
     };
   }
-  if (state === undefined || (asks(node) && !ask)) return undefined;
+  const begins = asks(node) ? ask !== undefined : draft.own(path) === undefined;
+  if (state === undefined || !begins) return undefined;
   const value = state as Json;
   const grows = utf8Bytes(value) - utf8Bytes((draft.own(path) ?? null) as Json);
   return grows <= smallMax ? undefined : { what: 'What it works on', value, bytes: grows };

@@ -137,3 +137,13 @@ test('F-100: who undoes a wider scope begins with what is newest there, also whi
     ['order/both/left/a/undo', 'order/both/right/b/undo'],
   );
 });
+
+test('F-101: an order that was completed for another one, and is recalled by it, undoes what lies in pages', () => {
+  const run = startRun(workflow(sequence('order', ...listOf(4, (index) => undoable(`a${index}`)))), { undoPage: 1 });
+  run.happen({ type: 'started', stepMs, called: true });
+  for (let index = 0; index < 4; index++) run.reply(`order/a${index}`, ok());
+  assert.deepEqual([run.state.outcome, run.state.undoAside?.entries], ['completed', 3]);
+  run.happen({ type: 'recalled' });
+  for (const index of [3, 2, 1, 0]) run.reply(`order/a${index}/undo`, ok());
+  assert.deepEqual([run.state.outcome, run.state.undoAside], ['compensated', undefined]);
+});
