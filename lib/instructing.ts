@@ -75,7 +75,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
     // A claim of its own: whatever was asked before is answered in vain.
     const processState = state.processState === 'Processed' ? state.processState : 'Error';
-    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance }, losses };
+    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
   }
 
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
@@ -109,7 +109,8 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const planned = await work.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written') return { outcome: 'done', rev: rev + 1 };
+      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written')
+        return { outcome: 'done', rev: rev + 1 };
     }
     return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
   }

@@ -25,6 +25,8 @@ export interface Loaded {
   readonly order: OrderRecord;
   readonly record: StateRecord;
   readonly instance: Instance;
+  /** Made anew by the journal: another one may have put other pages aside under the same rev. */
+  readonly rebuilt?: true;
   /** Pages of what can be undone that were read, because a plan needed them. */
   readonly undoPages?: UndoPages;
 }

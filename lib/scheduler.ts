@@ -1,4 +1,4 @@
-import { type Aside, asideOf } from './aside.ts';
+import { type Aside, asideOf, undoPageOf } from './aside.ts';
 import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
@@ -158,9 +158,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     for (;;) {
       const planned = planWith({ ...loaded, undoPages }, incoming, now, room);
       if (!planned || !('needs' in planned)) return planned;
-      const page = await store.undoPage(orderId, planned.needs);
-      if (!page) throw new UnreadableRecordError(orderId, `the page ${planned.needs} of what it can undo is missing`);
-      undoPages.set(planned.needs, page);
+      undoPages.set(planned.needs, await undoPageOf(store, orderId, planned.needs));
     }
   }
 

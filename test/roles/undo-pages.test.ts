@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
+import { withUndoPages } from '../../lib/aside.ts';
 import { explain } from '../../lib/core/explain.ts';
 import { programOf } from '../../lib/core/program.ts';
 import { decodeInstance } from '../../lib/instance.ts';
@@ -76,6 +77,8 @@ for (const sendsAlong of [true, false]) {
       await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'no' }, { id: 'c' });
       await desk.answer((await desk.requests())[0] as never, failed('Closed'));
       const state = await instanceOf(desk, orderId);
+      const whole = await withUndoPages(desk.store, orderId, state);
+      assert.deepEqual([whole.undo?.map(({ path }) => path), whole.undoAside], [names(0, 25).map((name) => `order/${name}`), undefined]);
       assert.ok((state.undoAside?.entries ?? 0) > 10);
       assert.match(explain(programOf(trip), state), /release \(order\/r24\/undo\); 24 more to undo\.$/);
     });
