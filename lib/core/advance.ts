@@ -1,29 +1,30 @@
 import type { StepState } from './activities/step.ts';
 import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
-import { Draft, type Subject, type Transition } from './draft.ts';
+import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
 import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
 import { nodeAt, type Program } from './program.ts';
+import { isKept, recordable, refused } from './size.ts';
 import type { State } from './state.ts';
 import { markCompensated } from './undoing.ts';
 import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, unwind, wind } from './winding-up.ts';
 
-export type { Subject, Transition } from './draft.ts';
+export type { Handed, Subject, Transition } from './draft.ts';
 
 /**
  * The whole engine: what an event does to an instance. Pure: no clock, no chance, no I/O, and no exception for a fault.
  * An event that is a repetition, or that comes too late, leaves the very same state and asks for nothing.
  */
-export function advance(program: Program, subject: Subject, state: State, event: Event): Transition {
-  const draft = new Draft(program, subject, state, event, rules);
+export function advance(program: Program, subject: Subject, state: State, event: Event, handed: Handed = {}): Transition {
+  const draft = new Draft(program, subject, state, event, rules, handed);
   happen(draft, event);
   draft.drain();
   return draft.finish();
 }
 
-const rules = { wind, closed, hold: ask };
+const rules = { wind, closed, hold: ask, refused };
 
 function happen(draft: Draft, event: Event): void {
   const { state } = draft;
@@ -77,7 +78,7 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
   if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
 
-  if (draft.state.phase === 'held') return draft.record(path, event.reply);
+  if (draft.state.phase === 'held') return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
 }
 
@@ -127,7 +128,7 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
 function signal(draft: Draft, { name, payload }: Extract<Event, { type: 'signalled' }>): void {
   const waiting =
     draft.state.phase === 'running' ? Object.keys(draft.state.activities).find((path) => awaits(draft, path, name)) : undefined;
-  if (waiting === undefined && (draft.state.signals ?? []).length >= limits.signalsMax) return;
+  if (waiting === undefined && ((draft.state.signals ?? []).length >= limits.signalsMax || !isKept(draft, payload))) return;
   draft.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
   if (waiting === undefined) return draft.keepSignal({ name, payload });
   draft.apply(waiting, draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));

@@ -1,5 +1,4 @@
 import { behaviourOf } from './activities/index.ts';
-import type { Retry } from './activities/retry.ts';
 import type { StepState } from './activities/step.ts';
 import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
@@ -8,29 +7,21 @@ import type { Event, StepReply } from './event.ts';
 import { type Fault, isKindOf } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
-import type { Json } from './json.ts';
-import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
+import { type Json, utf8Bytes } from './json.ts';
+import { restarted, varsOf, withOutput, withoutKnownIn, withoutReadBy } from './outputs.ts';
+import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
+import type { ActivityState, KeptSignal, Outcome, State } from './state.ts';
+import type { Handed, Subject, Transition } from './transition.ts';
+import type { UndoPages } from './undo-pages.ts';
 
-/** What an instance is about. It never changes. */
-export interface Subject {
-  readonly orderId: string;
-  readonly order: Json;
-}
-
-/** What an event leads to. Save the state first; only then carry out the commands. */
-export interface Transition {
-  readonly state: State;
-  readonly commands: readonly Command[];
-  /** What the journal says of it. */
-  readonly facts: readonly CoreFact[];
-}
+export type { Handed, Subject, Transition } from './transition.ts';
 
 /** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
 interface Rules {
   wind(draft: Draft, path: string, next: Next<unknown>): void;
   closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void;
   hold(draft: Draft, path: string, question: Fault): void;
+  refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined;
 }
 
 /**
@@ -47,10 +38,15 @@ export class Draft {
   private readonly todo: (() => void)[] = [];
   private stopped: ReadonlySet<string> | undefined;
   private copied = false;
+  private needs: number | undefined;
   private readonly rules: Rules;
+  readonly pages: UndoPages;
+  readonly room: number | undefined;
 
-  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules) {
+  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), room }: Handed) {
     this.rules = rules;
+    this.pages = pages;
+    this.room = room;
     this.program = program;
     this.subject = subject;
     this.state = state;
@@ -128,11 +124,22 @@ export class Draft {
 
   /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   drain(): void {
-    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed') job();
+    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
+  }
+
+  /** What it has come to so far, as JSON. */
+  bytes(): number {
+    return utf8Bytes([this.state, this.facts] as unknown as Json);
+  }
+
+  /** A page of the undo list: it is asked for, and then the event is applied anew. */
+  need(page: number): void {
+    this.needs ??= page;
   }
 
   finish(): Transition {
-    return { state: this.state, commands: this.commands, facts: this.facts };
+    const { state, commands, facts, needs } = this;
+    return { state, commands, facts, ...(needs === undefined ? {} : { needs }) };
   }
 
   context(path: string): Context {
@@ -174,7 +181,7 @@ export class Draft {
     if (this.isRetried(path)) this.set({ known: { ...this.state.known, [path]: known } });
   }
 
-  private isRetried(path: string): boolean {
+  isRetried(path: string): boolean {
     for (let at = parentOf(path); at !== undefined; at = parentOf(at))
       if (this.activity(at) && this.node(at).activity === 'retry') return true;
     return false;
@@ -212,16 +219,19 @@ export class Draft {
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
-    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}) });
+    const vars = node.activity === 'retry' ? varsOf(node, this.state) : undefined;
+    const { undoAside } = this.state;
+    const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
+    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
     const next = behaviourOf(node.activity).execute(node, this.context(path));
     if (!next.ask) this.fact({ type: 'ActivityStarted', path });
     this.apply(path, next);
   }
 
   /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
-  apply(path: string, next: Next<unknown> | undefined): void {
-    if (next === undefined) return;
+  apply(path: string, wanted: Next<unknown> | undefined): void {
+    if (wanted === undefined) return;
+    const next = this.rules.refused(this, path, wanted) ?? wanted;
     if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.takeSignal) this.dropSignal(next.takeSignal);
@@ -230,7 +240,8 @@ export class Draft {
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
-    if (next.fresh) this.restart(path);
+    const node = this.node(path);
+    if (next.fresh && node.activity === 'retry') this.state = restarted(node, this.state, path, this.activity(path)?.vars);
     for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
@@ -272,25 +283,6 @@ export class Draft {
     this.keep(path, state);
   }
 
-  /** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
-  private restart(path: string): void {
-    const { vars } = this.activity(path) ?? {};
-    const node = this.node(path);
-    if (vars && node.activity === 'retry') {
-      const assigned = new Set(assignedIn(node.do));
-      const others = Object.entries(this.state.vars ?? {}).filter(([variable]) => !assigned.has(variable));
-      this.set({ vars: Object.fromEntries([...others, ...Object.entries(vars)]) });
-    }
-    this.forgetOutputs(`${path}/`);
-  }
-
-  /** What a retry has to restore: no variable that is set elsewhere meanwhile. */
-  private varsOf(retry: Retry): Variables | undefined {
-    const assigned = assignedIn(retry.do);
-    if (assigned.length === 0) return undefined;
-    return Object.fromEntries(Object.entries(this.state.vars ?? {}).filter(([variable]) => assigned.includes(variable)));
-  }
-
   private ask(path: string, { input, generation, attempt, completeBy }: Asking): void {
     this.request(path, { generation, attempt, epoch: this.event.epoch, completeBy }, input);
   }
@@ -316,46 +308,19 @@ export class Draft {
     const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
-    this.keepOutput(path, output);
+    this.state = withOutput(this.program, this.state, path, output);
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    if (node.activity === 'retry') this.forget(path);
-    this.dropOutputs(path);
+    // Another retry around it may still need what is known of its steps.
+    if (node.activity === 'retry' && !this.isRetried(path)) this.state = withoutKnownIn(this.state, path);
+    this.state = withoutReadBy(this.program, this.state, path);
     this.rules.closed(this, path, waiter, closing);
-  }
-
-  private keepOutput(path: string, output: Json | undefined): void {
-    const isRead = this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === definitionPath(path);
-    if (output !== undefined && isRead) this.set({ outputs: { ...this.state.outputs, [path]: output } });
-  }
-
-  /** Outputs whose last reader this was: in the journal they stay. */
-  private dropOutputs(path: string): void {
-    const over = this.program.lastRead.get(definitionPath(path));
-    if (!over) return;
-    const gone = new Set(over.map((each) => relocated(each, path)));
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   /** What cleans up does so after every run, however often it did before. */
   private doneNoMore(path: string): void {
     for (const [each, known] of Object.entries(this.state.known ?? {}))
       if (known.outcome === 'done' && (each === path || each.startsWith(`${path}/`))) this.known(each, { ...known, outcome: 'undone' });
-  }
-
-  /** What was known of the steps of a retry that is over; another one around it may still need it. */
-  private forget(path: string): void {
-    if (!this.state.known || this.isRetried(path)) return;
-    const { known, ...state } = this.state;
-    const rest = Object.entries(known).filter(([each]) => !each.startsWith(`${path}/`));
-    this.state = rest.length > 0 ? { ...state, known: Object.fromEntries(rest) } : state;
-  }
-
-  /** Nobody outside of a turn can read what its steps answered; nor can the next run of a retry. */
-  forgetOutputs(within: string): void {
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !each.startsWith(within));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   hold(path: string, fault: Fault): void {
@@ -388,9 +353,9 @@ export class Draft {
   }
 
   end(outcome: Outcome): void {
-    const { held: _, undo, known: __, ending, signals: ___, ...state } = this.state;
+    const { held: _, undo, undoAside, known: __, ending, signals: ___, ...state } = this.state;
     // Whoever called this order may undo it later.
-    const kept = state.called && outcome === 'completed' && undo ? { undo } : {};
+    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(undoAside ? { undoAside } : {}) } : {};
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;

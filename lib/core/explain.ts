@@ -63,7 +63,7 @@ const callText = ({ operation }: { readonly operation: string }, path: string, {
 
 function stepText(
   { agent, operation }: { readonly agent: string; readonly operation: string },
-  { undo = [] }: State,
+  { undo = [], undoAside }: State,
   path: string,
   own: StepState,
   now: number | undefined,
@@ -73,7 +73,7 @@ function stepText(
   const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
   if (phase === 'undoing') return undefined;
   if (mode === 'undo') {
-    const left = undo.length - 1;
+    const left = undo.length + (undoAside?.entries ?? 0) - 1;
     const what =
       phase === 'resting'
         ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`

@@ -2,8 +2,9 @@ import { beginSettling, possibleUntil, type StepState } from './activities/step.
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { Json } from './json.ts';
-import { fill, inputOf, scopeOf } from './program.ts';
+import { fill, inputOf, parentOf, scopeOf } from './program.ts';
 import type { State, UndoEntry } from './state.ts';
+import { everything, isWithin, type Reach, reaches, takeBack } from './undo-pages.ts';
 
 /** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
 export function noteDone(draft: Draft, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
@@ -52,7 +53,7 @@ export function noteRefused(draft: Draft, path: string, { generation, attempt }:
 export const canBeUndone = (draft: Draft, path: string): boolean => draft.node(path).undo !== undefined;
 
 /** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
-function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
+export function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
   const node = draft.node(path);
   if (!node.undo) return undefined;
   const scope = scopeOf(draft.program, draft.subject, draft.state, path);
@@ -63,15 +64,37 @@ function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
 /** The newest thing that is left in the scope of whoever undoes; with nothing left, that one goes on. */
 export function undoNext(draft: Draft, path: string): void {
   const { scope } = draft.own(path) as { readonly scope: string };
-  const own = draft.handlerAround(path);
   // What a handler itself has done is not the work that it undoes; a scope farther out may undo it later.
   const isEnding = draft.activity(path)?.status === 'Compensating';
-  const entry = (draft.state.undo ?? []).findLast((each) => (isEnding || isWithin(each.path, scope)) && !(own && isAt(each.path, own)));
+  const entry = newestOf(draft, { scope: isEnding ? everything : scope, own: draft.handlerAround(path) });
+  if (entry === 'not known yet') return;
   if (!entry) return nothingLeft(draft, path, scope);
   // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
   if ((entry.path !== path && draft.activity(entry.path)) || draft.activity(`${entry.path}/undo`)) return;
   if (entry.input === undefined) return askWhetherDone(draft, entry, path);
   undo(draft, entry, path);
+}
+
+/** In the state, or in a page that was put aside: perhaps one that must be handed in first. */
+function newestOf(draft: Draft, reach: Reach): UndoEntry | undefined | 'not known yet' {
+  const entry = (draft.state.undo ?? []).findLast((each) => reaches(reach, each));
+  if (!draft.state.undoAside || (entry && entry.from === undefined)) return entry;
+  const found = takeBack(draft.state, reach, Math.max(floorOf(draft, reach.scope), entry?.from ?? 0), draft.pages);
+  if ('needs' in found) {
+    draft.need(found.needs);
+    return 'not known yet';
+  }
+  draft.state = found.state;
+  return found.taken ? draft.state.undo?.findLast((each) => reaches(reach, each)) : entry;
+}
+
+/** A scope that is over was begun after whatever is around it. */
+function floorOf(draft: Draft, scope: string): number {
+  for (let at: string | undefined = scope; at !== undefined; at = parentOf(at)) {
+    const activity = draft.activity(at);
+    if (activity) return activity.above ?? 0;
+  }
+  return 0;
 }
 
 /** Whoever undoes something and waits for another one to be through with a part of it. */
@@ -84,9 +107,6 @@ export function goOnUndoing(draft: Draft): void {
 
 /** An activity that undoes something may be cancelled meanwhile: it goes on until nothing is left. */
 export const isUndoing = (draft: Draft, path: string): boolean => (draft.own(path) as { scope?: string } | undefined)?.scope !== undefined;
-
-export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
-export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
 
 function nothingLeft(draft: Draft, path: string, scope: string): void {
   if (scope === rootPath && draft.node(path).activity === 'compensate') draft.set({ compensated: true });

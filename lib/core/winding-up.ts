@@ -6,6 +6,7 @@ import type { Draft } from './draft.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
+import { withoutOutputsIn } from './outputs.ts';
 import {
   canBeUndone,
   goOnUndoing,
@@ -198,7 +199,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   const activity = draft.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
+  if (turn?.startsWith(`${path}[`)) draft.later(() => void (draft.state = withoutOutputsIn(draft.state, turn)));
   if (activity.status === 'Compensating') return undoNext(draft, path);
   if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);

@@ -9,10 +9,16 @@ import { definitionOf, roots } from '../support/shapes.ts';
 const numRuns = Number(process.env['LANGUAGE_RUNS'] ?? 4000);
 const seed = process.env['LANGUAGE_SEED'] || undefined;
 
+/** How much of its undo list lies in pages outside of the state: nothing, one entry a page, or some. */
+const undoPages = fc.constantFrom(undefined, 1, 200);
+
+/** Whether its state may grow too large, and some of its steps fault because of that. */
+const rooms = fc.constantFrom(undefined, undefined, 1800);
+
 test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: whatever befalls an order of any shape, every law of the language holds, and it comes to its end', () => {
   fc.assert(
-    fc.property(roots, events, (shape, happen) => {
-      const world: World = { run: startRun(definitionOf(shape)), service: new Service() };
+    fc.property(roots, events, undoPages, rooms, (shape, happen, undoPage, room) => {
+      const world: World = { run: startRun(definitionOf(shape), { undoPage, room }), service: new Service() };
       world.run.happen({ type: 'started', stepMs });
       suffer(world, happen);
       goWell(world);
