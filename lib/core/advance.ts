@@ -5,6 +5,7 @@ import { Draft, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
 import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { State } from './state.ts';
 import { markCompensated } from './undoing.ts';
@@ -129,7 +130,7 @@ function signal(draft: Draft, { name, payload }: Extract<Event, { type: 'signall
     draft.state.phase === 'running' ? Object.keys(draft.state.activities).find((path) => awaits(draft, path, name)) : undefined;
   if (waiting === undefined && (draft.state.signals ?? []).length >= limits.signalsMax) return;
   draft.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
-  if (waiting === undefined) return draft.keepSignal({ name, payload });
+  if (waiting === undefined) return draft.remember(withSignal(draft.state, { name, payload }));
   draft.apply(waiting, draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));
 }
 

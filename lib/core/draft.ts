@@ -1,7 +1,6 @@
 import { behaviourOf } from './activities/index.ts';
-import type { Retry } from './activities/retry.ts';
 import type { StepState } from './activities/step.ts';
-import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
+import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
@@ -9,8 +8,9 @@ import { type Fault, isKindOf } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
-import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
+import { restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
+import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
+import type { ActivityState, Outcome, State } from './state.ts';
 
 /** What an instance is about. It never changes. */
 export interface Subject {
@@ -47,6 +47,7 @@ export class Draft {
   private readonly todo: (() => void)[] = [];
   private stopped: ReadonlySet<string> | undefined;
   private copied = false;
+  private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
 
   constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules) {
@@ -80,7 +81,32 @@ export class Draft {
 
   /** What is alive directly inside an activity, and what it had undone. */
   children(path: string): readonly string[] {
-    return Object.keys(this.state.activities).filter((each) => each !== path && this.waiterFor(each) === path);
+    return [...(this.waitedFor().get(path) ?? [])];
+  }
+
+  hasChildren(path: string): boolean {
+    return (this.waitedFor().get(path)?.size ?? 0) > 0;
+  }
+
+  /** Made when it is first asked for, and kept true from then on: a thousand branches may be cancelled in one event. */
+  private waitedFor(): Map<string, Set<string>> {
+    if (this.byWaiter) return this.byWaiter;
+    this.byWaiter = new Map();
+    for (const path of Object.keys(this.state.activities)) this.index(path);
+    return this.byWaiter;
+  }
+
+  private index(path: string): void {
+    const waiter = this.waiterFor(path);
+    if (!this.byWaiter || waiter === undefined) return;
+    const known = this.byWaiter.get(waiter);
+    if (known) known.add(path);
+    else this.byWaiter.set(waiter, new Set([path]));
+  }
+
+  /** The same state with more or less of what it remembers: see `memory.ts`. */
+  remember(state: State): void {
+    this.state = state;
   }
 
   set(change: Partial<State>): void {
@@ -88,7 +114,9 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
+    const isNew = this.activity(path) === undefined;
     this.writable()[path] = activity;
+    if (isNew) this.index(path);
   }
 
   patch(path: string, change: Partial<ActivityState>): void {
@@ -115,6 +143,7 @@ export class Draft {
   }
 
   remove(path: string): void {
+    this.byWaiter?.get(this.waiterFor(path) ?? '')?.delete(path);
     delete this.writable()[path];
   }
 
@@ -169,17 +198,6 @@ export class Draft {
     return undefined;
   }
 
-  /** Only a retry that is at work will run the step again. */
-  known(path: string, known: Known): void {
-    if (this.isRetried(path)) this.set({ known: { ...this.state.known, [path]: known } });
-  }
-
-  private isRetried(path: string): boolean {
-    for (let at = parentOf(path); at !== undefined; at = parentOf(at))
-      if (this.activity(at) && this.node(at).activity === 'retry') return true;
-    return false;
-  }
-
   /** Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between. */
   takes(path: string, fault: Fault): boolean {
     for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = this.waiterFor(at)) {
@@ -212,7 +230,7 @@ export class Draft {
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
+    const vars = node.activity === 'retry' ? variablesOf(this.state, node) : undefined;
     this.put(path, { status: 'Executing', ...(vars ? { vars } : {}) });
     const next = behaviourOf(node.activity).execute(node, this.context(path));
     if (!next.ask) this.fact({ type: 'ActivityStarted', path });
@@ -224,13 +242,13 @@ export class Draft {
     if (next === undefined) return;
     if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
-    if (next.takeSignal) this.dropSignal(next.takeSignal);
+    if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
     if (next.holds) this.rules.hold(this, path, next.holds);
     if (next.assign) this.set({ vars: { ...this.state.vars, ...next.assign } });
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
-    if (next.fresh) this.restart(path);
+    if (next.fresh) this.remember(restarted(this.program, this.state, path));
     for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
@@ -270,25 +288,6 @@ export class Draft {
     this.keep(path, state);
   }
 
-  /** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
-  private restart(path: string): void {
-    const { vars } = this.activity(path) ?? {};
-    const node = this.node(path);
-    if (vars && node.activity === 'retry') {
-      const assigned = new Set(assignedIn(node.do));
-      const others = Object.entries(this.state.vars ?? {}).filter(([variable]) => !assigned.has(variable));
-      this.set({ vars: Object.fromEntries([...others, ...Object.entries(vars)]) });
-    }
-    this.forgetOutputs(`${path}/`);
-  }
-
-  /** What a retry has to restore: no variable that is set elsewhere meanwhile. */
-  private varsOf(retry: Retry): Variables | undefined {
-    const assigned = assignedIn(retry.do);
-    if (assigned.length === 0) return undefined;
-    return Object.fromEntries(Object.entries(this.state.vars ?? {}).filter(([variable]) => assigned.includes(variable)));
-  }
-
   private ask(path: string, { input, generation, attempt, completeBy }: Asking): void {
     this.request(path, { generation, attempt, epoch: this.event.epoch, completeBy }, input);
   }
@@ -314,40 +313,12 @@ export class Draft {
     const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
-    this.keepOutput(path, output);
+    this.remember(withOutput(this.program, this.state, path, output));
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    if (node.activity === 'retry') this.forget(path);
-    this.dropOutputs(path);
+    if (node.activity === 'retry') this.remember(withoutKnown(this.program, this.state, path));
+    this.remember(withoutReadOutputs(this.program, this.state, path));
     this.rules.closed(this, path, waiter, closing);
-  }
-
-  private keepOutput(path: string, output: Json | undefined): void {
-    const isRead = this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === definitionPath(path);
-    if (output !== undefined && isRead) this.set({ outputs: { ...this.state.outputs, [path]: output } });
-  }
-
-  /** Outputs whose last reader this was: in the journal they stay. */
-  private dropOutputs(path: string): void {
-    const over = this.program.lastRead.get(definitionPath(path));
-    if (!over) return;
-    const gone = new Set(over.map((each) => relocated(each, path)));
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
-  }
-
-  /** What was known of the steps of a retry that is over; another one around it may still need it. */
-  private forget(path: string): void {
-    if (!this.state.known || this.isRetried(path)) return;
-    const { known, ...state } = this.state;
-    const rest = Object.entries(known).filter(([each]) => !each.startsWith(`${path}/`));
-    this.state = rest.length > 0 ? { ...state, known: Object.fromEntries(rest) } : state;
-  }
-
-  /** Nobody outside of a turn can read what its steps answered; nor can the next run of a retry. */
-  forgetOutputs(within: string): void {
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !each.startsWith(within));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   hold(path: string, fault: Fault): void {
@@ -364,16 +335,6 @@ export class Draft {
     this.fact({ type: 'OrderReleased', path });
   }
 
-  keepSignal(signal: KeptSignal): void {
-    this.set({ signals: [...(this.state.signals ?? []), signal] });
-  }
-
-  private dropSignal(signal: KeptSignal): void {
-    const { signals = [], ...state } = this.state;
-    const left = signals.filter((each) => each !== signal);
-    this.state = left.length > 0 ? { ...state, signals: left } : state;
-  }
-
   record(path: string, reply: StepReply): void {
     this.patch(path, { reply });
     this.fact({ type: 'ReplyRecorded', path, asking: askingOf(this.own(path) as StepState), status: reply.status });
@@ -386,6 +347,7 @@ export class Draft {
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
+    this.byWaiter = undefined;
     this.todo.length = 0;
   }
 

@@ -1,13 +1,15 @@
 import { beginSettling, possibleUntil, type StepState } from './activities/step.ts';
+import type { Known } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { Json } from './json.ts';
+import { withKnown } from './memory.ts';
 import { fill, inputOf, scopeOf } from './program.ts';
 import type { UndoEntry } from './state.ts';
 
 /** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
 export function noteDone(draft: Draft, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
-  draft.known(path, { generation, attempt, outcome: 'done', ...(output === undefined ? {} : { output }) });
+  know(draft, path, { generation, attempt, outcome: 'done', ...(output === undefined ? {} : { output }) });
   const input = undoInput(draft, path, output ?? null);
   if (input === undefined) return;
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
@@ -20,7 +22,7 @@ export function noteWhole(draft: Draft, path: string): void {
   if (input === undefined) return;
   const { outcome, generation = 1 } = draft.state.known?.[path] ?? {};
   const known = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
-  draft.known(path, known);
+  know(draft, path, known);
   // What nobody knows of is still to be found out.
   const others = (draft.state.undo ?? []).filter(
     (entry) => entry.path !== path && !(isWithin(entry.path, path) && entry.input !== undefined),
@@ -34,7 +36,7 @@ export function noteUnknown(draft: Draft, path: string, own: StepState): void {
   // By the time it matters its turn may be over, or its handler: it is asked again with what it was asked.
   const input = inputOf(draft.program, draft.subject, draft.state, path);
   const asked = input.ok ? { asked: input.value } : {};
-  draft.known(path, { generation, attempt, outcome: 'open', ...asked });
+  know(draft, path, { generation, attempt, outcome: 'open', ...asked });
   if (!canBeUndone(draft, path)) return;
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
   const node = draft.node(path);
@@ -44,10 +46,12 @@ export function noteUnknown(draft: Draft, path: string, own: StepState): void {
 
 /** It is definite that it was not done. A later run of it is a new effect. */
 export function noteRefused(draft: Draft, path: string, { generation, attempt }: StepState): void {
-  draft.known(path, { generation, attempt, outcome: 'refused' });
+  know(draft, path, { generation, attempt, outcome: 'refused' });
   const { undo = [] } = draft.state;
   if (undo.some((entry) => entry.path === path)) draft.set({ undo: undo.filter((entry) => entry.path !== path) });
 }
+
+const know = (draft: Draft, path: string, known: Known): void => draft.remember(withKnown(draft.program, draft.state, path, known));
 
 export const canBeUndone = (draft: Draft, path: string): boolean => draft.node(path).undo !== undefined;
 
@@ -76,7 +80,7 @@ export function undoNext(draft: Draft, path: string): void {
 /** Whoever undoes something and waits for another one to be through with a part of it. */
 export function goOnUndoing(draft: Draft): void {
   for (const path of Object.keys(draft.state.activities)) {
-    const isIdle = () => isUndoing(draft, path) && draft.children(path).length === 0;
+    const isIdle = () => isUndoing(draft, path) && !draft.hasChildren(path);
     if (isIdle()) draft.later(() => (isIdle() ? undoNext(draft, path) : undefined));
   }
 }
@@ -138,10 +142,10 @@ export function noteUndone(draft: Draft, undoPath: string): void {
   const entry = draft.state.undo?.find((each) => each.path === path);
   draft.set({ undone: true, undo: (draft.state.undo ?? []).filter((each) => each !== entry) });
   if (!entry) return;
-  draft.known(path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
+  know(draft, path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
   // Undone as a whole: what its parts did is not there any more, so a later run does it anew.
   for (const [each, known] of Object.entries(draft.state.known ?? {}))
-    if (isWithin(each, path) && known.outcome === 'done') draft.known(each, { ...known, outcome: 'undone' });
+    if (isWithin(each, path) && known.outcome === 'done') know(draft, each, { ...known, outcome: 'undone' });
 }
 
 /** A person has seen to it: the undo that would not succeed is done, or there is nothing to undo. */

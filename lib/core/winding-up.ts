@@ -6,6 +6,7 @@ import type { Draft } from './draft.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
+import { withoutOutputsIn } from './memory.ts';
 import {
   canBeUndone,
   goOnUndoing,
@@ -106,7 +107,7 @@ function windUp(draft: Draft, path: string): void {
 /** Nothing inside is alive any more. */
 function woundUp(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || draft.children(path).length > 0 || draft.cleanUp(path)) return;
+  if (!activity || draft.hasChildren(path) || draft.cleanUp(path)) return;
   if (activity.status === 'Canceling') return close(draft, path, { result: 'Canceled' });
   if (activity.status !== 'Faulting' || activity.handling || !activity.fault) return;
 
@@ -198,7 +199,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   const activity = draft.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
+  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.remember(withoutOutputsIn(draft.state, turn)));
   if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Compensating') return undoNext(draft, path);
   if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
