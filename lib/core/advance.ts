@@ -9,7 +9,7 @@ import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { State } from './state.ts';
 import { markCompensated } from './undoing.ts';
-import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, unwind, wind } from './winding-up.ts';
+import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
 
 export type { Subject, Transition } from './draft.ts';
 
@@ -57,7 +57,7 @@ function happen(draft: Draft, event: Event): void {
       if (state.phase === 'initialized') return draft.end(event.outcome);
       return isOpen(state) ? endFromOutside(draft, event.outcome) : undefined;
     case 'terminated':
-      return state.phase === 'closed' ? undefined : draft.end('terminated');
+      return state.phase === 'closed' ? undefined : terminate(draft);
   }
 }
 
@@ -203,11 +203,15 @@ const noAnswer = engineFault(engineFaults.deadlineExceeded, 'No answer came in t
   outcomeUnknown: true,
 });
 
-/** The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. */
+/**
+ * The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. Where it
+ * fails again at once, the others still go as far as they can before the order is held anew.
+ */
 function resubmit(draft: Draft, path: string, completeWithinSeconds: number | undefined): void {
   const { at, epoch } = draft.event;
   const failed = draft.activity(path);
   draft.release(path, completeWithinSeconds);
+  draft.holdsLater = true;
   const { mode } = (failed?.own ?? {}) as Partial<StepState>;
   if (failed?.waits && failed.reply?.status === 'succeeded') answer(draft, path, failed.reply);
   else if (failed?.waits || (!failed?.reply && (mode === 'undo' || mode === 'settle'))) repeat(draft, path, failed?.reply);
@@ -216,6 +220,7 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   deliverSignals(draft);
   repeatWhere(draft, ({ phase, mode, completeBy, epoch: asked }) => !mode && phase === 'asked' && (completeBy <= at || asked !== epoch));
   if (draft.state.phase === 'running') wakeAll(draft);
+  draft.holdsLater = false;
   goOnToNextFault(draft);
 }
 

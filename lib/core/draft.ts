@@ -5,7 +5,7 @@ import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import { type Fault, isKindOf } from './fault.ts';
-import { askingOf } from './identity.ts';
+import { askingOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
 import { restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
@@ -46,6 +46,8 @@ export class Draft {
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
   private stopped: ReadonlySet<string> | undefined;
+  /** Several faults may come of one event, and some of them be taken: what is left by then holds the order (see `resubmit`). */
+  holdsLater = false;
   private copied = false;
   private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
@@ -173,6 +175,7 @@ export class Draft {
       stepMs,
       endBy,
       path,
+      jitter: (generation) => jitterOf(idempotencyKeyOf(this.subject.orderId, path, generation)),
       known: known?.[path],
       scopePath: (name) => this.scopePath(path, name),
       evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state, path)),
@@ -198,11 +201,15 @@ export class Draft {
     return undefined;
   }
 
-  /** Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between. */
-  takes(path: string, fault: Fault): boolean {
+  /**
+   * Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between.
+   * One that may be over by the next asking (`forNow`) does not end what cleans up.
+   */
+  takes(path: string, fault: Fault, forNow = false): boolean {
     for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = this.waiterFor(at)) {
       const activity = this.activity(at);
       if (!activity) continue;
+      if (activity.cleaning && from !== undefined) return !forNow;
       const unwinds = activity.status === 'Faulting' && !activity.handling && !activity.waits && from !== undefined;
       if (activity.status === 'Canceling' || unwinds) return true;
       if (from !== undefined && this.absorbs(at, fault)) return true;
@@ -240,7 +247,8 @@ export class Draft {
   /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
   apply(path: string, next: Next<unknown> | undefined): void {
     if (next === undefined) return;
-    if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
+    if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path }, true))
+      return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
     if (next.holds) this.rules.hold(this, path, next.holds);
@@ -322,6 +330,7 @@ export class Draft {
   }
 
   hold(path: string, fault: Fault): void {
+    if (this.holdsLater) return;
     this.set({ phase: 'held', held: { path, fault, at: this.event.at } });
     this.fact({ type: 'OrderHeld', path, fault });
   }

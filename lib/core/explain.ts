@@ -59,6 +59,7 @@ function stepText(
   const time = timeText(completeBy, now);
   const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
   if (phase === 'undoing') return undefined;
+  if (phase === 'impossible') return `a person must see to the undo of ${path.slice(0, -'/undo'.length)}: its input could not be evaluated`;
   if (mode === 'undo') {
     const left = undo.length - 1;
     const what =

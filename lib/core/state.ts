@@ -37,11 +37,23 @@ export interface UndoEntry {
   readonly generation: number;
   /** What its undo is asked with; absent as long as nobody knows whether it was done at all. */
   readonly input?: Json;
+  /** Why its undo has no input: it is never asked. */
+  readonly fault?: Fault;
+  /** Of what nobody knows the outcome of: what its undo reads beside its answer, as it was then. */
+  readonly reads?: UndoReads;
   /** The last asking of what nobody knows the outcome of, and what it was asked with. */
   readonly attempt?: number;
   readonly asked?: Json;
   /** What was asked last may still be done until then: milliseconds since 1970. */
   readonly until?: number;
+}
+
+/** A part of what an expression may read: it may be gone by the time it is needed. */
+export interface UndoReads {
+  readonly steps?: { readonly [name: string]: Json };
+  readonly vars?: Variables;
+  readonly each?: { readonly [name: string]: Json };
+  readonly fault?: Json;
 }
 
 /** The order is being ended from outside: everything that was done is undone, then it closes. */

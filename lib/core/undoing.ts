@@ -1,10 +1,10 @@
-import { beginSettling, possibleUntil, type StepState } from './activities/step.ts';
+import { beginImpossible, beginSettling, possibleUntil, type StepState } from './activities/step.ts';
 import type { Known } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { Json } from './json.ts';
 import { withKnown } from './memory.ts';
-import { fill, inputOf, scopeOf } from './program.ts';
+import { fill, inputOf, partRead, scopeOf } from './program.ts';
 import type { UndoEntry } from './state.ts';
 
 /** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
@@ -13,21 +13,22 @@ export function noteDone(draft: Draft, path: string, { generation, attempt }: St
   const input = undoInput(draft, path, output ?? null);
   if (input === undefined) return;
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
-  draft.set({ undo: [...others, { path, generation, input }] });
+  draft.set({ undo: [...others, { path, generation, ...input }] });
 }
 
 /** A composite with an undo of its own is undone as a whole: what its parts name as theirs is not needed any more. */
 export function noteWhole(draft: Draft, path: string): void {
   const input = undoInput(draft, path, null);
   if (input === undefined) return;
+  const { undo = [] } = draft.state;
+  // A retry came by here once more, and nothing of it was done anew: it keeps its place in the order of things.
+  if (undo.some((entry) => entry.path === path) && !undo.some((entry) => isWithin(entry.path, path) && isKnownDone(entry))) return;
   const { outcome, generation = 1 } = draft.state.known?.[path] ?? {};
   const known = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
   know(draft, path, known);
   // What nobody knows of is still to be found out.
-  const others = (draft.state.undo ?? []).filter(
-    (entry) => entry.path !== path && !(isWithin(entry.path, path) && entry.input !== undefined),
-  );
-  draft.set({ undo: [...others, { path, generation: known.generation, input }] });
+  const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path && !(isWithin(entry.path, path) && isKnownDone(entry)));
+  draft.set({ undo: [...others, { path, generation: known.generation, ...input }] });
 }
 
 /** It was asked for, and nobody knows whether it was done: that is found out before anything of its scope is undone. */
@@ -41,7 +42,7 @@ export function noteUnknown(draft: Draft, path: string, own: StepState): void {
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
   const node = draft.node(path);
   const until = asks(node) ? { until: own.until ?? possibleUntil(node, own) } : {};
-  draft.set({ undo: [...others, { path, generation, attempt, ...asked, ...until }] });
+  draft.set({ undo: [...others, { path, generation, attempt, ...asked, ...until, ...readsOfUndo(draft, path) }] });
 }
 
 /** It is definite that it was not done. A later run of it is a new effect. */
@@ -55,13 +56,28 @@ const know = (draft: Draft, path: string, known: Known): void => draft.remember(
 
 export const canBeUndone = (draft: Draft, path: string): boolean => draft.node(path).undo !== undefined;
 
+/** Whether it was done is known; how it is undone may not be. */
+const isKnownDone = ({ input, fault }: UndoEntry): boolean => input !== undefined || fault !== undefined;
+
 /** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
-function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
+function undoInput(draft: Draft, path: string, output: Json): Pick<UndoEntry, 'input' | 'fault'> | undefined {
   const node = draft.node(path);
   if (!node.undo) return undefined;
-  const scope = scopeOf(draft.program, draft.subject, draft.state, path);
+  const scope = {
+    ...scopeOf(draft.program, draft.subject, draft.state, path),
+    ...draft.state.undo?.find((each) => each.path === path)?.reads,
+  };
   const filled = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: output } });
-  return filled.ok ? filled.value : null;
+  return filled.ok ? { input: filled.value } : { fault: filled.fault };
+}
+
+/** By the time its outcome is known, what its undo reads of others may have changed, or be gone. */
+function readsOfUndo(draft: Draft, path: string): Pick<UndoEntry, 'reads'> {
+  const { undo, name } = draft.node(path);
+  const scope = scopeOf(draft.program, draft.subject, draft.state, path);
+  const before = draft.state.undo?.find((each) => each.path === path)?.reads;
+  const reads = undo && (before ?? partRead(undo.input, scope, name));
+  return reads && Object.keys(reads).length > 0 ? { reads } : {};
 }
 
 /** The newest thing that is left in the scope of whoever undoes; with nothing left, that one goes on. */
@@ -73,7 +89,7 @@ export function undoNext(draft: Draft, path: string): void {
   if (!entry) return nothingLeft(draft, path, scope);
   // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
   if (draft.activity(entry.path) ?? draft.activity(`${entry.path}/undo`)) return;
-  if (entry.input === undefined) return askWhetherDone(draft, entry, path);
+  if (!isKnownDone(entry)) return askWhetherDone(draft, entry, path);
   undo(draft, entry, path);
 }
 
@@ -103,11 +119,12 @@ function nothingLeft(draft: Draft, path: string, scope: string): void {
   else draft.close(path, { result: 'Succeeded' });
 }
 
-function undo(draft: Draft, { path, generation }: UndoEntry, runner: string): void {
+function undo(draft: Draft, { path, generation, fault }: UndoEntry, runner: string): void {
   const node = draft.node(path);
   if (!node.undo) return;
   const at = `${path}/undo`;
   draft.put(at, { status: 'Executing', runner });
+  if (fault) return draft.apply(at, beginImpossible(generation, fault, draft.context(at)));
   draft.apply(at, beginSettling(node.undo, { mode: 'undo', generation, attempt: 1 }, draft.context(at)));
 }
 

@@ -30,7 +30,7 @@ export function wind(draft: Draft, path: string, next: Next<unknown>): void {
     for (const child of draft.children(path)) cancel(draft, child);
   }
   if (next.undoNext) undoNext(draft, path);
-  if (next.terminate) draft.end('terminated');
+  if (next.terminate) terminate(draft);
 }
 
 /** What a step did is noted before it is taken out of the state. */
@@ -144,9 +144,7 @@ function cancelStep(draft: Draft, path: string): void {
   if (reply) return answerCanceled(draft, path, reply);
   if (own.phase === 'asked' && own.completeBy > draft.event.at) {
     draft.keep(path, { ...own, mode: 'cancel' });
-    draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
-    tellAgent(draft, path, own);
-    return;
+    return cancelAsking(draft, path, own);
   }
   if (own.phase === 'refused') return closeRefused(draft, path, own);
   leaveUnknown(draft, path, own);
@@ -157,9 +155,10 @@ function closeRefused(draft: Draft, path: string, own: StepState): void {
   draft.close(path, { result: 'Canceled' });
 }
 
-function tellAgent(draft: Draft, path: string, own: StepState): void {
+function cancelAsking(draft: Draft, path: string, own: StepState): void {
   const node = draft.node(path);
   if (!asks(node)) return;
+  draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
   const { orderId } = draft.subject;
   const requestId = requestIdOf(orderId, path, own);
   const idempotencyKey = idempotencyKeyOf(orderId, path, own.generation);
@@ -239,6 +238,16 @@ function finish(draft: Draft, closing: Closing): void {
   }
   if (closing.result === 'Canceled') return draft.end('terminated');
   draft.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
+}
+
+/** It ends as it is: nobody hears the answers to what is still asked. An undo that has been asked for is better done than half done. */
+export function terminate(draft: Draft): void {
+  for (const [path, { own, reply }] of Object.entries(draft.state.activities)) {
+    const { phase, mode, completeBy } = (own ?? {}) as Partial<StepState>;
+    const isOutstanding = phase === 'asked' && !reply && (completeBy ?? 0) > draft.event.at;
+    if (asks(draft.node(path)) && isOutstanding && mode !== 'undo' && mode !== 'cancel') cancelAsking(draft, path, own as StepState);
+  }
+  draft.end('terminated');
 }
 
 /** Everything that is alive is cancelled; once the root has closed, all that was done is undone (see `finish`). */

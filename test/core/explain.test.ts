@@ -77,7 +77,7 @@ describe('why an order is where it is', () => {
     run.reply('order/charge', fault('No', { unknown: true }));
     assert.equal(why(run), 'Nobody knows whether order/charge was done: waits for agent to say so until 00:00:30.');
     run.reply('order/charge', fault('Down', { permanent: false }));
-    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:05.');
+    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:04.');
   });
 
   test('a person has to decide, and after that once more', () => {
