@@ -21,6 +21,7 @@ export function advance(program: Program, subject: Subject, state: State, event:
   const draft = new Draft(program, subject, state, event, rules);
   happen(draft, event);
   draft.drain();
+  if (draft.waitsFor() !== undefined) holdOrGoOn(draft);
   return draft.finish();
 }
 
@@ -48,7 +49,7 @@ function happen(draft: Draft, event: Event): void {
     case 'resubmitted':
       return state.held ? resubmit(draft, state.held.path, event.completeWithinSeconds) : undefined;
     case 'signalled':
-      return state.phase === 'closed' || state.ending ? undefined : signal(draft, event);
+      return state.phase === 'closed' ? undefined : signal(draft, event);
     case 'markedCompensated':
       return state.phase === 'running' ? markCompensated(draft, event.path) : undefined;
     case 'recalled':
@@ -144,7 +145,7 @@ function awaits(draft: Draft, path: string, name: string): boolean {
 function deliverSignals(draft: Draft): void {
   for (const kept of draft.state.signals ?? []) {
     const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
-    if (waiting === undefined || draft.state.phase !== 'running') continue;
+    if (waiting === undefined || !draft.goesOn()) continue;
     const next = draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
     draft.apply(waiting, { ...next, takeSignal: kept });
     draft.drain();
@@ -157,7 +158,7 @@ function wakeAll(draft: Draft): void {
 
 function wake(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || draft.state.phase !== 'running') return;
+  if (!activity || !draft.goesOn()) return;
   const own = activity.own as StepState;
   if (asks(draft.node(path)) && own?.mode === 'cancel') {
     if (own.phase === 'asked' && draft.event.at >= own.completeBy) leaveUnknown(draft, path, own);
@@ -170,7 +171,7 @@ function wake(draft: Draft, path: string): void {
 function repeatWhere(draft: Draft, which: (asked: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(draft.state.activities)) {
     if (!asks(nodeAt(draft.program, path)) || activity.reply || activity.own === undefined) continue;
-    if (draft.state.phase === 'running' && draft.activity(path) && which(activity.own as StepState)) repeat(draft, path);
+    if (draft.goesOn() && draft.activity(path) && !draft.activity(path)?.waits && which(activity.own as StepState)) repeat(draft, path);
   }
 }
 
@@ -211,7 +212,7 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   const { at, epoch } = draft.event;
   const failed = draft.activity(path);
   draft.release(path, completeWithinSeconds);
-  draft.holdsLater = true;
+  draft.goesOnRegardless = true;
   const { mode } = (failed?.own ?? {}) as Partial<StepState>;
   if (failed?.waits && failed.reply?.status === 'succeeded') answer(draft, path, failed.reply);
   else if (failed?.waits || (!failed?.reply && (mode === 'undo' || mode === 'settle'))) repeat(draft, path, failed?.reply);
@@ -220,13 +221,13 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   deliverSignals(draft);
   repeatWhere(draft, ({ phase, mode, completeBy, epoch: asked }) => !mode && phase === 'asked' && (completeBy <= at || asked !== epoch));
   if (draft.state.phase === 'running') wakeAll(draft);
-  draft.holdsLater = false;
-  goOnToNextFault(draft);
+  draft.goesOnRegardless = false;
+  holdOrGoOn(draft);
 }
 
 function answerRecorded(draft: Draft): void {
   for (const [path, { reply: recorded }] of Object.entries(draft.state.activities)) {
-    if (recorded && draft.state.phase === 'running' && draft.activity(path)?.reply) answer(draft, path, recorded);
+    if (recorded && draft.goesOn() && draft.activity(path)?.reply) answer(draft, path, recorded);
   }
 }
 
@@ -241,9 +242,9 @@ function repeat(draft: Draft, path: string, late?: StepReply): void {
   draft.drain();
 }
 
-/** Two branches may fault; the second waits until a person has dealt with the first. */
-function goOnToNextFault(draft: Draft): void {
-  for (const path of Object.keys(draft.state.activities)) {
+/** Of several faults in one instant the others wait until a person has dealt with the first. */
+function holdOrGoOn(draft: Draft): void {
+  for (const path of [draft.waitsFor() ?? rootPath, ...Object.keys(draft.state.activities)]) {
     const { fault, waits } = draft.activity(path) ?? {};
     if (!fault || !waits || draft.state.phase !== 'running') continue;
     if (isQuestion(fault) || !draft.takes(path, fault)) return draft.hold(path, fault);

@@ -46,8 +46,10 @@ export class Draft {
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
   private stopped: ReadonlySet<string> | undefined;
-  /** Several faults may come of one event, and some of them be taken: what is left by then holds the order (see `resubmit`). */
-  holdsLater = false;
+  /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
+  private readonly waiting: string[] = [];
+  /** What waits for a person does not keep the others from going on. */
+  goesOnRegardless = false;
   private copied = false;
   private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
@@ -329,8 +331,20 @@ export class Draft {
     this.rules.closed(this, path, waiter, closing);
   }
 
+  holdFor(path: string): void {
+    this.waiting.push(path);
+  }
+
+  /** The first that wants the order held, and was not cancelled meanwhile. */
+  waitsFor(): string | undefined {
+    return this.waiting.find((path) => this.activity(path)?.waits);
+  }
+
+  goesOn(): boolean {
+    return this.state.phase === 'running' && (this.goesOnRegardless || this.waitsFor() === undefined);
+  }
+
   hold(path: string, fault: Fault): void {
-    if (this.holdsLater) return;
     this.set({ phase: 'held', held: { path, fault, at: this.event.at } });
     this.fact({ type: 'OrderHeld', path, fault });
   }

@@ -85,10 +85,11 @@ export function undoNext(draft: Draft, path: string): void {
   const { scope } = draft.own(path) as { readonly scope: string };
   const own = draft.handlerAround(path);
   // What a handler itself has done is not the work that it undoes; a scope farther out may undo it later.
-  const entry = (draft.state.undo ?? []).findLast((each) => isWithin(each.path, scope) && !(own && isAt(each.path, own)));
+  const entry = (draft.state.undo ?? []).findLast((each) => isAt(each.path, scope) && !(own && isAt(each.path, own)));
   if (!entry) return nothingLeft(draft, path, scope);
   // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
-  if (draft.activity(entry.path) ?? draft.activity(`${entry.path}/undo`)) return;
+  const asked = asks(draft.node(entry.path)) ? draft.activity(entry.path) : undefined;
+  if (asked ?? draft.activity(`${entry.path}/undo`)) return;
   if (!isKnownDone(entry)) return askWhetherDone(draft, entry, path);
   undo(draft, entry, path);
 }

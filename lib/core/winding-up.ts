@@ -58,16 +58,15 @@ function closeSettled(draft: Draft, path: string, own: StepState, closing: Closi
  */
 export function raise(draft: Draft, path: string, fault: Fault): void {
   const raised: Fault = { ...fault, source: fault.source ?? path };
-  const { phase } = draft.state;
-  if (phase === 'running' && draft.takes(path, raised)) return unwind(draft, path, raised);
+  if (draft.state.phase === 'running' && draft.waitsFor() === undefined && draft.takes(path, raised)) return unwind(draft, path, raised);
   draft.faulting(path, raised, true);
-  if (phase === 'running') draft.hold(path, raised);
+  draft.holdFor(path);
 }
 
 /** A question to a person: the order is held for it, whatever faults are handled around it. */
 export function ask(draft: Draft, path: string, question: Fault): void {
   draft.faulting(path, { ...question, source: path }, true);
-  if (draft.state.phase === 'running') draft.hold(path, { ...question, source: path });
+  draft.holdFor(path);
 }
 
 /** First what runs inside is cancelled and closed, then the handlers are looked at (WF). */
@@ -260,7 +259,8 @@ export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): vo
 
 /** What a completed order has done is undone for the order that called it. */
 export function recall(draft: Draft): void {
-  draft.set({ phase: 'running', ending: { outcome: 'compensated' } });
+  const { outcome: _, ...state } = draft.state;
+  draft.remember({ ...state, phase: 'running', ending: { outcome: 'compensated' } });
   finish(draft, { result: 'Canceled' });
   draft.drain();
 }

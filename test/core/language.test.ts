@@ -1,23 +1,39 @@
 import test from 'node:test';
 import fc from 'fast-check';
-import { checkEffects, events, goWell, suffer, type World } from '../support/chaos.ts';
+import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
-import { definitionOf, roots } from '../support/shapes.ts';
+import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
 
 /** `LANGUAGE_RUNS=20000` for a long night; `LANGUAGE_SEED` for one that went wrong. */
 const numRuns = Number(process.env['LANGUAGE_RUNS'] ?? 4000);
 const seed = process.env['LANGUAGE_SEED'] || undefined;
+const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) };
 
 test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: whatever befalls an order of any shape, every law of the language holds, and it comes to its end', () => {
   fc.assert(
     fc.property(roots, events, (shape, happen) => {
-      const world: World = { run: startRun(definitionOf(shape)), service: new Service() };
+      const world = worldOf(startRun(definitionOf(shape)));
       world.run.happen({ type: 'started', stepMs });
       suffer(world, happen);
       goWell(world);
       checkEffects(world);
     }),
-    { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) },
+    parameters,
+  );
+});
+
+test('S11, F-100, F-106: whatever befalls an order that another one has called, it is completed, or nothing of it is left; and nothing is, once it is recalled', () => {
+  const toCaller = fc.subarray(['Refused', 'Busy', faultTypes[1], 'Engine/ComputeFailed'], { minLength: 1 });
+  fc.assert(
+    fc.property(roots, events, toCaller, fc.boolean(), (shape, happen, toCaller, recalls) => {
+      const world = worldOf(startRun(definitionOf(shape, toCaller)));
+      world.run.happen({ type: 'started', stepMs, called: true });
+      suffer(world, happen);
+      goWell(world);
+      if (recalls) world.run.happen({ type: 'recalled' });
+      goWell(world);
+      checkEffects(world);
+    }),
+    { ...parameters, numRuns: Math.ceil(numRuns / 4) },
   );
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Activity } from '../../lib/core/definition.ts';
+import { type Activity, asks, rootPath } from '../../lib/core/definition.ts';
 import type { Transition } from '../../lib/core/draft.ts';
 import type { Event } from '../../lib/core/event.ts';
-import type { Fault } from '../../lib/core/fault.ts';
+import { type Fault, isQuestion } from '../../lib/core/fault.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
@@ -22,32 +22,60 @@ export interface Known {
   readonly handling: Map<string, string>;
   readonly failedRuns: Map<string, number>;
   readonly alive: Set<string>;
+  /** What has closed as done, of what is still around it. */
+  readonly done: Set<string>;
 }
 
 interface Taker {
   readonly at: string;
   /** Of a handler; a retry has none. */
   readonly handler?: string;
+  /** What cleans up fails for itself alone. */
+  readonly nowhere?: true;
 }
+
+/** Whoever has called the order. */
+const caller = 'caller';
 
 /** Whether a type has all the names of another one, from the first on. */
 const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
+/** Whether an `ensure` runs its last part because it failed or was cancelled, and not because the first was done. */
+export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
+  if (nodeAt(program, ensure).activity !== 'story:ensure') return false;
+  const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
+  const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
+  return (
+    before.activities[ensure]?.cleaning === true ||
+    after.state.activities[ensure]?.cleaning === true ||
+    closesCanceled ||
+    !done.has(`${ensure}/${first.name}`)
+  );
+}
+
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
-export function takerOf(program: Program, { handling, failedRuns }: Known, path: string, fault: Fault): Taker | undefined {
+export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
+  const { handling, failedRuns } = known;
   const absorbs = (at: string | undefined, from: string): boolean => {
     const node = at === undefined ? undefined : nodeAt(program, at);
     if (at === undefined || node?.activity !== 'retry' || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
     if (fault.permanent && !node.evenPermanent) return false;
     return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };
+  const cleansUp = (at: string, from: string): boolean => {
+    const { last } = nodeAt(program, at) as Activity & { readonly last?: Activity };
+    return last !== undefined && from === `${at}/${last.name}` && isCleanUp(program, known, at, turn);
+  };
   for (let at: string | undefined = path, from = ''; at !== undefined; from = at, at = parentOf(at)) {
+    if (cleansUp(at, from)) return { at, nowhere: true };
     if (absorbs(at, from)) return { at };
     if (handling.has(at) || absorbs(parentOf(at), at)) continue;
     const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
     if (handler) return { at, handler: handler.name };
   }
-  return undefined;
+  const { toCaller = [] } = program.definition;
+  const { called, ending } = turn.before.phase === 'initialized' ? turn.after.state : turn.before;
+  return called && !ending && toCaller.some((type) => isKindOf(fault.type, type)) ? { at: caller } : undefined;
 }
 
 /** F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other. */
@@ -63,14 +91,15 @@ export class FaultLaw {
     this.known = known;
   }
 
-  fact(fact: CoreFact, event: Event): void {
-    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault);
+  fact(fact: CoreFact, turn: Turn): void {
+    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, turn);
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
-    if ((fact.type === 'OrderHeld' && event.type !== 'exhausted') || fact.type === 'AttemptFailed') {
-      const taker = takerOf(this.program, this.known, fact.path, fact.fault);
-      assert.equal(taker, undefined, `${fact.fault.type} of ${fact.path} waits, though it is taken`);
+    const isHeld = fact.type === 'OrderHeld' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
+    if (isHeld || fact.type === 'AttemptFailed') {
+      const taker = takerOf(this.program, this.known, fact.path, fact.fault, turn);
+      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it is taken`);
     }
   }
 
@@ -78,11 +107,11 @@ export class FaultLaw {
     if (phase === 'closed' && outcome !== 'terminated') assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
   }
 
-  private raised(path: string, fault: Fault): void {
-    const taker = takerOf(this.program, this.known, path, fault);
+  private raised(path: string, fault: Fault, turn: Turn): void {
+    const taker = takerOf(this.program, this.known, path, fault, turn);
     assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
-    this.pending.push({ source: path, fault, taker });
-    if (nodeAt(this.program, path).activity !== 'step') this.faultedBy.set(path, path);
+    if (!taker.nowhere) this.pending.push({ source: path, fault, taker });
+    if (!asks(nodeAt(this.program, path))) this.faultedBy.set(path, path);
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
@@ -102,7 +131,8 @@ export class FaultLaw {
     const [missed] = result === 'Canceled' ? [] : waited;
     assert.equal(missed, undefined, `${path} closes as ${result} without having dealt with its fault`);
     // A step whose fault is on its way up may be asked meanwhile whether it was done: that it closes then says nothing.
-    if (result === 'Canceled' && nodeAt(this.program, path).activity !== 'step') this.forget(path);
+    if (result === 'Canceled' && !asks(nodeAt(this.program, path))) this.forget(path);
+    if (path === rootPath) this.pending = this.pending.filter(({ taker }) => taker.at !== caller);
   }
 
   private wentUp(path: string): string {
@@ -127,6 +157,7 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
     for (let around = parentOf(path); around !== undefined; around = parentOf(around)) {
       const [then, now] = [before.activities[around], after.state.activities[around]];
       if (closed.has(around)) continue;
+      if (then?.cleaning || now?.cleaning) break;
       const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.waits);
       assert.ok(
         !(ending && now && now.status === then.status && !now.handling),

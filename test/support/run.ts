@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { StepState } from '../../lib/core/activities/step.ts';
 import { advance, type Transition } from '../../lib/core/advance.ts';
+import { workflowsAgent } from '../../lib/core/child-order.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import { asks, type WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Event, StepReply } from '../../lib/core/event.ts';
 import { requestIdOf } from '../../lib/core/identity.ts';
 import { violations } from '../../lib/core/invariants.ts';
@@ -24,6 +25,8 @@ export interface Run {
   /** Milliseconds since 1970. */
   now: number;
   epoch: number;
+  /** It was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
+  wasEnded: boolean;
   /** All that was ever asked, oldest first. */
   readonly asks: AskCommand[];
   /** What the journal says of each event. */
@@ -47,6 +50,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
     state: initialState,
     now: Date.UTC(2026, 0, 1),
     epoch: 1,
+    wasEnded: false,
     asks: [],
     turns: [],
     happen(happening) {
@@ -58,6 +62,7 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
       checkStaleReplies(run, transition.state, event, (state, each) => advance(program, subject, state, each));
       law({ before, event, after: transition });
       run.state = transition.state;
+      run.wasEnded = run.state.phase === 'closed' ? run.wasEnded && run.state.outcome !== 'terminated' : run.state.ending !== undefined;
       run.asks.push(...asksIn(transition.commands));
       run.turns.push({ at: run.now, facts: transition.facts });
       return transition;
@@ -88,6 +93,8 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
   assert.deepEqual(advanceWith(before, event), transition, 'the same state and event give the same answer');
   assert.deepEqual(throughJson(transition.state), transition.state, 'the state survives JSON');
 
+  // A second signal is another one: that one is not taken for two is for whoever receives it.
+  if (event.type === 'signalled') return transition;
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
@@ -103,7 +110,7 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 
 /** While an order is held nothing new is started; once it is closed nothing happens any more. */
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
-  if (before.phase === 'closed') assert.equal(state, before, 'a closed order stays as it is');
+  if (before.phase === 'closed' && event.type !== 'recalled') assert.equal(state, before, 'a closed order stays as it is');
   if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'cancelled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
   for (const ask of asksIn(commands)) {
@@ -115,7 +122,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 /** Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. */
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
-    if (nodeAt(program, path).activity !== 'step' || activity.own === undefined) continue;
+    const node = nodeAt(program, path);
+    if (!asks(node) || activity.own === undefined) continue;
     const own = activity.own as StepState;
     const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string } = {}): Event => ({
       type: 'replied',
@@ -125,11 +133,13 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
       requestId: requestIdOf(change.order ?? orderId, path, asking),
       reply: ok(),
     });
+    changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
+    changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
+    // An order that was called ends once, however often that was asked.
+    if (node.agent === workflowsAgent) continue;
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
-    changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');
     changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1 }), 'a reply that was sent too late');
-    changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
   }
 }

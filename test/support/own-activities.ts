@@ -1,0 +1,46 @@
+import { registerActivity } from '../../lib/core/activities/custom.ts';
+import { type Behaviour, close, raise, run, succeeded, wait } from '../../lib/core/behaviour.ts';
+import type { Activity, ActivityBase } from '../../lib/core/definition.ts';
+import { registerFunction } from '../../lib/core/functions.ts';
+
+/** Activities and a function as an app would bring them along. */
+interface Ensure extends ActivityBase {
+  readonly do: Activity;
+  readonly last: Activity;
+}
+
+interface EnsureState {
+  readonly last?: true;
+}
+
+/** Runs `do`, and after it `last`: also when `do` fails or is cancelled. */
+const ensure: Behaviour<Ensure, EnsureState> = {
+  children: (node) => [node.do, node.last],
+  templates: () => [],
+  execute: (node) => run([node.do.name], {}),
+  childClosed: (node, { last }) => (last ? close(succeeded()) : run([node.last.name], { last: true })),
+  handleFault: (node, { last }) => (last ? undefined : { run: [node.last.name] }),
+  cancel: (node, { last }) => (last ? undefined : { run: [node.last.name] }),
+};
+
+interface Fuse extends ActivityBase {
+  readonly seconds: number;
+  readonly faults: readonly string[];
+}
+
+/** Raises its fault after so many seconds. */
+const fuse: Behaviour<Fuse, { readonly until: number }> = {
+  children: () => [],
+  templates: () => [],
+  execute: ({ seconds }, { at }) => wait({ until: at + seconds * 1000 }),
+  woken: ({ faults: [fault = 'Burnt'] }, state, { at }) =>
+    at >= state.until ? raise({ type: fault, class: 'expected', permanent: true, message: 'It is burnt.' }, state) : undefined,
+  wakeAt: ({ until }) => until,
+};
+
+registerActivity('story:ensure', ensure as unknown as Behaviour);
+registerActivity('story:fuse', fuse as unknown as Behaviour);
+registerFunction('double@1', (input) => {
+  if (typeof input !== 'number') throw new TypeError('a number is wanted');
+  return input * 2;
+});
