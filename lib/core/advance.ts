@@ -9,7 +9,7 @@ import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { State } from './state.ts';
 import { markCompensated } from './undoing.ts';
-import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
+import { answerCanceled, ask, cancel, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
 
 export type { Subject, Transition } from './draft.ts';
 
@@ -255,7 +255,12 @@ function holdOrGoOn(draft: Draft): void {
 
 /** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
 function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
-  if (draft.state.held) draft.release(draft.state.held.path);
+  const { held, activities } = draft.state;
+  const waiting = Object.keys(activities).filter((path) => activities[path]?.waits);
+  if (held) draft.release(held.path);
   endOrder(draft, outcome);
+  // What cleans up goes on, but not with that.
+  for (const path of waiting) cancel(draft, path);
+  draft.drain();
   answerRecorded(draft);
 }

@@ -45,6 +45,7 @@ export class Draft {
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
+  private readonly starting: string[] = [];
   private stopped: ReadonlySet<string> | undefined;
   /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
   private readonly waiting: string[] = [];
@@ -259,9 +260,22 @@ export class Draft {
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
     if (next.fresh) this.remember(restarted(this.program, this.state, path));
-    for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
+    for (const start of next.run ?? []) this.startLater(path, start);
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
+  }
+
+  private startLater(path: string, start: Start): void {
+    this.starting.push(path);
+    this.later(() => {
+      this.starting.splice(this.starting.indexOf(path), 1);
+      this.startChild(path, start);
+    });
+  }
+
+  /** It has said what is to run next, and that has not begun. */
+  isStarting(path: string): boolean {
+    return this.starting.includes(path);
   }
 
   private startChild(path: string, start: Start): void {

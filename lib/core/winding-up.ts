@@ -122,9 +122,11 @@ function woundUp(draft: Draft, path: string): void {
 
 export function cancel(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || activity.status === 'Canceling') return;
+  if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
   const node = draft.node(path);
   if (asks(node)) return cancelStep(draft, path);
+  // What is to clean up takes its part as begun: it must not be lost in between.
+  if (draft.behaviour(path).cancel && draft.isStarting(path)) return draft.later(() => cancel(draft, path));
 
   const cleanUp = activity.status === 'Executing' ? draft.behaviour(path).cancel?.(node, activity.own, draft.context(path)) : undefined;
   draft.canceling(path);

@@ -1,6 +1,7 @@
 import { registerActivity } from '../../lib/core/activities/custom.ts';
 import { type Behaviour, close, raise, run, succeeded, wait } from '../../lib/core/behaviour.ts';
 import type { Activity, ActivityBase } from '../../lib/core/definition.ts';
+import type { Fault } from '../../lib/core/fault.ts';
 import { registerFunction } from '../../lib/core/functions.ts';
 
 /** Activities and a function as an app would bring them along. */
@@ -32,11 +33,12 @@ interface Fuse extends ActivityBase {
 const fuse: Behaviour<Fuse, { readonly until: number }> = {
   children: () => [],
   templates: () => [],
-  execute: ({ seconds }, { at }) => wait({ until: at + seconds * 1000 }),
-  woken: ({ faults: [fault = 'Burnt'] }, state, { at }) =>
-    at >= state.until ? raise({ type: fault, class: 'expected', permanent: true, message: 'It is burnt.' }, state) : undefined,
+  execute: (node, { at }) => (node.seconds > 0 ? wait({ until: at + node.seconds * 1000 }) : raise(burnt(node), { until: at })),
+  woken: (node, state, { at }) => (at >= state.until ? raise(burnt(node), state) : undefined),
   wakeAt: ({ until }) => until,
 };
+
+const burnt = ({ faults: [type = 'Burnt'] }: Fuse): Fault => ({ type, class: 'expected', permanent: true, message: 'It is burnt.' });
 
 registerActivity('story:ensure', ensure as unknown as Behaviour);
 registerActivity('story:fuse', fuse as unknown as Behaviour);
