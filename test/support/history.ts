@@ -19,7 +19,7 @@ export function createHistory(program: Program, orderId: string): Law {
   const faults = new FaultLaw(program, known);
   const undo = new UndoLaw(program, known);
   const signals = signalsOf(program);
-  const ensured = ensuredOf(program, known);
+  const ensured = ensuredOf(program);
   return (turn) => {
     const { before, event, after } = turn;
     nothingBeginsInWhatEnds(turn);
@@ -31,7 +31,7 @@ export function createHistory(program: Program, orderId: string): Law {
       faults.fact(fact, turn);
       undo.fact(fact, turn);
       signals.fact(fact);
-      ensured.fact(fact, turn);
+      ensured.fact(fact);
       keys.fact(fact, before);
       lives.fact(fact);
       remember(program, known, fact);

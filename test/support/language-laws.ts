@@ -4,7 +4,7 @@ import { type Activity, asks } from '../../lib/core/definition.ts';
 import { isQuestion } from '../../lib/core/fault.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
-import { isCleanUp, type Known, type Law, type Turn } from './laws.ts';
+import type { Law, Turn } from './laws.ts';
 
 /** A signal is taken by one that waits for it, and of those with one name the oldest first. Their payloads are numbers that rise. */
 export function signalsOf(program: Program) {
@@ -53,8 +53,7 @@ export function terminatedInFullView(program: Program, { before, event, after }:
 }
 
 /** What cleans up has been run once whenever its activity closes, and before a handler of it begins. */
-export function ensuredOf(program: Program, known: Known) {
-  const begun = new Set<string>();
+export function ensuredOf(program: Program) {
   const ended = new Set<string>();
   const ensureOf = (path: string): string | undefined => {
     const around = parentOf(path);
@@ -62,18 +61,15 @@ export function ensuredOf(program: Program, known: Known) {
     return node?.activity === 'story:ensure' && path === `${around}/${node.last?.name}` ? around : undefined;
   };
   return {
-    fact(fact: CoreFact, turn: Turn): void {
+    fact(fact: CoreFact): void {
       if (!('path' in fact) || fact.path === undefined) return;
       const isEnsure = nodeAt(program, fact.path).activity === 'story:ensure';
       const ensure = ensureOf(fact.path);
-      if (ensure !== undefined && (fact.type === 'ActivityStarted' || fact.type === 'StepAsked')) begun.add(ensure);
       if (ensure !== undefined && fact.type === 'ActivityClosed') ended.add(ensure);
       if (!isEnsure) return;
       if (fact.type === 'FaultHandled') assert.ok(ended.has(fact.path), `${fact.path} cleans up before its handler begins`);
       if (fact.type !== 'ActivityClosed') return;
       assert.ok(ended.has(fact.path), `${fact.path} cleans up before it closes`);
-      if (fact.result === 'Succeeded' && !known.handling.has(fact.path)) assert.ok(!isCleanUp(program, known, fact.path, turn));
-      begun.delete(fact.path);
       ended.delete(fact.path);
     },
   };

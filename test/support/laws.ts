@@ -44,13 +44,12 @@ const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/'
 export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
   if (nodeAt(program, ensure).activity !== 'story:ensure') return false;
   const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
+  const lives = [before.activities[ensure], after.state.activities[ensure]];
+  if (lives.some((life) => life?.cleaning)) return true;
+  if (lives.some((life) => (life?.own as { readonly last?: true } | undefined)?.last)) return false;
+  // All of it within one event.
   const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
-  return (
-    before.activities[ensure]?.cleaning === true ||
-    after.state.activities[ensure]?.cleaning === true ||
-    closesCanceled ||
-    !done.has(`${ensure}/${first.name}`)
-  );
+  return closesCanceled || !done.has(`${ensure}/${first.name}`);
 }
 
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
