@@ -4,6 +4,7 @@ import type { StepState } from '../../lib/core/activities/step.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
 import { asks } from '../../lib/core/definition.ts';
 import { nodeAt, parentOf } from '../../lib/core/program.ts';
+import { isInside } from './laws.ts';
 import { type Run, stepMs } from './run.ts';
 import { looksUp, type Mood, moods, Service } from './service.ts';
 import { faultTypes, signals } from './shapes.ts';
@@ -145,7 +146,7 @@ export function checkEffects({ run, service, marked }: World): void {
   const { program } = run;
   const keys = [...service.applied.keys()];
   const known = new Set(keys);
-  const isSeenTo = (path: string): boolean => [...marked].some((each) => path === each || path.startsWith(`${each}/`));
+  const isSeenTo = (path: string): boolean => [...marked].some((each) => path === each || isInside(path, each));
   for (const key of keys) {
     const { path = '', input } = service.applied.get(key) ?? {};
     const node = nodeAt(program, path);

@@ -73,8 +73,8 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
     if (handler) return { at, handler: handler.name };
   }
   const { toCaller = [] } = program.definition;
-  const { called, ending } = turn.before.phase === 'initialized' ? turn.after.state : turn.before;
-  return called && !ending && toCaller.some((type) => isKindOf(fault.type, type)) ? { at: caller } : undefined;
+  const { called } = turn.after.state;
+  return called && !turn.before.ending && toCaller.some((type) => isKindOf(fault.type, type)) ? { at: caller } : undefined;
 }
 
 /** F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other. */

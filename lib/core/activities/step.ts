@@ -158,9 +158,9 @@ const timeOf = (
   stepMs: number,
 ): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
 
-export const again = (step: Asks, own: StepState, context: Context): Next<StepState> => {
+export const again = (step: Asks, own: StepState, context: Context, endBy = Infinity): Next<StepState> => {
   const { at, epoch, stepMs } = context;
-  const completeBy = at + timeOf(step, stepMs);
+  const completeBy = Math.min(at + timeOf(step, stepMs), endBy);
   const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
   return { state: asked, askAgain: true };
 };
