@@ -1,6 +1,6 @@
 import type { StepState } from './activities/step.ts';
 import { asks } from './definition.ts';
-import { shortType } from './fault.ts';
+import { isQuestion, shortType } from './fault.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { Outcome, State } from './state.ts';
 
@@ -30,6 +30,7 @@ const endings: { readonly [outcome in Outcome]: string } = {
 
 function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
   const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);
+  if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
   const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
@@ -43,8 +44,10 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   if (own === undefined) return undefined;
   if (asks(node)) return stepText(node, state, path, own as StepState, now);
   const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
+  if (node.activity === 'waitFor')
+    return `waits for the signal "${node.signal}" at ${path}${until === undefined ? '' : `, ${lengthText(until, now)} at the most`}`;
   if (until === undefined) return undefined;
-  if (node.activity === 'delay') return `waits ${lengthText(until, now)} at ${path}`;
+  if (node.activity !== 'retry') return `waits ${lengthText(until, now)} at ${path}`;
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
 import { explain } from '../../lib/core/explain.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
-import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 /** 2026-01-01 00:00:00 is when it starts. */
 const started = (root: Activity, more: Partial<WorkflowDefinition> = {}): Run => {
@@ -57,6 +57,45 @@ describe('why an order is where it is', () => {
     assert.equal(why(started(sequence('order', delay('rest', 3 * 86_400)))), 'Waits 72 h at order/rest.');
     const run = started(sequence('order', step('charge', { completeWithinSeconds: 90_000 })));
     assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02 01:00:00.');
+  });
+
+  test('a signal, and a question to a person', () => {
+    const waiting = started(
+      outline(`
+      workflow
+        parallel
+          approval waits for approved within 600s
+          payment waits for paid
+    `).root,
+    );
+    assert.equal(
+      why(waiting),
+      'Waits for the signal "approved" at order/approval, 10 min at the most; waits for the signal "paid" at order/payment.',
+    );
+    const asking = started(
+      outline(`
+      workflow
+        sequence
+          decision asks a person "Ship without a signature?"
+    `).root,
+    );
+    assert.equal(why(asking), 'Waits for a person to answer order/decision: Ship without a signature?');
+  });
+
+  test('an undo that cannot be asked', () => {
+    const run = started(
+      outline(`
+      workflow
+        sequence
+          charge by agent
+            undo refund by agent with {"id": {"$cel": "steps.charge.id"}}
+          ship by agent
+    `).root,
+    );
+    run.reply('order/charge', ok());
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.reply('order/ship', fault('TooLate'));
+    assert.equal(why(run), 'Cancelled: a person must see to the undo of order/charge: its input could not be evaluated.');
   });
 
   test('it undoes what was done, and is not heard', () => {
