@@ -8,6 +8,7 @@ import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.t
 import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { State } from './state.ts';
+import { isTaken } from './takers.ts';
 import { markCompensated } from './undoing.ts';
 import { answerCanceled, ask, cancel, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
 
@@ -247,7 +248,7 @@ function holdOrGoOn(draft: Draft): void {
   for (const path of [draft.waitsFor() ?? rootPath, ...Object.keys(draft.state.activities)]) {
     const { fault, waits } = draft.activity(path) ?? {};
     if (!fault || !waits || draft.state.phase !== 'running') continue;
-    if (isQuestion(fault) || !draft.takes(path, fault)) return draft.hold(path, fault);
+    if (isQuestion(fault) || !isTaken(draft, path, fault)) return draft.hold(path, fault);
     unwind(draft, path, fault);
     draft.drain();
   }

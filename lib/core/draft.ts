@@ -4,13 +4,14 @@ import type { Asking, Behaviour, Closing, Context, Next, Start } from './behavio
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
-import { type Fault, isKindOf } from './fault.ts';
+import type { Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
 import { restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
 import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
 import type { ActivityState, Outcome, State } from './state.ts';
+import { isTaken } from './takers.ts';
 
 /** What an instance is about. It never changes. */
 export interface Subject {
@@ -204,39 +205,6 @@ export class Draft {
     return undefined;
   }
 
-  /**
-   * Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between.
-   * One that may be over by the next asking (`forNow`) does not end what cleans up.
-   */
-  takes(path: string, fault: Fault, forNow = false): boolean {
-    for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = this.waiterFor(at)) {
-      const activity = this.activity(at);
-      if (!activity) continue;
-      if (activity.cleaning && from !== undefined) return !forNow;
-      const unwinds = activity.status === 'Faulting' && !activity.handling && !activity.waits && from !== undefined;
-      if (activity.status === 'Canceling' || unwinds) return true;
-      if (from !== undefined && this.absorbs(at, fault)) return true;
-      if (!activity.handling && this.handlerFor(at, fault)) return true;
-    }
-    return this.goesToCaller(fault);
-  }
-
-  /** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
-  private goesToCaller(fault: Fault): boolean {
-    const { toCaller = [] } = this.program.definition;
-    return this.state.called === true && !this.state.ending && toCaller.some((type) => isKindOf(fault.type, type));
-  }
-
-  absorbs(path: string, fault: Fault): boolean {
-    const activity = this.activity(path);
-    if (activity?.status !== 'Executing') return false;
-    return this.behaviour(path).absorbs?.(this.node(path), activity.own, fault) ?? false;
-  }
-
-  handlerFor(path: string, fault: Fault) {
-    return this.node(path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault));
-  }
-
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
@@ -250,7 +218,7 @@ export class Draft {
   /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
   apply(path: string, next: Next<unknown> | undefined): void {
     if (next === undefined) return;
-    if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path }, true))
+    if (next.raise && next.unlessNobodyTakesIt && !isTaken(this, path, { ...next.raise, source: path }, true))
       return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));

@@ -7,6 +7,7 @@ import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
 import { withoutOutputsIn } from './memory.ts';
+import { absorbs, handlerFor, isTaken } from './takers.ts';
 import {
   canBeUndone,
   goOnUndoing,
@@ -58,7 +59,7 @@ function closeSettled(draft: Draft, path: string, own: StepState, closing: Closi
  */
 export function raise(draft: Draft, path: string, fault: Fault): void {
   const raised: Fault = { ...fault, source: fault.source ?? path };
-  if (draft.state.phase === 'running' && draft.waitsFor() === undefined && draft.takes(path, raised)) return unwind(draft, path, raised);
+  if (draft.state.phase === 'running' && draft.waitsFor() === undefined && isTaken(draft, path, raised)) return unwind(draft, path, raised);
   draft.faulting(path, raised, true);
   draft.holdFor(path);
 }
@@ -113,7 +114,7 @@ function woundUp(draft: Draft, path: string): void {
   const { fault } = activity;
   const waiter = draft.waiterFor(path);
   // While a retry around it will run it again, its own handlers are not looked at (WF).
-  const handler = waiter !== undefined && draft.absorbs(waiter, fault) ? undefined : draft.handlerFor(path, fault);
+  const handler = waiter !== undefined && absorbs(draft, waiter, fault) ? undefined : handlerFor(draft, path, fault);
   if (!handler) return draft.close(path, { result: 'Faulted', fault });
   draft.patch(path, { handling: true });
   draft.fact({ type: 'FaultHandled', path, handler: handler.do.name, fault });
@@ -211,7 +212,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
   const context = behaviour.repeats ? { ...draft.context(path), evaluate: draft.context(child).evaluate } : draft.context(path);
   if (closing.result !== 'Faulted') return draft.apply(path, behaviour.childClosed?.(node, activity.own, closing, context));
-  if (draft.absorbs(path, closing.fault)) {
+  if (absorbs(draft, path, closing.fault)) {
     draft.fact({ type: 'RunFailed', path, attempt: (activity.own as { attempt?: number }).attempt ?? 1, fault: closing.fault });
     return draft.apply(path, behaviour.childFaulted?.(node, activity.own, closing.fault, context));
   }
