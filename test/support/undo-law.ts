@@ -13,6 +13,9 @@ export class UndoLaw {
   private readonly known: Known;
   private work: Done[] = [];
   private readonly marked = new Set<string>();
+  /** Steps that were done, and those of them that were undone since: for themselves, or with what is around them. */
+  private readonly done = new Set<string>();
+  private readonly gone = new Set<string>();
   /** The newest answer to each step that counted, until it is asked again. */
   private readonly replies = new Map<string, StepReply>();
 
@@ -50,8 +53,9 @@ export class UndoLaw {
   }
 
   private closed({ path, result, asking }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
-    if (result === 'Compensated') return this.drop(path.slice(0, -'/undo'.length));
+    if (result === 'Compensated') return this.undone(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
+    if (asks(node) && result === 'Succeeded') this.isThere(path, asking);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
     if (!asks(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
     if (!asks(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
@@ -61,6 +65,18 @@ export class UndoLaw {
     else if (isDefinite(this.replies.get(path))) this.drop(path);
     else if (settles && activities[path]?.runner) this.add(path);
     else if (result === 'Faulted') this.add(path, false);
+  }
+
+  private undone(path: string): void {
+    this.drop(path);
+    for (const each of this.done) if (each === path || isInside(each, path)) this.gone.add(each);
+  }
+
+  /** A step that an earlier run has done is not asked again, unless that was undone since. */
+  private isThere(path: string, asking: string | undefined): void {
+    assert.ok(asking !== undefined || !this.gone.has(path), `${path} was undone, so a later run does it anew (F-102)`);
+    this.done.add(path);
+    this.gone.delete(path);
   }
 
   /** What its parts did is undone with it; it is as new as the newest of them. */
