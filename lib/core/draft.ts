@@ -46,10 +46,10 @@ export class Draft {
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
-  private readonly starting: string[] = [];
+  private starting: readonly string[] | undefined;
   private stopped: ReadonlySet<string> | undefined;
   /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
-  private readonly waiting: string[] = [];
+  private waiting: readonly string[] | undefined;
   /** What waits for a person does not keep the others from going on. */
   goesOnRegardless = false;
   private copied = false;
@@ -234,16 +234,17 @@ export class Draft {
   }
 
   private startLater(path: string, start: Start): void {
-    this.starting.push(path);
+    if (!this.behaviour(path).cancel) return this.later(() => this.startChild(path, start));
+    this.starting = [...(this.starting ?? []), path];
     this.later(() => {
-      this.starting.splice(this.starting.indexOf(path), 1);
+      this.starting = this.starting?.toSpliced(this.starting.indexOf(path), 1);
       this.startChild(path, start);
     });
   }
 
-  /** It has said what is to run next, and that has not begun. */
+  /** It has said what is to run next, and that has not begun. Asked only of what cleans up when it is cancelled. */
   isStarting(path: string): boolean {
-    return this.starting.includes(path);
+    return this.starting?.includes(path) ?? false;
   }
 
   private startChild(path: string, start: Start): void {
@@ -314,12 +315,12 @@ export class Draft {
   }
 
   holdFor(path: string): void {
-    this.waiting.push(path);
+    this.waiting = [...(this.waiting ?? []), path];
   }
 
   /** The first that wants the order held, and was not cancelled meanwhile. */
   waitsFor(): string | undefined {
-    return this.waiting.find((path) => this.activity(path)?.waits);
+    return this.waiting?.find((path) => this.activity(path)?.waits);
   }
 
   goesOn(): boolean {

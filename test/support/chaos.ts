@@ -101,6 +101,8 @@ const misfortunes: readonly Misfortune[] = [
   ({ run }, size) => {
     if (size % 10 === 0) run.happen({ type: 'cancelled', outcome: 'compensated' });
   },
+  // Whoever called it takes it back, or would like to.
+  ({ run }) => run.happen({ type: 'recalled' }),
   ({ run }, size) => {
     if (size % 60 === 0) run.happen({ type: 'terminated' });
   },
