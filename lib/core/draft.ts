@@ -120,7 +120,7 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
-    const isNew = this.activity(path) === undefined;
+    const isNew = this.byWaiter !== undefined && this.activity(path) === undefined;
     this.writable()[path] = activity;
     if (isNew) this.index(path);
   }
