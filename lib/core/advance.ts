@@ -146,7 +146,8 @@ function awaits(draft: Draft, path: string, name: string): boolean {
 function deliverSignals(draft: Draft): void {
   for (const kept of draft.state.signals ?? []) {
     const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
-    if (waiting === undefined || !draft.goesOn()) continue;
+    // What goes on may have taken the next one itself.
+    if (waiting === undefined || !draft.goesOn() || !draft.state.signals?.includes(kept)) continue;
     const next = draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
     draft.apply(waiting, { ...next, takeSignal: kept });
     draft.drain();
