@@ -30,6 +30,7 @@ export class UndoLaw {
 
   fact(fact: CoreFact, { before, after }: Turn): void {
     if (fact.type === 'StepAsked' || fact.type === 'UndoFailed') this.asked(fact.path, after);
+    if (fact.type === 'StepAsked') this.gone.delete(fact.path);
     if (fact.type === 'MarkedCompensated') this.marked.add(fact.path);
     if (fact.type === 'ActivityClosed') this.closed(fact, before);
   }
