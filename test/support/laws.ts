@@ -52,6 +52,11 @@ export function isCleanUp(program: Program, { done }: Known, ensure: string, { b
   return closesCanceled || !done.has(`${ensure}/${first.name}`);
 }
 
+/** What begins in the instant in which what is around it is cancelled, for it was on its way already, fails for itself alone. */
+const isCanceled = (at: string, { after }: Turn): boolean =>
+  after.state.activities[at]?.status === 'Canceling' ||
+  after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === at && fact.result === 'Canceled');
+
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
 export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
   const { handling, failedRuns } = known;
@@ -71,6 +76,7 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
     if (handling.has(at) || absorbs(parentOf(at), at)) continue;
     const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
     if (handler) return { at, handler: handler.name };
+    if (isCanceled(at, turn)) return { at, nowhere: true };
   }
   const { toCaller = [] } = program.definition;
   const { called } = turn.after.state;
