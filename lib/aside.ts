@@ -1,5 +1,6 @@
+import { rootPath } from './core/definition.ts';
 import type { State, UndoPage } from './core/state.ts';
-import { everything, putAside, takeBack } from './core/undo-pages.ts';
+import { putAside, takeBack } from './core/undo-pages.ts';
 import { UnreadableRecordError } from './errors.ts';
 import type { Instance } from './instance.ts';
 import type { Loaded } from './planned.ts';
@@ -38,7 +39,7 @@ const fullTailOf = ({ tail }: Instance): Page | undefined =>
 export async function withUndoPages(store: Pick<Store, 'undoPage'>, orderId: string, state: State): Promise<State> {
   const pages = new Map<number, UndoPage>();
   for (let whole = state; ; ) {
-    const found = takeBack(whole, { scope: everything }, 0, pages);
+    const found = takeBack(whole, { scope: rootPath }, 0, pages);
     if (!('needs' in found)) {
       if (!found.taken) return found.state;
       whole = found.state;

@@ -1,16 +1,17 @@
 import { behaviourOf } from './activities/index.ts';
 import type { StepState } from './activities/step.ts';
-import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
+import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
-import { type Fault, isKindOf } from './fault.ts';
-import { askingOf } from './identity.ts';
+import type { Fault } from './fault.ts';
+import { askingOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import { type Json, utf8Bytes } from './json.ts';
-import { restarted, varsOf, withOutput, withoutKnownIn, withoutReadBy } from './outputs.ts';
+import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
 import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, KeptSignal, Outcome, State } from './state.ts';
+import type { ActivityState, Outcome, State } from './state.ts';
+import { isTaken } from './takers.ts';
 import type { Handed, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
 
@@ -36,9 +37,15 @@ export class Draft {
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
+  private starting: readonly string[] | undefined;
   private stopped: ReadonlySet<string> | undefined;
+  /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
+  private waiting: readonly string[] | undefined;
+  /** What waits for a person does not keep the others from going on. */
+  goesOnRegardless = false;
   private copied = false;
   private needs: number | undefined;
+  private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
   readonly pages: UndoPages;
   readonly room: number | undefined;
@@ -76,7 +83,32 @@ export class Draft {
 
   /** What is alive directly inside an activity, and what it had undone. */
   children(path: string): readonly string[] {
-    return Object.keys(this.state.activities).filter((each) => each !== path && this.waiterFor(each) === path);
+    return [...(this.waitedFor().get(path) ?? [])];
+  }
+
+  hasChildren(path: string): boolean {
+    return (this.waitedFor().get(path)?.size ?? 0) > 0;
+  }
+
+  /** Made when it is first asked for, and kept true from then on: a thousand branches may be cancelled in one event. */
+  private waitedFor(): Map<string, Set<string>> {
+    if (this.byWaiter) return this.byWaiter;
+    this.byWaiter = new Map();
+    for (const path of Object.keys(this.state.activities)) this.index(path);
+    return this.byWaiter;
+  }
+
+  private index(path: string): void {
+    const waiter = this.waiterFor(path);
+    if (!this.byWaiter || waiter === undefined) return;
+    const known = this.byWaiter.get(waiter);
+    if (known) known.add(path);
+    else this.byWaiter.set(waiter, new Set([path]));
+  }
+
+  /** The same state with more or less of what it remembers: see `memory.ts`. */
+  remember(state: State): void {
+    this.state = state;
   }
 
   set(change: Partial<State>): void {
@@ -84,7 +116,9 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
+    const isNew = this.byWaiter !== undefined && this.activity(path) === undefined;
     this.writable()[path] = activity;
+    if (isNew) this.index(path);
   }
 
   patch(path: string, change: Partial<ActivityState>): void {
@@ -111,6 +145,7 @@ export class Draft {
   }
 
   remove(path: string): void {
+    this.byWaiter?.get(this.waiterFor(path) ?? '')?.delete(path);
     delete this.writable()[path];
   }
 
@@ -151,6 +186,7 @@ export class Draft {
       stepMs,
       endBy,
       path,
+      jitter: (generation) => jitterOf(idempotencyKeyOf(this.subject.orderId, path, generation)),
       known: known?.[path],
       scopePath: (name) => this.scopePath(path, name),
       evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state, path)),
@@ -176,50 +212,10 @@ export class Draft {
     return undefined;
   }
 
-  /** Only a retry that is at work will run the step again. */
-  known(path: string, known: Known): void {
-    if (this.isRetried(path)) this.set({ known: { ...this.state.known, [path]: known } });
-  }
-
-  isRetried(path: string): boolean {
-    for (let at = parentOf(path); at !== undefined; at = parentOf(at))
-      if (this.activity(at) && this.node(at).activity === 'retry') return true;
-    return false;
-  }
-
-  /** Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between. */
-  takes(path: string, fault: Fault): boolean {
-    for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = this.waiterFor(at)) {
-      const activity = this.activity(at);
-      if (!activity) continue;
-      const unwinds = activity.status === 'Faulting' && !activity.handling && !activity.waits && from !== undefined;
-      if (activity.status === 'Canceling' || unwinds) return true;
-      if (from !== undefined && this.absorbs(at, fault)) return true;
-      if (!activity.handling && this.handlerFor(at, fault)) return true;
-    }
-    return this.goesToCaller(fault);
-  }
-
-  /** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
-  private goesToCaller(fault: Fault): boolean {
-    const { toCaller = [] } = this.program.definition;
-    return this.state.called === true && !this.state.ending && toCaller.some((type) => isKindOf(fault.type, type));
-  }
-
-  absorbs(path: string, fault: Fault): boolean {
-    const activity = this.activity(path);
-    if (activity?.status !== 'Executing') return false;
-    return this.behaviour(path).absorbs?.(this.node(path), activity.own, fault) ?? false;
-  }
-
-  handlerFor(path: string, fault: Fault) {
-    return this.node(path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault));
-  }
-
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? varsOf(node, this.state) : undefined;
+    const vars = node.activity === 'retry' ? variablesOf(this.state, node) : undefined;
     const { undoAside } = this.state;
     const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
     this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
@@ -232,19 +228,33 @@ export class Draft {
   apply(path: string, wanted: Next<unknown> | undefined): void {
     if (wanted === undefined) return;
     const next = this.rules.refused(this, path, wanted) ?? wanted;
-    if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
+    if (next.raise && next.unlessNobodyTakesIt && !isTaken(this, path, { ...next.raise, source: path }, true))
+      return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
-    if (next.takeSignal) this.dropSignal(next.takeSignal);
+    if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
     if (next.holds) this.rules.hold(this, path, next.holds);
     if (next.assign) this.set({ vars: { ...this.state.vars, ...next.assign } });
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
-    const node = this.node(path);
-    if (next.fresh && node.activity === 'retry') this.state = restarted(node, this.state, path, this.activity(path)?.vars);
-    for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
+    if (next.fresh) this.remember(restarted(this.program, this.state, path));
+    for (const start of next.run ?? []) this.startLater(path, start);
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
+  }
+
+  private startLater(path: string, start: Start): void {
+    if (!this.behaviour(path).cancel) return this.later(() => this.startChild(path, start));
+    this.starting = [...(this.starting ?? []), path];
+    this.later(() => {
+      this.starting = this.starting?.toSpliced(this.starting.indexOf(path), 1);
+      this.startChild(path, start);
+    });
+  }
+
+  /** It has said what is to run next, and that has not begun. Asked only of what cleans up when it is cancelled. */
+  isStarting(path: string): boolean {
+    return this.starting?.includes(path) ?? false;
   }
 
   private startChild(path: string, start: Start): void {
@@ -268,7 +278,7 @@ export class Draft {
     }
     this.patch(path, { cleanUp, cleaning: true });
     const child = childPath(path, start);
-    this.doneNoMore(child);
+    this.remember(doneNoMore(this.program, this.state, child));
     this.execute(child);
     return true;
   }
@@ -308,19 +318,25 @@ export class Draft {
     const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
-    this.state = withOutput(this.program, this.state, path, output);
+    this.remember(withOutput(this.program, this.state, path, output));
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    // Another retry around it may still need what is known of its steps.
-    if (node.activity === 'retry' && !this.isRetried(path)) this.state = withoutKnownIn(this.state, path);
-    this.state = withoutReadBy(this.program, this.state, path);
+    if (node.activity === 'retry') this.remember(withoutKnown(this.program, this.state, path));
+    this.remember(withoutReadOutputs(this.program, this.state, path));
     this.rules.closed(this, path, waiter, closing);
   }
 
-  /** What cleans up does so after every run, however often it did before. */
-  private doneNoMore(path: string): void {
-    for (const [each, known] of Object.entries(this.state.known ?? {}))
-      if (known.outcome === 'done' && (each === path || each.startsWith(`${path}/`))) this.known(each, { ...known, outcome: 'undone' });
+  holdFor(path: string): void {
+    this.waiting = [...(this.waiting ?? []), path];
+  }
+
+  /** The first that wants the order held, and was not cancelled meanwhile. */
+  waitsFor(): string | undefined {
+    return this.waiting?.find((path) => this.activity(path)?.waits);
+  }
+
+  goesOn(): boolean {
+    return this.state.phase === 'running' && (this.goesOnRegardless || this.waitsFor() === undefined);
   }
 
   hold(path: string, fault: Fault): void {
@@ -337,16 +353,6 @@ export class Draft {
     this.fact({ type: 'OrderReleased', path });
   }
 
-  keepSignal(signal: KeptSignal): void {
-    this.set({ signals: [...(this.state.signals ?? []), signal] });
-  }
-
-  private dropSignal(signal: KeptSignal): void {
-    const { signals = [], ...state } = this.state;
-    const left = signals.filter((each) => each !== signal);
-    this.state = left.length > 0 ? { ...state, signals: left } : state;
-  }
-
   record(path: string, reply: StepReply): void {
     this.patch(path, { reply });
     this.fact({ type: 'ReplyRecorded', path, asking: askingOf(this.own(path) as StepState), status: reply.status });
@@ -359,13 +365,14 @@ export class Draft {
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
+    this.byWaiter = undefined;
     this.todo.length = 0;
   }
 
   /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
   private wakeLater(path: string): void {
     const activity = this.activity(path);
-    if (activity && asks(this.node(path))) return;
+    if (activity?.status !== 'Executing' || asks(this.node(path))) return;
     const at = activity && this.behaviour(path).wakeAt?.(activity.own);
     if (at !== undefined) this.commands.push({ type: 'wake', at });
   }

@@ -5,6 +5,7 @@ import type { Draft } from './draft.ts';
 import type { StepReply } from './event.ts';
 import { engineFault, engineFaults, type Fault } from './fault.ts';
 import { type Json, utf8Bytes } from './json.ts';
+import { isRetried } from './memory.ts';
 import { definitionPath } from './program.ts';
 import { undoInput } from './undoing.ts';
 
@@ -75,8 +76,9 @@ const smallMax = 1024;
 function bytesOfOutput(draft: Draft, path: string, output: Json): number {
   const bytes = utf8Bytes(output);
   const isRead = draft.program.readOutputs.get(draft.node(path).name) === definitionPath(path);
-  const undo = undoInput(draft, path, output);
-  const kept = (isRead ? bytes : 0) + (draft.isRetried(path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
+  const undo = undoInput(draft, path, output)?.input;
+  const kept =
+    (isRead ? bytes : 0) + (isRetried(draft.program, draft.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
   return kept === 0 && bytes <= smallMax ? 0 : bytes + kept;
 }
 

@@ -39,6 +39,10 @@ export interface UndoEntry {
   readonly generation: number;
   /** What its undo is asked with; absent as long as nobody knows whether it was done at all. */
   readonly input?: Json;
+  /** Why its undo has no input: it is never asked. */
+  readonly fault?: Fault;
+  /** Of what nobody knows the outcome of: what its undo reads beside its answer, as it was then. */
+  readonly reads?: UndoReads;
   /** The last asking of what nobody knows the outcome of, and what it was asked with. */
   readonly attempt?: number;
   readonly asked?: Json;
@@ -62,6 +66,14 @@ export interface UndoAside {
 export interface UndoPage {
   readonly entries: readonly UndoEntry[];
   readonly below?: number;
+}
+
+/** A part of what an expression may read: it may be gone by the time it is needed. */
+export interface UndoReads {
+  readonly steps?: { readonly [name: string]: Json };
+  readonly vars?: Variables;
+  readonly each?: { readonly [name: string]: Json };
+  readonly fault?: Json;
 }
 
 /** The order is being ended from outside: everything that was done is undone, then it closes. */

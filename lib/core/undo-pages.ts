@@ -10,13 +10,9 @@ export interface Reach {
   readonly own?: string | undefined;
 }
 
-/** The scope of an order that ends: what was done by its root as a whole lies within nothing else. */
-export const everything = '';
-
 export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
 export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
-export const reaches = ({ scope, own }: Reach, { path }: UndoEntry): boolean =>
-  (scope === everything || isWithin(path, scope)) && !(own && isAt(path, own));
+export const reaches = ({ scope, own }: Reach, { path }: UndoEntry): boolean => isAt(path, scope) && !(own && isAt(path, own));
 
 /** Characters. A store bills each write by all that the state holds; a page and its key are an item of one kilobyte. */
 const sizes = { keptMax: 1024, pageMax: 900 } as const;
