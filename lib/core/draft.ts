@@ -1,15 +1,16 @@
 import { behaviourOf } from './activities/index.ts';
 import type { StepState } from './activities/step.ts';
+import { ActivityContext } from './activity-context.ts';
 import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
-import { type Activity, asks, rootPath } from './definition.ts';
+import { type Activity, asks } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
-import { askingOf, idempotencyKeyOf, jitterOf } from './identity.ts';
+import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import { type Json, utf8Bytes } from './json.ts';
 import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
-import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
+import { inputOf, nodeAt, type Program, parentOf } from './program.ts';
 import type { ActivityState, Outcome, State } from './state.ts';
 import { isTaken } from './takers.ts';
 import type { Handed, Subject, Transition } from './transition.ts';
@@ -177,32 +178,9 @@ export class Draft {
     return { state, commands, facts, ...(needs === undefined ? {} : { needs }) };
   }
 
-  context(path: string): Context {
-    const { at, epoch } = this.event;
-    const { stepMs, endBy, known } = this.state;
-    return {
-      at,
-      epoch,
-      stepMs,
-      endBy,
-      path,
-      jitter: (generation) => jitterOf(idempotencyKeyOf(this.subject.orderId, path, generation)),
-      known: known?.[path],
-      scopePath: (name) => this.scopePath(path, name),
-      evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state, path)),
-      signalKept: (name) => this.state.signals?.find((signal) => signal.name === name),
-      answer: this.event.type === 'resubmitted' ? this.event.answer : undefined,
-    };
-  }
-
-  /** A composite by its name; or the one whose handler is at work around a path. */
-  private scopePath(at: string, name: string | undefined): string {
-    if (name !== undefined) {
-      const [found] = [...this.program.nodes].filter(([, node]) => node.name === name);
-      return found ? relocated(found[0], at) : rootPath;
-    }
-    const handler = this.handlerAround(at);
-    return (handler === undefined ? undefined : parentOf(handler)) ?? rootPath;
+  /** `reader`: where its expressions are evaluated, if not there. */
+  context(path: string, reader?: string): Context {
+    return new ActivityContext(this, path, reader);
   }
 
   /** The body of the nearest handler that is at work around an activity. */

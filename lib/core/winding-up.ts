@@ -210,7 +210,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   const node = draft.node(path);
   const behaviour = draft.behaviour(path);
   // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
-  const context = behaviour.repeats ? { ...draft.context(path), evaluate: draft.context(child).evaluate } : draft.context(path);
+  const context = behaviour.repeats ? draft.context(path, child) : draft.context(path);
   if (closing.result !== 'Faulted') return draft.apply(path, behaviour.childClosed?.(node, activity.own, closing, context));
   if (absorbs(draft, path, closing.fault)) {
     draft.fact({ type: 'RunFailed', path, attempt: (activity.own as { attempt?: number }).attempt ?? 1, fault: closing.fault });

@@ -1,0 +1,73 @@
+import type { Context, Known } from './behaviour.ts';
+import type { Template } from './definition.ts';
+import { rootPath } from './definition.ts';
+import type { Draft } from './draft.ts';
+import { idempotencyKeyOf, jitterOf } from './identity.ts';
+import type { Json } from './json.ts';
+import { fill, parentOf, relocated, scopeOf } from './program.ts';
+import type { KeptSignal } from './state.ts';
+
+/** What a behaviour may know, looked up when it asks: most ask for little, and this is made for every activity that anything happens to. */
+export class ActivityContext implements Context {
+  readonly path: string;
+  private readonly draft: Draft;
+  /** Where expressions are evaluated: of a loop that looks at a turn, in that turn. */
+  private readonly reader: string;
+
+  constructor(draft: Draft, path: string, reader = path) {
+    this.draft = draft;
+    this.path = path;
+    this.reader = reader;
+  }
+
+  get at(): number {
+    return this.draft.event.at;
+  }
+
+  get epoch(): number {
+    return this.draft.event.epoch;
+  }
+
+  get stepMs(): number {
+    return this.draft.state.stepMs;
+  }
+
+  get endBy(): number | undefined {
+    return this.draft.state.endBy;
+  }
+
+  get known(): Known | undefined {
+    return this.draft.state.known?.[this.path];
+  }
+
+  get answer(): Json | undefined {
+    const { event } = this.draft;
+    return event.type === 'resubmitted' ? event.answer : undefined;
+  }
+
+  get jitter(): Context['jitter'] {
+    return (generation) => jitterOf(idempotencyKeyOf(this.draft.subject.orderId, this.path, generation));
+  }
+
+  get evaluate(): Context['evaluate'] {
+    const { program, subject, state } = this.draft;
+    return (template: Template) => fill(template, scopeOf(program, subject, state, this.reader));
+  }
+
+  get signalKept(): Context['signalKept'] {
+    return (name): KeptSignal | undefined => this.draft.state.signals?.find((signal) => signal.name === name);
+  }
+
+  /** A composite by its name; or the one whose handler is at work around the activity. */
+  get scopePath(): Context['scopePath'] {
+    return (name) => {
+      const { program } = this.draft;
+      if (name !== undefined) {
+        const [found] = [...program.nodes].filter(([, node]) => node.name === name);
+        return found ? relocated(found[0], this.path) : rootPath;
+      }
+      const handler = this.draft.handlerAround(this.path);
+      return (handler === undefined ? undefined : parentOf(handler)) ?? rootPath;
+    };
+  }
+}
