@@ -44,7 +44,7 @@ function signal(world: World, name: string): void {
 }
 
 /** A person has seen to an undo, or to what nobody knows the outcome of. */
-function mark({ run, marked }: World, at: string | undefined): void {
+export function mark({ run, marked }: World, at: string | undefined): void {
   if (at === undefined) return;
   const path = at.endsWith('/undo') ? at.slice(0, -'/undo'.length) : at;
   const { facts } = run.happen({ type: 'markedCompensated', path });
