@@ -110,7 +110,8 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const before = run.asks.length;
   const turnsBefore = run.turns.length;
   const atWork = Object.keys(run.state.activities).flatMap((path) => (isUndo(run, path) ? [path] : []));
-  const alive = new Set(Object.keys(run.state.activities).map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
+  const asking = Object.keys(run.state.activities).filter((path) => asks(nodeAt(run.program, path)));
+  const alive = new Set(asking.map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
   const severalAtOnce = Object.values(run.state.activities).filter(({ own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
   world.marked.clear();
   run.happen({ type: 'cancelled', outcome: 'compensated' });
