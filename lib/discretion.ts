@@ -22,8 +22,9 @@ export const secretOutputAt = (program: Program, path: string): readonly string[
 /** A plan as it may be shown: nothing in it repeats a secret of the order, or of what a step answered. */
 export function discreetPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   const texts = secretsOf(loaded);
-  const steps = plan.steps.map((step) => ({
+  const steps = plan.steps.map(({ impossible, ...step }) => ({
     ...step,
+    ...(impossible === undefined ? {} : { impossible: withoutTexts(impossible, texts) }),
     input: withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts),
   }));
   return { ...plan, steps };

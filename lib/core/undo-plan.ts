@@ -2,6 +2,7 @@ import { behaviourOf } from './activities/index.ts';
 import { isDefiniteRefusal, type StepState } from './activities/step.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Subject } from './draft.ts';
+import type { Evaluation } from './expression.ts';
 import type { Json } from './json.ts';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
 import type { ActivityState, State, UndoEntry } from './state.ts';
@@ -17,6 +18,8 @@ export interface PlannedUndo {
   readonly input: Json;
   /** Whether it was done is found out first; only if it was is it undone. */
   readonly outcomeUnknown: boolean;
+  /** Why it can't be asked for: its input could not be evaluated. It waits until a person has seen to it; `input` is null. */
+  readonly impossible?: string;
 }
 
 export interface UndoPlan {
@@ -79,11 +82,18 @@ function handlerAround(activities: State['activities'], at: string): string | un
   return undefined;
 }
 
-const undoOf = (program: Program, { path, input }: UndoEntry): readonly PlannedUndo[] => {
+const undoOf = (program: Program, { path, input, fault }: UndoEntry): readonly PlannedUndo[] => {
   const { undo } = nodeAt(program, path);
   if (!undo) return [];
-  return [{ path, agent: undo.agent, operation: undo.operation, input: input ?? null, outcomeUnknown: input === undefined }];
+  const { agent, operation } = undo;
+  if (input === undefined && !fault) return [{ path, agent, operation, input: null, outcomeUnknown: true }];
+  return [
+    { path, agent, operation, outcomeUnknown: false, ...inputFrom(fault ? { ok: false, fault } : { ok: true, value: input ?? null }) },
+  ];
 };
+
+const inputFrom = (found: Evaluation): Pick<PlannedUndo, 'input' | 'impossible'> =>
+  found.ok ? { input: found.value } : { input: null, impossible: found.fault.message };
 
 /** By the path of what it did or may have done; undefined where it is known that it did nothing. */
 function undoOfLive(
@@ -105,7 +115,7 @@ function undoOfLive(
   if (step.mode === undefined && reply?.status === 'succeeded') {
     const scope = scopeOf(program, subject, state, path);
     const input = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: reply.output } });
-    return [[path, { path, agent, operation, input: input.ok ? input.value : null, outcomeUnknown: false }]];
+    return [[path, { path, agent, operation, outcomeUnknown: false, ...inputFrom(input) }]];
   }
   const refused = step.mode === undefined && (step.phase === 'refused' || (reply !== undefined && isDefiniteRefusal(reply)));
   return [[path, refused ? undefined : { path, agent, operation, input: null, outcomeUnknown: true }]];

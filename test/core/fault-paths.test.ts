@@ -36,6 +36,8 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   if (all.some((fact) => fact.type === 'ActivityClosed' && fact.result === 'Canceled' && isAround(fact.path, source))) return false;
   // A question that nobody answers is in its way.
   if (held && isQuestion(held) && held.source !== source) return false;
+  // So is an undo that can't even be asked for.
+  if (all.some((fact) => fact.type === 'UndoFailed')) return false;
   // What its handler raises in turn may have the same step run once more.
   const last = all.findIndex((fact) => fact.type === 'FaultHandled' && isIt(fact.fault));
   const facts = last < 0 ? all : all.slice(0, last + 1);

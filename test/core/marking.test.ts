@@ -23,7 +23,8 @@ describe('an undo that a person has seen to', () => {
     assert.deepEqual(failingUndos(run.state), []);
     run.reply('order/b/undo', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.state), ['order/b']);
-    run.now += 5_000;
+    // Five seconds, a fifth more or less.
+    run.now += 6_000;
     run.happen({ type: 'woken' });
     assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
 

@@ -164,11 +164,18 @@ function checkCleanUps(program: Program, facts: readonly CoreFact[]): void {
     if (fact.type === 'ActivityStarted' && isEnsure(program, path)) cleanUps.set(path, 0);
     if (fact.type !== 'ActivityClosed') continue;
     const around = parentOf(path) ?? '';
-    if (path.includes('/last-') && cleanUps.has(around)) cleanUps.set(around, (cleanUps.get(around) ?? 0) + 1);
+    if (isLastOf(program, around, path)) cleanUps.set(around, (cleanUps.get(around) ?? 0) + 1);
     if (!isEnsure(program, path)) continue;
     assert.equal(cleanUps.get(path), 1, `${path} has cleaned up once`);
     cleanUps.delete(path);
   }
 }
+
+/** What it ends with may hold others of its kind, each with an end of its own. */
+const isLastOf = (program: Program, ensure: string, path: string): boolean => {
+  if (!isEnsure(program, ensure)) return false;
+  const { last } = nodeAt(program, ensure) as Activity & { readonly last?: Activity };
+  return path === `${ensure}/${last?.name}`;
+};
 
 const isEnsure = (program: Program, path: string): boolean => path !== '' && nodeAt(program, path).activity === 'example:ensure';

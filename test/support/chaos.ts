@@ -44,7 +44,7 @@ function signal(world: World, name: string): void {
 }
 
 /** A person has seen to an undo, or to what nobody knows the outcome of. */
-function mark({ run, marked }: World, at: string | undefined): void {
+export function mark({ run, marked }: World, at: string | undefined): void {
   if (at === undefined) return;
   const path = at.endsWith('/undo') ? at.slice(0, -'/undo'.length) : at;
   const { facts } = run.happen({ type: 'markedCompensated', path });
@@ -148,7 +148,6 @@ export function checkEffects({ run, service, marked }: World): void {
   const { program } = run;
   const keys = [...service.applied.keys()];
   const known = new Set(keys);
-  const isSeenTo = (path: string): boolean => [...marked].some((each) => path === each || isInside(path, each));
   for (const key of keys) {
     const { path = '', input } = service.applied.get(key) ?? {};
     const node = nodeAt(program, path);
@@ -157,14 +156,18 @@ export function checkEffects({ run, service, marked }: World): void {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
       assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);
       assert.equal((input as { of?: string }).of, did, 'an undo is asked with what its step answered');
-    } else if (run.wasEnded && node.undo && !isSeenTo(path)) {
+    } else if (run.wasEnded && node.undo && !isSeenTo(marked, path)) {
       assert.ok(isUndone(run, known, key, path), `${key} was done, and the order ended ${run.state.outcome}, but it was not undone`);
     }
   }
 }
 
+/** By a person, for itself or with what is around it. */
+export const isSeenTo = (marked: ReadonlySet<string>, path: string): boolean =>
+  [...marked].some((each) => path === each || isInside(path, each));
+
 /** By its own undo, or as a part of something that was undone as a whole. */
-function isUndone({ program, orderId }: Run, known: ReadonlySet<string>, key: string, path: string): boolean {
+export function isUndone({ program, orderId }: Run, known: ReadonlySet<string>, key: string, path: string): boolean {
   if (known.has(key.replace(/\/(\d+)$/, '/undo/$1'))) return true;
   for (let around = parentOf(path); around !== undefined; around = parentOf(around))
     if (nodeAt(program, around).undo && [...known].some((each) => each.startsWith(`${orderId}/${around}/undo/`))) return true;

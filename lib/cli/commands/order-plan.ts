@@ -13,6 +13,7 @@ interface Plan {
     readonly operation: string;
     readonly input: unknown;
     readonly outcomeUnknown: boolean;
+    readonly impossible?: string;
   }[];
   readonly withoutUndo: readonly { readonly path: string }[];
 }
@@ -35,12 +36,13 @@ export const orderPlan: CliCommand<Options> = {
 };
 
 function planText({ steps, withoutUndo }: Plan, paint: Paint): string {
-  const rows = steps.map(({ path, agent, operation, input, outcomeUnknown }) => [
-    path,
-    `${agent}.${operation}`,
-    outcomeUnknown ? 'if it was done, which is found out first' : JSON.stringify(input),
-  ]);
+  const rows = steps.map((step) => [step.path, `${step.agent}.${step.operation}`, inputText(step)]);
   const undone = rows.length === 0 ? 'Nothing would be undone.\n' : table(['undone', 'by', 'with'], rows, paint);
   const left = withoutUndo.map(({ path }) => printable(path)).join(', ');
   return left === '' ? undone : `${undone}Without an undo, and to stay as they are: ${left}.\n`;
+}
+
+function inputText({ input, outcomeUnknown, impossible }: Plan['steps'][number]): string {
+  if (impossible !== undefined) return `a person must see to it: ${impossible}`;
+  return outcomeUnknown ? 'if it was done, which is found out first' : JSON.stringify(input);
 }
