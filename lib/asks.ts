@@ -1,5 +1,6 @@
 import type { StepState } from './core/activities/step.ts';
 import { type AskCommand, askCommand } from './core/command.ts';
+import { asks } from './core/definition.ts';
 import { inputOf, nodeAt } from './core/program.ts';
 import type { Loaded } from './planned.ts';
 
@@ -9,7 +10,7 @@ export function asksOf({ program, order, record, instance }: Loaded): readonly A
   return instance.lastAsked.flatMap((path): AskCommand[] => {
     const own = instance.state.activities[path]?.own as StepState | undefined;
     const node = nodeAt(program, path);
-    if (own?.phase !== 'asked' || own.epoch !== record.epoch || node.activity !== 'step') return [];
+    if (own?.phase !== 'asked' || own.epoch !== record.epoch || !asks(node)) return [];
 
     const input = inputOf(program, { orderId, order: body }, instance.state, path);
     return input.ok ? [askCommand(orderId, path, node, own, input.value)] : [];

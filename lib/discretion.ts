@@ -1,3 +1,4 @@
+import { asks } from './core/definition.ts';
 import { nodeAt, type Program } from './core/program.ts';
 import { secretPointers, secretTexts } from './core/secrets.ts';
 import type { Loaded } from './planned.ts';
@@ -10,5 +11,5 @@ export const secretsOf = ({ program, order, instance }: Loaded): readonly string
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
   const node = nodeAt(program, path);
-  return node.activity === 'step' ? (node.secretOutput ?? []) : [];
+  return asks(node) ? (node.secretOutput ?? []) : [];
 };

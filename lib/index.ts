@@ -5,13 +5,21 @@ export type { Agent, AgentDefinition, Call, Operation } from './authoring/agent.
 export { defineAgent, operation, secret } from './authoring/agent.ts';
 export type { Otherwise, RetryOptions, When } from './authoring/blocks.ts';
 export { choice, otherwise, parallel, retry, scope, sequence, when } from './authoring/blocks.ts';
+export type { Answering } from './authoring/call.ts';
+export { answering, call } from './authoring/call.ts';
 export type { Caught, CaughtFault, Composite } from './authoring/composite.ts';
+export { compute } from './authoring/compute.ts';
+export type { CustomBehaviour, CustomNode } from './authoring/custom.ts';
+export { defineActivity, defineLeafActivity } from './authoring/custom.ts';
 export {
+  ChildNotCompleted,
+  ComputeFailed,
   DeadlineExceeded,
   EngineFault,
   ExpressionFailed,
   ExpressionTooLarge,
   InvalidReply,
+  NoSignal,
   OutputTooLarge,
   RequestRefused,
   RequestRejected,
@@ -27,9 +35,12 @@ export type { Data, Variable } from './authoring/leaves.ts';
 export { assign, compensate, delay, raise, terminate, variable } from './authoring/leaves.ts';
 export type { ForEachOptions, Turn } from './authoring/loops.ts';
 export { forEach, whilst } from './authoring/loops.ts';
-export type { StepActivity } from './authoring/step.ts';
-export type { App, LocalTrial } from './authoring/workflow.ts';
+export { askOperator, waitFor } from './authoring/people.ts';
+export type { AnsweringActivity, StepActivity } from './authoring/step.ts';
+export type { App, LocalTrial, Workflow } from './authoring/workflow.ts';
 export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
+export type { Behaviour, Closing, Context, Next, Start } from './core/behaviour.ts';
+export { close, raise as raiseFault, run, succeeded, wait } from './core/behaviour.ts';
 export type { Problem } from './core/check.ts';
 export { check } from './core/check.ts';
 export type { WorkflowDefinition } from './core/definition.ts';

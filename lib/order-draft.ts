@@ -1,6 +1,7 @@
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
 import type { AskCommand, CancelCommand, Command } from './core/command.ts';
+import { asks } from './core/definition.ts';
 import type { Event, StepReply } from './core/event.ts';
 import { engineFault, engineFaults, type Fault, shortType } from './core/fault.ts';
 import { requestIdOf, stepOfRequest } from './core/identity.ts';
@@ -259,14 +260,14 @@ export class OrderDraft {
     const path = stepOfRequest(this.record.orderId, requestId);
     if (path === undefined || !this.instance.state.activities[path]) return false;
     const node = nodeAt(this.loaded.program, path);
-    return node.activity === 'step' && node.agent === agent;
+    return asks(node) && node.agent === agent;
   }
 
   /** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
   private isValid({ requestId, agent, reply }: Extract<Incoming, { type: 'reply' }>): boolean {
     if (reply.status !== 'succeeded') return true;
     const node = nodeAt(this.loaded.program, stepOfRequest(this.record.orderId, requestId) ?? '');
-    return node.activity === 'step' && this.settings.isOutput(agent, node.operation, reply.output);
+    return asks(node) && this.settings.isOutput(agent, node.operation, reply.output);
   }
 
   /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
@@ -274,7 +275,7 @@ export class OrderDraft {
     if (reply.status !== 'failed') return reply;
     const path = stepOfRequest(this.record.orderId, requestId) ?? '';
     const node = nodeAt(this.loaded.program, path);
-    const declared = node.activity === 'step' ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
+    const declared = asks(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
     const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
     const fault: Fault = {
       ...brief(reply.fault),

@@ -1,3 +1,4 @@
+import { asks } from './core/definition.ts';
 import type { Json } from './core/json.ts';
 import { definitionPath, type Program } from './core/program.ts';
 import type { Result, State, Status } from './core/state.ts';
@@ -43,7 +44,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   }
   const turns = Map.groupBy(courses.keys(), definitionPath);
   return [...nodes].flatMap(([nodePath, node]) => {
-    if (node.activity !== 'step') return [];
+    if (!asks(node)) return [];
     const { name, agent, operation } = node;
     // An undo is a step of its own from when it is needed.
     const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { workflowsAgent } from '../core/child-order.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { secretPointers } from '../core/secrets.ts';
 import type { In } from './expression.ts';
@@ -89,6 +90,7 @@ export type Agent<Ops> = {
 export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
     throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
+  if (name === workflowsAgent) throw new TypeError(`"${name}" is the agent behind calls of other workflows. Call yours something else.`);
   for (const [operation, { faults = [] }] of Object.entries(operations)) {
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
     if (alike)

@@ -3,6 +3,7 @@ import { type Activity, type FaultsOf, record, recordedIn, type Shape } from './
 import { expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 import { compensate } from './leaves.ts';
+import type { StepActivity } from './step.ts';
 
 /** Those faults of F that are P, or extend it. */
 type Within<F extends string, P extends string> = Extract<F, P | `${P}/${string}`>;
@@ -41,6 +42,11 @@ export interface Composite<out F extends string> extends Activity<F> {
     fault: FaultType<P> & Raised<F, P>,
     handler: (caught: Caught) => Activity<G>,
   ): Composite<Exclude<F, Within<F, P>> | G>;
+  /**
+   * The step that takes back what this has done as a whole, once it has succeeded: instead of what its parts name as their
+   * own undo. Until then, what its parts did is taken back part by part.
+   */
+  undo(step: StepActivity<string, unknown>): Composite<F>;
 }
 
 export type CompositeOf<Children extends readonly Activity<string>[]> = Composite<FaultsOf<Children[number]>>;
@@ -57,6 +63,10 @@ export const composite = <F extends string>(
       const before = (shape['faultHandlers'] ?? []) as readonly Handler[];
       const faultHandlers = [...before, handlerOf(fault, handler({ fault: expression('fault'), compensate: () => compensate() }), before)];
       return composite({ ...shape, faultHandlers }, { fixed, renamed: (name) => ({ ...renamed(name), faultHandlers }) });
+    },
+    undo(step: StepActivity<string, unknown>) {
+      const undo = { ...recordedIn(step).shape, name: 'undo' };
+      return composite({ ...shape, undo }, { fixed, renamed: (name) => ({ ...renamed(name), undo }) });
     },
   }) as Composite<F>;
 

@@ -8,6 +8,12 @@ export const EngineFault = engineFault('Engine');
 
 /** No answer came in time, or the whole order's time is over. */
 export const DeadlineExceeded = engineFault(engineFaults.deadlineExceeded);
+/** A workflow that was called ended otherwise than completed, and nothing is left of it. */
+export const ChildNotCompleted = engineFault(engineFaults.childNotCompleted);
+/** A function of the app failed, or its schemas refused what it was given or gave. */
+export const ComputeFailed = engineFault(engineFaults.computeFailed);
+/** A signal did not come in time. */
+export const NoSignal = engineFault(engineFaults.noSignal);
 /** An expression could not be evaluated. */
 export const ExpressionFailed = engineFault(engineFaults.expressionFailed);
 export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);

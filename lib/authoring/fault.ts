@@ -1,3 +1,4 @@
+import { operatorAsked } from '../core/fault.ts';
 import type { JsonObject } from '../core/json.ts';
 
 /** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
@@ -13,6 +14,7 @@ export const fault = <const N extends string, P extends string = never>(
 ): FaultType<[P] extends [never] ? N : `${P}/${N}`> => {
   if (!/^[A-Z][A-Za-z0-9]{0,63}$/.test(name))
     throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
+  if (name === operatorAsked) throw new TypeError(`"${name}" is no fault: it says that a person is asked. Call yours something else.`);
   if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults: handle it as EngineFault.');
   return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
 };

@@ -1,10 +1,14 @@
 import { type Activity, record, recordedIn, type Shape } from './activity.ts';
 import { expression, fieldOf, type Ref } from './expression.ts';
 
-/** A step in the making: an operation of an agent, called like a function. */
-export interface StepActivity<out F extends string, O> extends Activity<F> {
-  /** What the agent will answer, for the inputs of later steps. */
+/** An activity that closes with an answer. */
+export interface AnsweringActivity<out F extends string, O> extends Activity<F> {
+  /** What it will have answered, for expressions of later activities. */
   readonly output: Ref<O>;
+}
+
+/** A step in the making: an operation of an agent, called like a function. */
+export interface StepActivity<out F extends string, O> extends AnsweringActivity<F, O> {
   /**
    * The step that takes back what this one did, from what this one answered. It runs when a scope around it is
    * compensated, and is repeated until it succeeds: its own faults go nowhere.
@@ -24,3 +28,10 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
     undo: (by: UndoBy<O>) => recordStep<F, O>(shape, by),
   }) as StepActivity<F, O>;
 };
+
+/** An activity that answers and has nothing to undo. Its answer is read under its name, so that is the author's to choose. */
+export const recordAnswering = <F extends string, O>(shape: Shape): AnsweringActivity<F, O> =>
+  record(shape, true, {
+    output: expression<O>(fieldOf('steps', shape.name)),
+    named: (name: string) => recordAnswering<F, O>({ ...shape, name }),
+  }) as AnsweringActivity<F, O>;

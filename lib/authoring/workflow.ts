@@ -4,9 +4,17 @@ import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/def
 import { exprVersion } from '../core/expression.ts';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
+import type { Answering } from './call.ts';
 import { isComposite } from './composite.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
+
+declare const types: unique symbol;
+
+/** A workflow, with the types of what it takes and answers, and of the faults that go to whoever calls it. */
+export type Workflow<I = unknown, R = unknown, C extends string = never> = WorkflowDefinition & {
+  readonly [types]?: { readonly input: (input: I) => void; readonly answer: R; readonly faults: C };
+};
 
 type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}`>;
 
@@ -15,12 +23,14 @@ type Complete<F extends string, P extends string> = [Unhandled<F, P>] extends [n
   ? unknown
   : { 'neither handled here nor sent to an operator': Unhandled<F, P> };
 
-interface Options<O extends z.ZodType, P extends string> {
+interface Options<O extends z.ZodType, P extends string, C extends string> {
   /** Whole number from 1. Orders stay with the version that they started on. */
   readonly version: number;
   /** Schema of the order's body. */
   readonly order: O;
   readonly toOperator?: readonly FaultType<P>[];
+  /** Faults that go to the workflow that calls this one, once all that it did is undone; in an order of its own, to an operator. */
+  readonly toCaller?: readonly FaultType<C>[];
   /** Seconds for the whole order. */
   readonly completeWithinSeconds?: number;
   readonly recover?: 'step' | 'order';
@@ -34,11 +44,11 @@ export class DefinitionError extends Error {
 }
 
 /** Describes a workflow. The function runs once; what it returns becomes plain data. */
-export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never>(
+export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never, C extends string = never, R = unknown>(
   name: string,
-  { order, toOperator = [], ...options }: Options<O, P>,
-  build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Complete<NoInfer<F>, P>,
-): WorkflowDefinition {
+  { order, toOperator = [], toCaller = [], ...options }: Options<O, P, C>,
+  build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Answering<R> & Complete<NoInfer<F>, P | C>,
+): Workflow<z.input<O>, R, C> {
   const { $schema: _, ...schema } = z.toJSONSchema(order) as { [key: string]: unknown };
   const recorded = {
     name,
@@ -46,6 +56,7 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
     exprVersion,
     order: schema,
     toOperator: toOperator.map(({ path }) => path),
+    ...(toCaller.length > 0 ? { toCaller: toCaller.map(({ path }) => path) } : {}),
     root: rootOf(build({ order: expression('order'), orderId: expression('orderId') })),
   };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;

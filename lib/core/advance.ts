@@ -1,12 +1,14 @@
 import type { StepState } from './activities/step.ts';
-import { rootPath } from './definition.ts';
+import { workflowsAgent } from './child-order.ts';
+import { asks, limits, rootPath } from './definition.ts';
 import { Draft, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
-import { engineFault, engineFaults } from './fault.ts';
-import { askingOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { engineFault, engineFaults, isQuestion } from './fault.ts';
+import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { State } from './state.ts';
-import { answerCanceled, closed, endOrder, leaveUnknown, raise, unwind, wind } from './winding-up.ts';
+import { markCompensated } from './undoing.ts';
+import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, unwind, wind } from './winding-up.ts';
 
 export type { Subject, Transition } from './draft.ts';
 
@@ -21,13 +23,13 @@ export function advance(program: Program, subject: Subject, state: State, event:
   return draft.finish();
 }
 
-const rules = { wind, closed };
+const rules = { wind, closed, hold: ask };
 
 function happen(draft: Draft, event: Event): void {
   const { state } = draft;
   switch (event.type) {
     case 'started':
-      return state.phase === 'initialized' ? start(draft, event.stepMs) : undefined;
+      return state.phase === 'initialized' ? start(draft, event) : undefined;
     case 'replied':
       return reply(draft, event);
     case 'heartbeat':
@@ -44,6 +46,12 @@ function happen(draft: Draft, event: Event): void {
       return state.phase === 'running' ? overdue(draft, event.path) : undefined;
     case 'resubmitted':
       return state.held ? resubmit(draft, state.held.path, event.completeWithinSeconds) : undefined;
+    case 'signalled':
+      return state.phase === 'closed' || state.ending ? undefined : signal(draft, event);
+    case 'markedCompensated':
+      return state.phase === 'running' ? markCompensated(draft, event.path) : undefined;
+    case 'recalled':
+      return state.phase === 'closed' && state.outcome === 'completed' && state.called ? recall(draft) : undefined;
     case 'cancelled':
       if (state.phase === 'initialized') return draft.end(event.outcome);
       return isOpen(state) ? endFromOutside(draft, event.outcome) : undefined;
@@ -54,15 +62,20 @@ function happen(draft: Draft, event: Event): void {
 
 const isOpen = ({ phase, ending }: State): boolean => (phase === 'running' || phase === 'held') && !ending;
 
-function start(draft: Draft, stepMs: number): void {
+function start(draft: Draft, { stepMs, called }: Extract<Event, { type: 'started' }>): void {
   const { completeWithinSeconds } = draft.program.definition;
-  draft.set({ phase: 'running', stepMs, ...(completeWithinSeconds ? { endBy: draft.event.at + completeWithinSeconds * 1000 } : {}) });
+  draft.set({
+    phase: 'running',
+    stepMs,
+    ...(called ? { called } : {}),
+    ...(completeWithinSeconds ? { endBy: draft.event.at + completeWithinSeconds * 1000 } : {}),
+  });
   draft.execute(rootPath);
 }
 
 function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
-  if (path === undefined || event.sentAt > (draft.own(path) as StepState).completeBy) return;
+  if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
 
   if (draft.state.phase === 'held') return draft.record(path, event.reply);
   answer(draft, path, event.reply);
@@ -83,9 +96,17 @@ function askedPath(draft: Draft, requestId: string): string | undefined {
   const activity = path === undefined ? undefined : draft.state.activities[path];
   if (path === undefined || !activity || activity.reply) return undefined;
   const own = activity.own as StepState | undefined;
-  const outstanding = own?.phase === 'asked' && own.epoch === draft.event.epoch;
-  return outstanding && requestIdOf(draft.subject.orderId, path, own) === requestId ? path : undefined;
+  if (own?.phase !== 'asked') return undefined;
+  // A child ends once, however often it was asked for: its answer belongs to the effect, not to one asking.
+  if (isCalled(draft, path)) return generationOf(requestId) === own.generation ? path : undefined;
+  return own.epoch === draft.event.epoch && requestIdOf(draft.subject.orderId, path, own) === requestId ? path : undefined;
 }
+
+/** Whether it is the engine itself that answers. */
+const isCalled = (draft: Draft, path: string): boolean => {
+  const node = draft.node(path);
+  return asks(node) && node.agent === workflowsAgent;
+};
 
 function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): void {
   const path = askedPath(draft, event.requestId);
@@ -94,12 +115,39 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
   const own = draft.own(path) as StepState;
   // An asking that was cancelled is not waited for any longer than it was.
   if (own.mode === 'cancel') return;
-  const longestMs = step.activity === 'step' ? (step.longestSeconds ?? 0) * 1000 : 0;
+  const longestMs = asks(step) ? (step.longestSeconds ?? 0) * 1000 : 0;
   const completeBy = Math.min(event.completeBy, own.since + longestMs, draft.state.endBy ?? Infinity);
   if (completeBy <= own.completeBy) return;
 
   draft.keep(path, { ...own, completeBy });
   draft.fact({ type: 'StepExtended', path, asking: askingOf(own), completeBy });
+}
+
+/** The oldest activity that waits for it; with none, it is kept. */
+function signal(draft: Draft, { name, payload }: Extract<Event, { type: 'signalled' }>): void {
+  const waiting =
+    draft.state.phase === 'running' ? Object.keys(draft.state.activities).find((path) => awaits(draft, path, name)) : undefined;
+  if (waiting === undefined && (draft.state.signals ?? []).length >= limits.signalsMax) return;
+  draft.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
+  if (waiting === undefined) return draft.keepSignal({ name, payload });
+  draft.apply(waiting, draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));
+}
+
+function awaits(draft: Draft, path: string, name: string): boolean {
+  const node = draft.node(path);
+  const { status, own } = draft.activity(path) ?? {};
+  return node.activity === 'waitFor' && node.signal === name && status === 'Executing' && own !== undefined;
+}
+
+/** What came while the order was held. */
+function deliverSignals(draft: Draft): void {
+  for (const kept of draft.state.signals ?? []) {
+    const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
+    if (waiting === undefined || draft.state.phase !== 'running') continue;
+    const next = draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
+    draft.apply(waiting, { ...next, takeSignal: kept });
+    draft.drain();
+  }
 }
 
 function wakeAll(draft: Draft): void {
@@ -110,7 +158,7 @@ function wake(draft: Draft, path: string): void {
   const activity = draft.activity(path);
   if (!activity || draft.state.phase !== 'running') return;
   const own = activity.own as StepState;
-  if (draft.node(path).activity === 'step' && own?.mode === 'cancel') {
+  if (asks(draft.node(path)) && own?.mode === 'cancel') {
     if (own.phase === 'asked' && draft.event.at >= own.completeBy) leaveUnknown(draft, path, own);
   } else if (activity.status === 'Executing' || own?.mode) {
     draft.apply(path, draft.behaviour(path).woken?.(draft.node(path), activity.own, draft.context(path)));
@@ -120,7 +168,7 @@ function wake(draft: Draft, path: string): void {
 
 function repeatWhere(draft: Draft, which: (asked: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(draft.state.activities)) {
-    if (nodeAt(draft.program, path).activity !== 'step' || activity.reply || activity.own === undefined) continue;
+    if (!asks(nodeAt(draft.program, path)) || activity.reply || activity.own === undefined) continue;
     if (draft.state.phase === 'running' && draft.activity(path) && which(activity.own as StepState)) repeat(draft, path);
   }
 }
@@ -136,12 +184,12 @@ function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhauste
   const late =
     path !== undefined && draft.state.activities[path]
       ? path
-      : Object.keys(draft.state.activities).find((each) => nodeAt(draft.program, each).activity === 'step');
+      : Object.keys(draft.state.activities).find((each) => asks(nodeAt(draft.program, each)));
   const at = late ?? rootPath;
   const raised = { ...(fault ?? noAnswer), source: at };
   const own = draft.own(at) as StepState | undefined;
   // What undoes, settles or is being cancelled goes on with that afterwards, as do waits and handlers.
-  if (draft.node(at).activity === 'step' && draft.activity(at)?.status === 'Executing' && !own?.mode) draft.faulting(at, raised, true);
+  if (asks(draft.node(at)) && draft.activity(at)?.status === 'Executing' && !own?.mode) draft.faulting(at, raised, true);
   draft.hold(at, raised);
 }
 
@@ -164,6 +212,7 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   else if (failed?.waits || (!failed?.reply && (mode === 'undo' || mode === 'settle'))) repeat(draft, path, failed?.reply);
 
   answerRecorded(draft);
+  deliverSignals(draft);
   repeatWhere(draft, ({ phase, mode, completeBy, epoch: asked }) => !mode && phase === 'asked' && (completeBy <= at || asked !== epoch));
   if (draft.state.phase === 'running') wakeAll(draft);
   goOnToNextFault(draft);
@@ -191,7 +240,7 @@ function goOnToNextFault(draft: Draft): void {
   for (const path of Object.keys(draft.state.activities)) {
     const { fault, waits } = draft.activity(path) ?? {};
     if (!fault || !waits || draft.state.phase !== 'running') continue;
-    if (!draft.takes(path, fault)) return draft.hold(path, fault);
+    if (isQuestion(fault) || !draft.takes(path, fault)) return draft.hold(path, fault);
     unwind(draft, path, fault);
     draft.drain();
   }

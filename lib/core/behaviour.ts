@@ -2,6 +2,7 @@ import type { Activity, ActivityBase, Template } from './definition.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
+import type { KeptSignal } from './state.ts';
 
 /** How an activity ended. The status says where it is in its life, the result how that life ended. */
 export type Closing =
@@ -47,6 +48,10 @@ export interface Next<S> {
   /** The newest completed work in `state.scope` is undone next; where nothing is left, the activity goes on by `undone`, or closes. */
   readonly undoNext?: boolean;
   readonly assign?: { readonly [variable: string]: Json };
+  /** A signal that was kept is taken. */
+  readonly takeSignal?: KeptSignal;
+  /** The order is held for a question to a person. */
+  readonly holds?: Fault;
   /** Ends the order at once. */
   readonly terminate?: boolean;
   readonly ask?: Asking;
@@ -77,14 +82,23 @@ export interface Context {
   /** The path of a composite by name; without a name, of the one whose handler this activity is part of. */
   readonly scopePath: (name?: string) => string;
   readonly evaluate: (template: Template) => Evaluated;
+  /** The oldest signal of this name that came before anything waited for it. */
+  readonly signalKept: (name: string) => KeptSignal | undefined;
+  /** What a person has answered to the question for which the order was held. */
+  readonly answer: Json | undefined;
 }
 
 export type Evaluated = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
+
+/** Children that clean up, one after the other; a fault of theirs is noted, and goes nowhere. */
+export type CleanUp = { readonly run: readonly Start[] } | undefined;
 
 /** What one type of activity does: small pure functions, each answering with one verb. */
 export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   /** The activities inside it, in order; leaves have none. */
   readonly children: (activity: A) => readonly Activity[];
+  /** What it closes with is read later, as `steps.<name>`. */
+  readonly answers?: boolean;
   /** Each child may run many times, and has the number of its turn in its path. */
   readonly repeats?: boolean;
   /** What is wrong with its own fields, a sentence each: a definition may be written by hand. */
@@ -100,9 +114,16 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;
   /** Nothing is left to undo. Left out, the activity closes. */
   readonly undone?: (activity: A, state: S, context: Context) => Next<S>;
-  /** Called once for each fault, before it closes: frees what it holds (WF: HandleFault). */
-  readonly handleFault?: (activity: A, state: S, fault: Fault, context: Context) => void;
+  /**
+   * Called once for each fault, its own or a child's (WF: HandleFault). What it wants run cleans up: that begins once
+   * its children are closed, and ends before any handler is looked at.
+   */
+  readonly handleFault?: (activity: A, state: S, fault: Fault, context: Context) => CleanUp;
+  /** Called once when it is cancelled. What it wants run cleans up, once its children are closed. */
+  readonly cancel?: (activity: A, state: S, context: Context) => CleanUp;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;
+  /** A signal that it waits for has come. */
+  readonly signalled?: (activity: A, state: S, payload: Json, context: Context) => Next<S> | undefined;
   /** Time has passed. Called whenever it might concern this activity, so it looks at the clock itself. */
   readonly woken?: (activity: A, state: S, context: Context) => Next<S> | undefined;
   readonly replied?: (activity: A, state: S, reply: StepReply, context: Context) => Next<S> | undefined;

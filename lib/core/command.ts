@@ -1,4 +1,4 @@
-import type { Step } from './activities/step.ts';
+import type { Asker } from './definition.ts';
 import { idempotencyKeyOf, requestIdOf } from './identity.ts';
 import type { Json } from './json.ts';
 
@@ -16,6 +16,8 @@ export type Command =
       /** Milliseconds since 1970. */
       readonly completeBy: number;
       readonly input: Json;
+      /** It is only to be known whether the effect under this key exists: it is to be undone, or nobody wants it any more. */
+      readonly settling?: true;
     }
   /** An asking is not wanted any more: its agent stops if it can. */
   | {
@@ -36,10 +38,11 @@ interface Asked {
   readonly attempt: number;
   readonly epoch: number;
   readonly completeBy: number;
+  readonly mode?: string;
 }
 
 /** The one way to a request: made when a step asks, and made again from the state when nobody knows whether it was sent. */
-export const askCommand = (orderId: string, path: string, { agent, operation }: Step, asked: Asked, input: Json): AskCommand => ({
+export const askCommand = (orderId: string, path: string, { agent, operation }: Asker, asked: Asked, input: Json): AskCommand => ({
   type: 'ask',
   path,
   agent,
@@ -50,4 +53,5 @@ export const askCommand = (orderId: string, path: string, { agent, operation }: 
   epoch: asked.epoch,
   completeBy: asked.completeBy,
   input,
+  ...(asked.mode === 'settle' ? { settling: true as const } : {}),
 });

@@ -1,4 +1,6 @@
+import type { Call } from './activities/call.ts';
 import type { ActivityOf } from './activities/index.ts';
+import type { Step } from './activities/step.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** A CEL expression where a value may stand: `{"$cel": "order.items"}`. */
@@ -18,7 +20,17 @@ export interface ActivityBase {
   readonly name: string;
   /** Of a composite: tried in this order once its children are closed; the first that matches runs. */
   readonly faultHandlers?: readonly FaultHandler[];
+  /**
+   * What takes back what it did, once it has succeeded; its name is `undo`. Of a composite: instead of what its parts
+   * name as their own.
+   */
+  readonly undo?: Step;
 }
+
+/** What asks and waits for an answer: a step asks its agent, a call the engine, which runs another workflow. */
+export type Asker = Step | Call;
+
+export const asks = (node: Activity): node is Asker => node.activity === 'step' || node.activity === 'call';
 
 /** What happens about a fault of a type, or of one that extends it. It goes on after the composite. */
 export interface FaultHandler {
@@ -46,6 +58,8 @@ export interface WorkflowDefinition {
   readonly order: JsonObject;
   /** Faults that go to an operator, with all that extend them. */
   readonly toOperator: readonly string[];
+  /** Faults that go to the workflow that called this one, with all that extend them; in an order of its own, to an operator. */
+  readonly toCaller?: readonly string[];
   /** The whole order's time, from its start. Every asking checks it. */
   readonly completeWithinSeconds?: number;
   /** What an expiry recovers: the step that is late (default), or the order as a whole. */
@@ -65,6 +79,8 @@ export const limits = {
   activitiesMax: 10_000,
   /** Entries of the list that a forEach goes through. */
   itemsMax: 1000,
+  /** Signals that came before anything waited for them. */
+  signalsMax: 100,
   /** Of a while that says nothing else. */
   turnsMax: 1000,
   /** UTF-8 bytes of one step's output as JSON. */

@@ -3,14 +3,14 @@ import type { Retry } from './activities/retry.ts';
 import type { StepState } from './activities/step.ts';
 import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
-import { type Activity, rootPath } from './definition.ts';
+import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import { type Fault, isKindOf } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import type { Json } from './json.ts';
 import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, Outcome, State, Variables } from './state.ts';
+import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
 
 /** What an instance is about. It never changes. */
 export interface Subject {
@@ -30,6 +30,7 @@ export interface Transition {
 interface Rules {
   wind(draft: Draft, path: string, next: Next<unknown>): void;
   closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void;
+  hold(draft: Draft, path: string, question: Fault): void;
 }
 
 /**
@@ -146,6 +147,8 @@ export class Draft {
       known: known?.[path],
       scopePath: (name) => this.scopePath(path, name),
       evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state, path)),
+      signalKept: (name) => this.state.signals?.find((signal) => signal.name === name),
+      answer: this.event.type === 'resubmitted' ? this.event.answer : undefined,
     };
   }
 
@@ -187,7 +190,13 @@ export class Draft {
       if (from !== undefined && this.absorbs(at, fault)) return true;
       if (!activity.handling && this.handlerFor(at, fault)) return true;
     }
-    return false;
+    return this.goesToCaller(fault);
+  }
+
+  /** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
+  private goesToCaller(fault: Fault): boolean {
+    const { toCaller = [] } = this.program.definition;
+    return this.state.called === true && !this.state.ending && toCaller.some((type) => isKindOf(fault.type, type));
   }
 
   absorbs(path: string, fault: Fault): boolean {
@@ -215,6 +224,8 @@ export class Draft {
     if (next === undefined) return;
     if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
+    if (next.takeSignal) this.dropSignal(next.takeSignal);
+    if (next.holds) this.rules.hold(this, path, next.holds);
     if (next.assign) this.set({ vars: { ...this.state.vars, ...next.assign } });
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
@@ -227,9 +238,26 @@ export class Draft {
 
   private startChild(path: string, start: Start): void {
     if (this.activity(path)?.status !== 'Executing') return;
-    const child = typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
+    const child = childPath(path, start);
     if (this.stopped?.has(path)) return this.rules.closed(this, child, path, { result: 'Canceled' });
     this.execute(child);
+  }
+
+  isCleaningUp(path: string): boolean {
+    return this.activity(path)?.cleaning === true;
+  }
+
+  /** The next child that cleans up; false once there is none left. */
+  cleanUp(path: string): boolean {
+    const { cleanUp: todo = [], cleaning, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
+    const [start, ...cleanUp] = todo;
+    if (start === undefined) {
+      if (cleaning) this.put(path, activity);
+      return false;
+    }
+    this.patch(path, { cleanUp, cleaning: true });
+    this.execute(childPath(path, start));
+    return true;
   }
 
   /** Cancels what runs inside an activity that goes on itself; what was about to begin does not. */
@@ -271,9 +299,9 @@ export class Draft {
     this.request(path, own, input.ok ? input.value : null);
   }
 
-  private request(path: string, asked: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy'>, input: Json): void {
+  private request(path: string, asked: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy' | 'mode'>, input: Json): void {
     const node = this.node(path);
-    if (node.activity !== 'step') throw new Error(`${path} asks an agent, but only a step has one.`);
+    if (!asks(node)) throw new Error(`${path} asks an agent, but only a step has one.`);
     this.commands.push(askCommand(this.subject.orderId, path, node, asked, input));
     this.fact({ type: 'StepAsked', path, asking: askingOf(asked), completeBy: asked.completeBy });
   }
@@ -283,19 +311,29 @@ export class Draft {
     const waiter = this.waiterFor(path);
     const node = this.node(path);
     const own = this.own(path);
-    const asking = node.activity === 'step' && own !== undefined ? askingOf(own as StepState) : undefined;
+    const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
     this.keepOutput(path, output);
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
     if (node.activity === 'retry') this.forget(path);
+    this.dropOutputs(path);
     this.rules.closed(this, path, waiter, closing);
   }
 
   private keepOutput(path: string, output: Json | undefined): void {
     const isRead = this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === definitionPath(path);
     if (output !== undefined && isRead) this.set({ outputs: { ...this.state.outputs, [path]: output } });
+  }
+
+  /** Outputs whose last reader this was: in the journal they stay. */
+  private dropOutputs(path: string): void {
+    const over = this.program.lastRead.get(definitionPath(path));
+    if (!over) return;
+    const gone = new Set(over.map((each) => relocated(each, path)));
+    const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
+    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
   }
 
   /** What was known of the steps of a retry that is over; another one around it may still need it. */
@@ -326,14 +364,27 @@ export class Draft {
     this.fact({ type: 'OrderReleased', path });
   }
 
+  keepSignal(signal: KeptSignal): void {
+    this.set({ signals: [...(this.state.signals ?? []), signal] });
+  }
+
+  private dropSignal(signal: KeptSignal): void {
+    const { signals = [], ...state } = this.state;
+    const left = signals.filter((each) => each !== signal);
+    this.state = left.length > 0 ? { ...state, signals: left } : state;
+  }
+
   record(path: string, reply: StepReply): void {
     this.patch(path, { reply });
     this.fact({ type: 'ReplyRecorded', path, asking: askingOf(this.own(path) as StepState), status: reply.status });
   }
 
   end(outcome: Outcome): void {
-    const { held: _, undo: __, known: ___, ending: ____, ...state } = this.state;
-    this.state = { ...state, phase: 'closed', activities: {}, outcome };
+    const { held: _, undo, known: __, ending, signals: ___, ...state } = this.state;
+    // Whoever called this order may undo it later.
+    const kept = state.called && outcome === 'completed' && undo ? { undo } : {};
+    const failure = ending?.fault ? { failure: ending.fault } : {};
+    this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
     this.todo.length = 0;
   }
@@ -341,7 +392,7 @@ export class Draft {
   /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
   private wakeLater(path: string): void {
     const activity = this.activity(path);
-    if (activity && this.node(path).activity === 'step') return;
+    if (activity && asks(this.node(path))) return;
     const at = activity && this.behaviour(path).wakeAt?.(activity.own);
     if (at !== undefined) this.commands.push({ type: 'wake', at });
   }
@@ -355,5 +406,8 @@ export class Draft {
     return this.state.activities as { [path: string]: ActivityState };
   }
 }
+
+const childPath = (path: string, start: Start): string =>
+  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
 
 const withoutReply = ({ reply: _, ...activity }: ActivityState): ActivityState => activity;

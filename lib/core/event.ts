@@ -17,8 +17,9 @@ interface EventBase {
 
 /** What happened to an instance; past tense. */
 export type Event = EventBase &
+  /** `called`: by another order, which waits for its end. */
   (
-    | { readonly type: 'started'; readonly stepMs: number }
+    | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }
     | { readonly type: 'replied'; readonly requestId: string; readonly sentAt: number; readonly reply: StepReply }
     /** A running operation needs longer: its new absolute deadline. */
     | { readonly type: 'heartbeat'; readonly requestId: string; readonly completeBy: number }
@@ -36,6 +37,12 @@ export type Event = EventBase &
     | { readonly type: 'cancelled'; readonly outcome: 'cancelled' | 'compensated' }
     /** Ended by a person: nothing is undone. */
     | { readonly type: 'terminated' }
-    /** An operator resubmits the failed step. `completeWithinSeconds` gives the order a new time. */
-    | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number }
+    /** An operator resubmits the failed step, or answers what was asked. `completeWithinSeconds` gives the order a new time. */
+    | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number; readonly answer?: Json }
+    /** A signal from outside: whatever waits for it goes on; else it is kept. */
+    | { readonly type: 'signalled'; readonly name: string; readonly payload: Json }
+    /** A person says that an undo is done, or that there is nothing to undo: of the step at this path. */
+    | { readonly type: 'markedCompensated'; readonly path: string }
+    /** The order that called this one undoes it after it was completed. */
+    | { readonly type: 'recalled' }
   );

@@ -1,4 +1,5 @@
 import type { StepState } from './activities/step.ts';
+import { asks } from './definition.ts';
 import { shortType } from './fault.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { Outcome, State } from './state.ts';
@@ -40,7 +41,7 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   const { own } = state.activities[path] ?? {};
   const node = nodeAt(program, path);
   if (own === undefined) return undefined;
-  if (node.activity === 'step') return stepText(node, state, path, own as StepState, now);
+  if (asks(node)) return stepText(node, state, path, own as StepState, now);
   const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
   if (until === undefined) return undefined;
   if (node.activity === 'delay') return `waits ${lengthText(until, now)} at ${path}`;

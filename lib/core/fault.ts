@@ -27,6 +27,12 @@ export const engineFaults = {
   expressionFailed: 'Engine/ExpressionFailed',
   expressionTooLarge: 'Engine/ExpressionTooLarge',
   invalidReply: 'Engine/InvalidReply',
+  /** An order that was called ended otherwise than completed. */
+  childNotCompleted: 'Engine/ChildNotCompleted',
+  /** A function of the workflow failed. */
+  computeFailed: 'Engine/ComputeFailed',
+  /** A signal that was waited for did not come in time. */
+  noSignal: 'Engine/NoSignal',
   tooManyItems: 'Engine/TooManyItems',
   tooManyTurns: 'Engine/TooManyTurns',
   outputTooLarge: 'Engine/OutputTooLarge',
@@ -51,3 +57,11 @@ export const engineFault = (type: string, message: string, more: Partial<Fault> 
   message,
   ...more,
 });
+
+/** Nothing more is asked. */
+export const deadlinePassed = engineFault(engineFaults.deadlineExceeded, 'The time of the whole order is over, so nothing more is asked.');
+
+/** Not a fault that anything takes: a question to a person, for which the order is held. */
+export const operatorAsked = 'OperatorAsked';
+
+export const isQuestion = ({ type }: Fault): boolean => type === operatorAsked;

@@ -29,3 +29,6 @@ export const stepOfRequest = (orderId: string, requestId: string): string | unde
   // No path begins otherwise, but every object knows a "constructor".
   return path === rootPath || path?.startsWith(`${rootPath}/`) || path?.startsWith(`${rootPath}[`) ? path : undefined;
 };
+
+/** The generation of the effect that a request id is about. */
+export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d+$/.exec(requestId)?.[1]);

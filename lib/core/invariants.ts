@@ -1,4 +1,5 @@
 import type { StepState } from './activities/step.ts';
+import { asks } from './definition.ts';
 import { nodeAt, type Program, parentOf } from './program.ts';
 import type { State } from './state.ts';
 
@@ -22,14 +23,9 @@ function* activityViolations(program: Program, state: State): Generator<string> 
     if (activity.reply && state.phase !== 'held') yield `${path} has an answer that waits, but the order is not held`;
     if (activity.waits && state.phase !== 'held') yield `${path} has a fault that waits, but the order is not held`;
     if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
-    if (
-      activity.status === 'Faulting' &&
-      activity.own !== undefined &&
-      nodeAt(program, path).activity === 'step' &&
-      state.phase === 'running'
-    )
+    if (activity.status === 'Faulting' && activity.own !== undefined && asks(nodeAt(program, path)) && state.phase === 'running')
       yield `${path} is Faulting, but the order is neither held nor unwinding`;
-    if (nodeAt(program, path).activity === 'step' && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
+    if (asks(nodeAt(program, path)) && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
   }
 }
 

@@ -22,6 +22,8 @@ export type CoreFact =
   /** Nobody will know whether it was done, and it has no undo. */
   | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly asking: string }
   | { readonly type: 'UndoFailed'; readonly path: string; readonly asking: string; readonly stuck: boolean; readonly fault?: Fault }
+  | { readonly type: 'SignalReceived'; readonly name: string; readonly path?: string }
+  | { readonly type: 'MarkedCompensated'; readonly path: string }
   | { readonly type: 'OrderHeld'; readonly path: string; readonly fault: Fault }
   | { readonly type: 'OrderReleased'; readonly path: string };
 

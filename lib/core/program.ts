@@ -1,6 +1,5 @@
 import { type ActivityType, behaviourOf } from './activities/index.ts';
-import type { Activity, Template, WorkflowDefinition } from './definition.ts';
-import { rootPath } from './definition.ts';
+import { type Activity, asks, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 import { engineFault, engineFaults, shortType } from './fault.ts';
 import { isObject, type Json } from './json.ts';
@@ -13,6 +12,8 @@ export interface Program {
   readonly nodes: ReadonlyMap<string, Activity>;
   /** Paths of the steps whose output an expression reads, by the name under which it is read. */
   readonly readOutputs: ReadonlyMap<string, string>;
+  /** By the path of an activity: the outputs that nobody reads any more once it has closed. */
+  readonly lastRead: ReadonlyMap<string, readonly string[]>;
 }
 
 const programs = new WeakMap<WorkflowDefinition, Program>();
@@ -22,27 +23,59 @@ export function programOf(definition: WorkflowDefinition): Program {
   if (known) return known;
 
   const nodes = new Map<string, Activity>();
-  const reads = new Set<string>();
+  const readers = new Map<string, string[]>();
   const visit = (node: Activity, path: string, undoOf?: string): void => {
     nodes.set(path, node);
     // An undo gets what its step answered at once: nobody need keep that for it.
     for (const template of behaviourOf(node.activity).templates(node))
-      for (const name of stepsRead(template)) if (name !== undoOf) reads.add(name);
-    for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, node.activity === 'step' ? node.name : undefined);
+      for (const name of stepsRead(template)) if (name !== undoOf) readers.set(name, [...(readers.get(name) ?? []), path]);
+    for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, child === node.undo ? node.name : undefined);
   };
   visit(definition.root, rootPath);
 
   const readOutputs = new Map<string, string>();
-  for (const [path, node] of nodes) if (node.activity === 'step' && reads.has(node.name)) readOutputs.set(node.name, path);
-  const program = { definition, nodes, readOutputs };
+  for (const [path, node] of nodes) if (behaviourOf(node.activity).answers && readers.has(node.name)) readOutputs.set(node.name, path);
+  const lastRead = lastReadOf(nodes, readOutputs, readers);
+  const program = { definition, nodes, readOutputs, lastRead };
   programs.set(definition, program);
   return program;
+}
+
+/** Where an output is read for the last time: in a sequence around it and all who read it, the last of these children. */
+function lastReadOf(
+  nodes: ReadonlyMap<string, Activity>,
+  readOutputs: ReadonlyMap<string, string>,
+  readers: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly string[]> {
+  const lastRead = new Map<string, string[]>();
+  for (const [name, path] of readOutputs) {
+    const reading = readers.get(name) ?? [];
+    const together = [path, ...reading].reduce(commonPath);
+    const around = nodes.get(together);
+    const places = reading.map((each) => placeOf(around, each.slice(together.length + 1).split('/')[0]));
+    const child = around?.activity === 'sequence' && !places.includes(-1) ? around.children[Math.max(...places)] : undefined;
+    const last = child ? `${together}/${child.name}` : together;
+    lastRead.set(last, [...(lastRead.get(last) ?? []), path]);
+  }
+  return lastRead;
+}
+
+const placeOf = (around: Activity | undefined, name: string | undefined): number =>
+  around?.activity === 'sequence' ? around.children.findIndex((child) => child.name === name) : -1;
+
+function commonPath(one: string, other: string): string {
+  const names = other.split('/');
+  return one
+    .split('/')
+    .filter((_, index, all) => all.slice(0, index + 1).every((each, at) => each === names[at]))
+    .join('/');
 }
 
 /** All activities inside another one, in order: its children, the bodies of its fault handlers, the undo of a step. */
 export const childrenOf = (node: Activity): readonly Activity[] => [
   ...behaviourOf(node.activity).children(node),
   ...(node.faultHandlers ?? []).map((handler) => handler.do),
+  ...(node.undo ? [node.undo] : []),
 ];
 
 /** The variables that are set anywhere inside an activity. */
@@ -114,7 +147,7 @@ export function inputOf(
   const asked = input ?? (mode === 'settle' ? state.undo?.find((entry) => entry.path === path)?.asked : undefined);
   if (asked !== undefined) return { ok: true, value: asked };
   const node = nodeAt(program, path);
-  return fill(node.activity === 'step' ? node.input : null, scopeOf(program, subject, state, path));
+  return fill(asks(node) ? node.input : null, scopeOf(program, subject, state, path));
 }
 
 /** The path of an activity as another one sees it: in the same turns of the loops that are around both. */

@@ -1,4 +1,4 @@
-import type { Known } from './behaviour.ts';
+import type { Known, Start } from './behaviour.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
@@ -19,6 +19,9 @@ export interface ActivityState<S = unknown> {
   readonly waits?: true;
   /** Its children are closed, and one of its handlers runs. */
   readonly handling?: true;
+  /** What is still to clean up before it closes; `cleaning`: it has begun to. */
+  readonly cleanUp?: readonly Start[];
+  readonly cleaning?: true;
   /** Who waits for it, where that is not the activity around it: an undo closes to whoever asked for it. */
   readonly runner?: string;
   /** Of a retry: the variables that are set inside it, as they were when it first began. */
@@ -37,11 +40,21 @@ export interface UndoEntry {
   /** The last asking of what nobody knows the outcome of, and what it was asked with. */
   readonly attempt?: number;
   readonly asked?: Json;
+  /** What was asked last may still be done until then: milliseconds since 1970. */
+  readonly until?: number;
 }
 
 /** The order is being ended from outside: everything that was done is undone, then it closes. */
 export interface Ending {
   readonly outcome: 'cancelled' | 'compensated';
+  /** Why, where that goes to whoever called it. */
+  readonly fault?: Fault;
+}
+
+/** A signal that came before anything waited for it. */
+export interface KeptSignal {
+  readonly name: string;
+  readonly payload: Json;
 }
 
 /** How an order ended. */
@@ -70,6 +83,12 @@ export interface State {
   readonly endBy?: number;
   readonly held?: Held;
   readonly vars?: Variables;
+  /** Oldest first. */
+  readonly signals?: readonly KeptSignal[];
+  /** Another order waits for its end, and may undo it later. */
+  readonly called?: true;
+  /** The fault with which it goes back to the order that called it. */
+  readonly failure?: Fault;
   /** Oldest first. */
   readonly undo?: readonly UndoEntry[];
   /** By path: what is known of steps inside a retry that is at work. */

@@ -1,5 +1,5 @@
-import { beginSettling, type StepState } from './activities/step.ts';
-import { rootPath } from './definition.ts';
+import { beginSettling, possibleUntil, type StepState } from './activities/step.ts';
+import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { Json } from './json.ts';
 import { fill, inputOf, scopeOf } from './program.ts';
@@ -14,15 +14,32 @@ export function noteDone(draft: Draft, path: string, { generation, attempt }: St
   draft.set({ undo: [...others, { path, generation, input }] });
 }
 
+/** A composite with an undo of its own is undone as a whole: what its parts name as theirs is not needed any more. */
+export function noteWhole(draft: Draft, path: string): void {
+  const input = undoInput(draft, path, null);
+  if (input === undefined) return;
+  const { outcome, generation = 1 } = draft.state.known?.[path] ?? {};
+  const known = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
+  draft.known(path, known);
+  // What nobody knows of is still to be found out.
+  const others = (draft.state.undo ?? []).filter(
+    (entry) => entry.path !== path && !(isWithin(entry.path, path) && entry.input !== undefined),
+  );
+  draft.set({ undo: [...others, { path, generation: known.generation, input }] });
+}
+
 /** It was asked for, and nobody knows whether it was done: that is found out before anything of its scope is undone. */
-export function noteUnknown(draft: Draft, path: string, { generation, attempt }: StepState): void {
+export function noteUnknown(draft: Draft, path: string, own: StepState): void {
+  const { generation, attempt } = own;
   // By the time it matters its turn may be over, or its handler: it is asked again with what it was asked.
   const input = inputOf(draft.program, draft.subject, draft.state, path);
   const asked = input.ok ? { asked: input.value } : {};
   draft.known(path, { generation, attempt, outcome: 'open', ...asked });
   if (!canBeUndone(draft, path)) return;
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
-  draft.set({ undo: [...others, { path, generation, attempt, ...asked }] });
+  const node = draft.node(path);
+  const until = asks(node) ? { until: own.until ?? possibleUntil(node, own) } : {};
+  draft.set({ undo: [...others, { path, generation, attempt, ...asked, ...until }] });
 }
 
 /** It is definite that it was not done. A later run of it is a new effect. */
@@ -32,15 +49,12 @@ export function noteRefused(draft: Draft, path: string, { generation, attempt }:
   if (undo.some((entry) => entry.path === path)) draft.set({ undo: undo.filter((entry) => entry.path !== path) });
 }
 
-export const canBeUndone = (draft: Draft, path: string): boolean => {
-  const node = draft.node(path);
-  return node.activity === 'step' && node.undo !== undefined;
-};
+export const canBeUndone = (draft: Draft, path: string): boolean => draft.node(path).undo !== undefined;
 
 /** Evaluated at once: nothing that it reads need be kept. Undefined where there is no undo. */
 function undoInput(draft: Draft, path: string, output: Json): Json | undefined {
   const node = draft.node(path);
-  if (node.activity !== 'step' || !node.undo) return undefined;
+  if (!node.undo) return undefined;
   const scope = scopeOf(draft.program, draft.subject, draft.state, path);
   const filled = fill(node.undo.input, { ...scope, steps: { ...scope.steps, [node.name]: output } });
   return filled.ok ? filled.value : null;
@@ -78,7 +92,7 @@ function nothingLeft(draft: Draft, path: string, scope: string): void {
   const { ending } = draft.state;
   const activity = draft.activity(path);
   if (!activity) return;
-  if (activity.status === 'Compensating' && ending) return draft.end(ending.outcome);
+  if (activity.status === 'Compensating' && ending) return draft.end(ending.fault && !draft.state.undone ? 'rejected' : ending.outcome);
   if (activity.status === 'Canceling') return draft.close(path, { result: 'Canceled' });
   const { undone } = draft.behaviour(path);
   if (undone) draft.apply(path, undone(draft.node(path), activity.own, draft.context(path)));
@@ -87,23 +101,27 @@ function nothingLeft(draft: Draft, path: string, scope: string): void {
 
 function undo(draft: Draft, { path, generation }: UndoEntry, runner: string): void {
   const node = draft.node(path);
-  if (node.activity !== 'step' || !node.undo) return;
+  if (!node.undo) return;
   const at = `${path}/undo`;
   draft.put(at, { status: 'Executing', runner });
   draft.apply(at, beginSettling(node.undo, { mode: 'undo', generation, attempt: 1 }, draft.context(at)));
 }
 
 /** The same asking once more, under the same key: done, it answers again what it answered then; refused, nothing was done. */
-function askWhetherDone(draft: Draft, { path, generation, attempt = 1 }: UndoEntry, runner: string): void {
+function askWhetherDone(draft: Draft, { path, generation, attempt = 1, until }: UndoEntry, runner: string): void {
   draft.put(path, { status: 'Executing', runner });
-  settle(draft, path, { generation, attempt });
+  settle(draft, path, { generation, attempt, ...(until === undefined ? {} : { until }) });
 }
 
 /** A cancelled step whose outcome nobody knows settles itself. */
-export function settle(draft: Draft, path: string, { generation, attempt }: Pick<StepState, 'generation' | 'attempt'>): void {
+export function settle(
+  draft: Draft,
+  path: string,
+  { generation, attempt, until }: Pick<StepState, 'generation' | 'attempt' | 'until'>,
+): void {
   const node = draft.node(path);
-  if (node.activity !== 'step') return;
-  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1 }, draft.context(path)));
+  if (!asks(node)) return;
+  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1, until }, draft.context(path)));
 }
 
 /** A step is known to have been done although it was not wanted any more: it stays until that is undone. */
@@ -119,5 +137,25 @@ export function noteUndone(draft: Draft, undoPath: string): void {
   const path = undoPath.slice(0, -'/undo'.length);
   const entry = draft.state.undo?.find((each) => each.path === path);
   draft.set({ undone: true, undo: (draft.state.undo ?? []).filter((each) => each !== entry) });
-  if (entry) draft.known(path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
+  if (!entry) return;
+  draft.known(path, { generation: entry.generation, attempt: 1, outcome: 'undone' });
+  // Undone as a whole: what its parts did is not there any more, so a later run does it anew.
+  for (const [each, known] of Object.entries(draft.state.known ?? {}))
+    if (isWithin(each, path) && known.outcome === 'done') draft.known(each, { ...known, outcome: 'undone' });
+}
+
+/** A person has seen to it: the undo that would not succeed is done, or there is nothing to undo. */
+export function markCompensated(draft: Draft, path: string): void {
+  const undoPath = `${path}/undo`;
+  const own = (at: string) => draft.own(at) as StepState | undefined;
+  if (own(undoPath)?.mode === 'undo') {
+    draft.fact({ type: 'MarkedCompensated', path });
+    noteUndone(draft, undoPath);
+    return draft.close(undoPath, { result: 'Compensated' });
+  }
+  const settling = own(path);
+  if (settling?.mode !== 'settle') return;
+  draft.fact({ type: 'MarkedCompensated', path });
+  noteRefused(draft, path, settling);
+  draft.close(path, { result: 'Canceled' });
 }

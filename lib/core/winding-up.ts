@@ -1,7 +1,7 @@
-import { isDefiniteRefusal, type StepState } from './activities/step.ts';
+import { isDefiniteRefusal, possibleUntil, type StepState } from './activities/step.ts';
 import type { Closing, Next } from './behaviour.ts';
 import { succeeded } from './behaviour.ts';
-import { rootPath } from './definition.ts';
+import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
@@ -14,6 +14,7 @@ import {
   noteRefused,
   noteUndone,
   noteUnknown,
+  noteWhole,
   settle,
   undoLate,
   undoNext,
@@ -33,10 +34,11 @@ export function wind(draft: Draft, path: string, next: Next<unknown>): void {
 
 /** What a step did is noted before it is taken out of the state. */
 export function close(draft: Draft, path: string, closing: Closing): void {
-  const own = draft.node(path).activity === 'step' ? (draft.own(path) as StepState | undefined) : undefined;
+  const own = asks(draft.node(path)) ? (draft.own(path) as StepState | undefined) : undefined;
   if (own?.mode === 'settle') return closeSettled(draft, path, own, closing);
   if (own?.mode === 'undo') noteUndone(draft, path);
   if (own?.mode === undefined && own && closing.result === 'Succeeded') noteDone(draft, path, own, closing.output);
+  if (!asks(draft.node(path)) && closing.result === 'Succeeded') noteWhole(draft, path);
   draft.close(path, closing);
 }
 
@@ -61,6 +63,12 @@ export function raise(draft: Draft, path: string, fault: Fault): void {
   if (phase === 'running') draft.hold(path, raised);
 }
 
+/** A question to a person: the order is held for it, whatever faults are handled around it. */
+export function ask(draft: Draft, path: string, question: Fault): void {
+  draft.faulting(path, { ...question, source: path }, true);
+  if (draft.state.phase === 'running') draft.hold(path, { ...question, source: path });
+}
+
 /** First what runs inside is cancelled and closed, then the handlers are looked at (WF). */
 export function unwind(draft: Draft, path: string, fault: Fault): void {
   draft.fact({ type: 'FaultRaised', path, fault });
@@ -70,9 +78,10 @@ export function unwind(draft: Draft, path: string, fault: Fault): void {
 /** Its own fault, or that of a child: it cleans up, and what runs inside is cancelled. */
 function fail(draft: Draft, path: string, fault: Fault): void {
   const node = draft.node(path);
-  draft.behaviour(path).handleFault?.(node, draft.own(path), fault, draft.context(path));
-  if (node.activity === 'step') return closeFaulted(draft, path, fault);
+  const cleanUp = draft.behaviour(path).handleFault?.(node, draft.own(path), fault, draft.context(path));
+  if (asks(node)) return closeFaulted(draft, path, fault);
   draft.faulting(path, fault);
+  if (cleanUp) draft.patch(path, { cleanUp: cleanUp.run });
   windUp(draft, path);
 }
 
@@ -89,14 +98,15 @@ function closeFaulted(draft: Draft, path: string, fault: Fault): void {
 /** Cancels all that is alive inside; whichever closes last goes on with what its parent wanted. */
 function windUp(draft: Draft, path: string): void {
   const children = draft.children(path);
-  for (const child of children) cancel(draft, child);
+  // What cleans up is not stopped in the middle of it.
+  if (!draft.isCleaningUp(path)) for (const child of children) cancel(draft, child);
   if (children.length === 0) draft.later(() => woundUp(draft, path));
 }
 
 /** Nothing inside is alive any more. */
 function woundUp(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || draft.children(path).length > 0) return;
+  if (!activity || draft.children(path).length > 0 || draft.cleanUp(path)) return;
   if (activity.status === 'Canceling') return close(draft, path, { result: 'Canceled' });
   if (activity.status !== 'Faulting' || activity.handling || !activity.fault) return;
 
@@ -114,9 +124,11 @@ export function cancel(draft: Draft, path: string): void {
   const activity = draft.activity(path);
   if (!activity || activity.status === 'Canceling') return;
   const node = draft.node(path);
-  if (node.activity === 'step') return cancelStep(draft, path);
+  if (asks(node)) return cancelStep(draft, path);
 
+  const cleanUp = activity.status === 'Executing' ? draft.behaviour(path).cancel?.(node, activity.own, draft.context(path)) : undefined;
   draft.canceling(path);
+  if (cleanUp) draft.patch(path, { cleanUp: cleanUp.run });
   windUp(draft, path);
 }
 
@@ -146,7 +158,7 @@ function closeRefused(draft: Draft, path: string, own: StepState): void {
 
 function tellAgent(draft: Draft, path: string, own: StepState): void {
   const node = draft.node(path);
-  if (node.activity !== 'step') return;
+  if (!asks(node)) return;
   const { orderId } = draft.subject;
   const requestId = requestIdOf(orderId, path, own);
   const idempotencyKey = idempotencyKeyOf(orderId, path, own.generation);
@@ -168,7 +180,8 @@ export function answerCanceled(draft: Draft, path: string, reply: StepReply): vo
 
 /** Its time is over, or its answer says nothing: whether it was done is found out where that matters. */
 export function leaveUnknown(draft: Draft, path: string, own: StepState): void {
-  if (canBeUndone(draft, path)) return settle(draft, path, own);
+  const node = draft.node(path);
+  if (canBeUndone(draft, path) && asks(node)) return settle(draft, path, { ...own, until: possibleUntil(node, own) });
   draft.fact({ type: 'OutcomeUnknown', path, asking: askingOf(own) });
   noteUnknown(draft, path, own);
   draft.close(path, { result: 'Canceled' });
@@ -178,7 +191,7 @@ export function leaveUnknown(draft: Draft, path: string, own: StepState): void {
 export function closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void {
   if (waiter === undefined) return finish(draft, closing);
   draft.later(() => childClosed(draft, waiter, path, closing));
-  if (draft.state.undo && draft.node(path).activity === 'step') draft.later(() => goOnUndoing(draft));
+  if (draft.state.undo && asks(draft.node(path))) draft.later(() => goOnUndoing(draft));
 }
 
 function childClosed(draft: Draft, path: string, child: string, closing: Closing): void {
@@ -186,7 +199,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
   if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
-  if (draft.node(path).activity === 'step') return lateUndone(draft, path, closing);
+  if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Compensating') return undoNext(draft, path);
   if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
   if (activity.status === 'Faulting' && activity.handling) return handled(draft, path, child, closing);
@@ -216,6 +229,8 @@ function handled(draft: Draft, path: string, child: string, closing: Closing): v
 }
 
 function finish(draft: Draft, closing: Closing): void {
+  // What a called order can't deal with goes to its caller once nothing is left of what it did.
+  if (closing.result === 'Faulted') draft.set({ ending: { outcome: 'compensated', fault: closing.fault } });
   const { ending, compensated, undone } = draft.state;
   if (ending) {
     draft.put(rootPath, { status: 'Compensating', own: { scope: rootPath } });
@@ -230,5 +245,12 @@ export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): vo
   draft.set({ ending: { outcome } });
   if (draft.activity(rootPath)) cancel(draft, rootPath);
   else finish(draft, { result: 'Canceled' });
+  draft.drain();
+}
+
+/** What a completed order has done is undone for the order that called it. */
+export function recall(draft: Draft): void {
+  draft.set({ phase: 'running', ending: { outcome: 'compensated' } });
+  finish(draft, { result: 'Canceled' });
   draft.drain();
 }

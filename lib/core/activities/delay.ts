@@ -34,5 +34,5 @@ export const delay: Behaviour<Delay, DelayState> = {
   wakeAt: ({ until }) => until,
 };
 
-const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= secondsMax;
-const lengthWanted = (value: unknown): string => `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(value)}.`;
+export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= secondsMax;
+export const lengthWanted = (value: unknown): string => `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(value)}.`;

@@ -1,7 +1,11 @@
 import type { Behaviour } from '../behaviour.ts';
+import { type AskOperator, askOperator } from './ask-operator.ts';
 import { type Assign, assign } from './assign.ts';
+import { type Call, call } from './call.ts';
 import { type Choice, choice } from './choice.ts';
 import { type Compensate, compensate } from './compensate.ts';
+import { type Compute, compute } from './compute.ts';
+import { type CustomActivity, registeredBehaviour, registeredTypes } from './custom.ts';
 import { type Delay, delay } from './delay.ts';
 import { type ForEach, forEach } from './for-each.ts';
 import { type Parallel, parallel } from './parallel.ts';
@@ -11,13 +15,17 @@ import { type ScopeActivity, scope } from './scope.ts';
 import { type Sequence, sequence } from './sequence.ts';
 import { type Step, step } from './step.ts';
 import { type Terminate, terminate } from './terminate.ts';
+import { type WaitFor, waitFor } from './wait-for.ts';
 import { type While, whileLoop } from './while.ts';
 
 /** The behaviour of every activity type. A new one is a file beside this, its name here and its shape below; one without the other does not compile. */
 export const behaviours = {
+  askOperator,
   assign,
+  call,
   choice,
   compensate,
+  compute,
   delay,
   forEach,
   parallel,
@@ -27,14 +35,19 @@ export const behaviours = {
   sequence,
   step,
   terminate,
+  waitFor,
   while: whileLoop,
-} satisfies Record<ActivityOf['activity'], unknown>;
+} satisfies Record<Exclude<ActivityOf, CustomActivity>['activity'], unknown>;
 
-export type ActivityType = keyof typeof behaviours;
+export type ActivityType = keyof typeof behaviours | CustomActivity['activity'];
 export type ActivityOf =
+  | AskOperator
   | Assign
+  | Call
   | Choice
   | Compensate
+  | Compute
+  | CustomActivity
   | Delay
   | ForEach
   | Parallel
@@ -44,7 +57,18 @@ export type ActivityOf =
   | Sequence
   | Step
   | Terminate
+  | WaitFor
   | While;
 
+/** Whether there is such an activity, built in or defined by the app. */
+export const isActivityType = (type: string): type is ActivityType =>
+  Object.hasOwn(behaviours, type) || registeredBehaviour(type) !== undefined;
+
+export const activityTypes = (): readonly string[] => [...Object.keys(behaviours), ...registeredTypes()];
+
 /** The one place that forgets which activity a behaviour is for: the table's keys are the `activity` of its shapes. */
-export const behaviourOf = (type: ActivityType): Behaviour => behaviours[type] as unknown as Behaviour;
+export function behaviourOf(type: ActivityType): Behaviour {
+  const behaviour = Object.hasOwn(behaviours, type) ? behaviours[type as keyof typeof behaviours] : registeredBehaviour(type);
+  if (!behaviour) throw new Error(`"${type}" is no activity.`);
+  return behaviour as unknown as Behaviour;
+}

@@ -1,7 +1,8 @@
 import { ask, type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
+import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
 import { type ActivityBase, limits, type Template } from '../definition.ts';
 import type { StepReply } from '../event.ts';
-import { engineFault, engineFaults, type Fault } from '../fault.ts';
+import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
 import { readsVariables } from '../template.ts';
 
@@ -10,8 +11,6 @@ export interface Step extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
-  /** What takes back what this step did. Its name is `undo`. */
-  readonly undo?: Step;
   readonly completeWithinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
@@ -19,7 +18,14 @@ export interface Step extends ActivityBase {
   readonly faults?: readonly string[];
   /** JSON pointers into the output that nobody may see. */
   readonly secretOutput?: readonly string[];
+  /** Its service keeps no keys: it is never asked again blindly. */
+  readonly atMostOnce?: true;
+  /** Its agent can look up whether the effect under a key exists. */
+  readonly lookup?: true;
 }
+
+/** All of a step but its kind: a call asks in the same way. */
+type Asks = Omit<Step, 'activity'>;
 
 interface Asked {
   /** Rises when the effect gets a new name: see `idempotencyKey`. */
@@ -39,6 +45,8 @@ interface Asked {
   readonly input?: Json;
   /** The first asking of an undo or a settling: delays grow from there. */
   readonly from?: number;
+  /** Of a settling: what was asked before may still be done until then. */
+  readonly until?: number;
 }
 
 export type StepState = Asked & {
@@ -58,7 +66,8 @@ export type StepState = Asked & {
 
 /** Asks an agent to do one operation and waits for its answer. */
 export const step: Behaviour<Step, StepState> = {
-  children: ({ undo }) => (undo ? [undo] : []),
+  children: () => [],
+  answers: true,
   problems,
   templates: ({ input }) => [input],
 
@@ -79,9 +88,9 @@ export const step: Behaviour<Step, StepState> = {
       : askAgent(step, generation, attempt + 1, context, input);
   },
 
-  replied(_, asked, reply, { at }) {
+  replied(step, asked, reply, { at }) {
     if (asked.phase !== 'asked') return undefined;
-    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, at);
+    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(step, asked, reply, at);
     if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {
       return raise(engineFault(engineFaults.requestRejected, reply.message), { ...asked, phase: 'refused' });
@@ -108,11 +117,23 @@ export const isDefiniteRefusal = (reply: StepReply): boolean =>
   reply.status === 'rejected' || (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
 
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
-function settled(asked: StepState, reply: StepReply, at: number): Next<StepState> {
+function settled(step: Step, asked: StepState, reply: StepReply, at: number): Next<StepState> {
   if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
-  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
+  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) {
+    const { until = at } = asked;
+    // Not found is not "never": what was asked last may still be on its way to the service.
+    if (!isLookedUp(step) || at >= until) return close({ result: 'Canceled' });
+    return { state: { ...asked, phase: 'resting', completeBy: until } };
+  }
   return rest(asked, at, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
 }
+
+/** Whether the effect exists is looked up, instead of asking for it once more under its key. */
+const isLookedUp = ({ agent, lookup }: Asks): boolean => lookup === true || agent === workflowsAgent;
+
+/** Until when an asking may still have its effect: its agent stops then, and may have had more time by heartbeats. */
+export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
+  Math.max(completeBy, since + longestSeconds * 1000);
 
 const restMs = { first: 5_000, longest: 3_600_000 };
 /** Failures after which somebody is told. */
@@ -126,22 +147,38 @@ function rest(own: StepState, at: number, fault?: Fault): Next<StepState> {
   return { state: { ...own, phase: 'resting', completeBy: at + pause }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
 }
 
-const again = (step: Step, own: StepState, context: Context): Next<StepState> => {
+/** Milliseconds that an asking has. */
+const timeOf = (
+  { agent, completeWithinSeconds = agent === workflowsAgent ? childCheckSeconds : undefined }: Asks,
+  stepMs: number,
+): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
+
+export const again = (step: Asks, own: StepState, context: Context): Next<StepState> => {
   const { at, epoch, stepMs } = context;
-  const completeBy = at + (step.completeWithinSeconds ? step.completeWithinSeconds * 1000 : stepMs);
+  const completeBy = at + timeOf(step, stepMs);
   const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
   return { state: asked, askAgain: true };
 };
 
 /** The first asking of an undo, or of whether a step was done; the order's own time does not end it. */
 export const beginSettling = (
-  step: Step,
-  { mode, generation, attempt }: { mode: 'undo' | 'settle'; generation: number; attempt: number },
+  step: Asks,
+  { mode, generation, attempt, until }: { mode: 'undo' | 'settle'; generation: number; attempt: number; until?: number | undefined },
   context: Context,
 ): Next<StepState> =>
   again(
     step,
-    { generation, attempt: attempt - 1, epoch: context.epoch, completeBy: 0, since: 0, mode, from: attempt, phase: 'resting' },
+    {
+      generation,
+      attempt: attempt - 1,
+      epoch: context.epoch,
+      completeBy: 0,
+      since: 0,
+      mode,
+      from: attempt,
+      ...(until === undefined || !isLookedUp(step) ? {} : { until }),
+      phase: 'resting',
+    },
     context,
   );
 
@@ -159,17 +196,17 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   const refuse = (fault: Fault) => raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
 
   if (endBy !== undefined && at >= endBy) {
-    return refuse(engineFault(engineFaults.deadlineExceeded, 'The time of the whole order is over, so nothing more is asked.'));
+    return refuse(deadlinePassed);
   }
   const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
   if (!input.ok) return refuse(input.fault);
 
-  const completeBy = Math.min(at + (step.completeWithinSeconds ? step.completeWithinSeconds * 1000 : context.stepMs), endBy ?? Infinity);
+  const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
   const asking = { input: input.value, generation, attempt, completeBy };
   return ask(asking, { ...asked, ...(readsVariables(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
 
-function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo }: Step): readonly string[] {
+function problems({ agent, operation, completeWithinSeconds, longestSeconds }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(
     ([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0),
@@ -177,6 +214,5 @@ function problems({ agent, operation, completeWithinSeconds, longestSeconds, und
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
     ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),
-    ...(undo === undefined || (undo.activity === 'step' && undo.name === 'undo') ? [] : ['Its undo is no step named "undo".']),
   ];
 }

@@ -1,3 +1,4 @@
+import { asks } from '../definition.ts';
 import { isKindOf } from '../fault.ts';
 import type { Placed, Report } from './tree.ts';
 
@@ -15,7 +16,7 @@ export function checkHandlers(root: Placed, toOperator: readonly string[], repor
 function leavingOf(placed: Placed, report: Report): Leaving {
   const { node, path, isSound } = placed;
   if (!isSound) return new Map();
-  if (node.activity === 'step') return new Map((node.faults ?? []).map((fault) => [fault, path]));
+  if (asks(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
   if (node.activity === 'raise') return new Map([[node.fault, path]]);
 
   const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report)));

@@ -17,7 +17,7 @@ export function checkReads(root: Placed, report: Report): void {
   const variables = new Set<string>();
   for (const each of everyIn(root)) {
     const { node, part } = each;
-    if (node.activity === 'step' && part !== 'undo') steps.set(node.name, [...(steps.get(node.name) ?? []), each]);
+    if (behaviourOf(node.activity).answers && part !== 'undo') steps.set(node.name, [...(steps.get(node.name) ?? []), each]);
     if (node.activity === 'assign') variables.add(node.variable);
   }
   new Reader({ steps, variables, report }).walk(root, new Certain());
@@ -40,6 +40,7 @@ class Reader {
   walk(placed: Placed, certain: Certain): void {
     const body = certain.fork();
     this.walkBody(placed, body);
+    for (const undo of placed.inside.filter(({ part }) => part === 'undo')) this.along(undo, body);
     const handlers = placed.inside.filter(({ part }) => part === 'handler').map((handler) => this.along(handler, certain));
     certain.addCommon([body, ...handlers]);
   }
@@ -61,7 +62,11 @@ class Reader {
 
     switch (node.activity) {
       case 'step':
-        return this.walkStep(placed, certain);
+      case 'call':
+      case 'waitFor':
+      case 'askOperator':
+      case 'compute':
+        return certain.add(`steps.${node.name}`);
       case 'assign':
         return certain.add(`vars.${node.variable}`);
       case 'raise':
@@ -93,16 +98,6 @@ class Reader {
       isSaid ||= certain.never;
       this.walk(child, certain);
     }
-  }
-
-  private walkStep(placed: Placed, certain: Certain): void {
-    const name = `steps.${placed.node.name}`;
-    for (const undo of placed.inside) {
-      const way = certain.fork();
-      way.add(name);
-      this.along(undo, way);
-    }
-    certain.add(name);
   }
 
   private checkTemplate(template: Template, reader: Placed, certain: Certain, inTurn = false): void {

@@ -1,4 +1,4 @@
-import { type ActivityType, behaviourOf, behaviours } from '../activities/index.ts';
+import { type ActivityType, activityTypes, behaviourOf, isActivityType } from '../activities/index.ts';
 import { type Activity, type FaultHandler, limits, rootPath } from '../definition.ts';
 import { isObject } from '../json.ts';
 import { didYouMean } from '../suggest.ts';
@@ -18,8 +18,20 @@ export interface Placed {
 export type Report = (path: string, message: string, severity?: 'error' | 'warning') => void;
 
 /** Types that have no others inside them, but perhaps an undo. */
-const leaves: ReadonlySet<string> = new Set<ActivityType>(['assign', 'compensate', 'delay', 'raise', 'step', 'terminate']);
-export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean => !leaves.has(node.activity);
+const leaves: ReadonlySet<string> = new Set<ActivityType>([
+  'askOperator',
+  'assign',
+  'call',
+  'compensate',
+  'compute',
+  'delay',
+  'raise',
+  'step',
+  'terminate',
+  'waitFor',
+]);
+export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean =>
+  !leaves.has(node.activity) && !(node.activity.includes(':') && behaviourOf(node.activity).children(node).length === 0);
 
 /** A definition may be written by hand, so nothing of it is what its type says before it has been looked at. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {
@@ -70,8 +82,8 @@ function placed(node: Activity, { path, part, around, depth }: Place, report: Re
 
 function isActivity(node: unknown, path: string, report: Report): boolean {
   const type = String((node as { activity?: unknown } | undefined | null)?.activity);
-  if (isObject(node) && Object.hasOwn(behaviours, type)) return true;
-  report(path, `"${type}" is no activity.${didYouMean(type, Object.keys(behaviours))}`);
+  if (isObject(node) && isActivityType(type)) return true;
+  report(path, `"${type}" is no activity.${didYouMean(type, activityTypes())}`);
   return false;
 }
 
@@ -82,7 +94,10 @@ function problemsOf(here: Unread): readonly string[] {
   const handlers: unknown = node.faultHandlers;
   return [
     ...(behaviourOf(node.activity).problems?.(node) ?? []),
-    ...(part === 'undo' && node.activity === 'step' && node.undo ? ['An undo is repeated until it succeeds: it has no undo itself.'] : []),
+    ...(part === 'undo' && node.undo ? ['An undo is repeated until it succeeds: it has no undo itself.'] : []),
+    ...(node.undo === undefined || (isObject(node.undo) && node.undo['activity'] === 'step' && node.undo['name'] === 'undo')
+      ? []
+      : ['Its undo is no step named "undo".']),
     ...(handlers === undefined || (Array.isArray(handlers) && handlers.every(isHandler))
       ? []
       : ['Its faultHandlers are no list of {fault, do}.']),
@@ -104,8 +119,9 @@ function partsOf(node: Activity): readonly { readonly child: Activity; readonly 
   const children = behaviourOf(node.activity).children(node);
   const handlers = node.faultHandlers ?? [];
   return [
-    ...children.map((child) => ({ child, part: node.activity === 'step' ? ('undo' as const) : ('child' as const) })),
+    ...children.map((child) => ({ child, part: 'child' as const })),
     ...handlers.map((handler) => ({ child: handler.do, part: 'handler' as const })),
+    ...(node.undo ? [{ child: node.undo, part: 'undo' as const }] : []),
   ];
 }
 

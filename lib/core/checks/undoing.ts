@@ -1,3 +1,4 @@
+import { asks } from '../definition.ts';
 import { didYouMean } from '../suggest.ts';
 import { aroundOf, everyIn, isComposite, type Placed, type Report } from './tree.ts';
 
@@ -55,4 +56,6 @@ const lastingIn = (scope: Placed): readonly Placed[] =>
   scope.inside
     .filter(({ part }) => part === 'child')
     .flatMap((child) => [...everyIn(child)])
-    .filter(({ node, part }) => node.activity === 'step' && part !== 'undo' && node.undo === undefined);
+    // What is undone as a whole needs no undo of its parts.
+    .filter((each) => ![...aroundOf(each)].some(({ node, path }) => node.undo && path.startsWith(`${scope.path}/`)))
+    .filter(({ node, part }) => asks(node) && part !== 'undo' && node.undo === undefined);

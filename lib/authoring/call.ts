@@ -1,0 +1,39 @@
+import { resultVariable, workflowsAgent } from '../core/child-order.ts';
+import type { Activity } from './activity.ts';
+import { sequence } from './blocks.ts';
+import type { Expr, In } from './expression.ts';
+import { assign, variable } from './leaves.ts';
+import { recordStep, type StepActivity } from './step.ts';
+import type { Workflow } from './workflow.ts';
+
+declare const answer: unique symbol;
+
+/** What a workflow answers to whoever calls it. */
+export interface Answering<out R> {
+  readonly [answer]?: R;
+}
+
+type ValueOf<V> =
+  V extends Expr<infer T>
+    ? T
+    : V extends readonly (infer U)[]
+      ? readonly ValueOf<U>[]
+      : V extends object
+        ? { readonly [K in keyof V]: ValueOf<V[K]> }
+        : V;
+
+/** The whole of a workflow, with what it answers to the workflow that calls it: a literal, expressions, or a mixture. */
+export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> =>
+  sequence(activity, assign(variable<unknown>(resultVariable), value as In<unknown>));
+
+/**
+ * Runs another workflow as a child, an order of its own with this body. It succeeds when that completes, with what it
+ * answers as `.output`; it fails only once all that the child did is undone: with one of the faults in the child's
+ * `toCaller`, or `ChildNotCompleted`. Undoing it undoes the child, unless `.undo(…)` names another step.
+ */
+export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
+  const { name, version, toCaller = [] } = workflow;
+  const faults = toCaller.length > 0 ? { faults: toCaller } : {};
+  const shape = { activity: 'call', name, agent: workflowsAgent, operation: `${name}@${version}`, input: order, ...faults };
+  return recordStep<C, R>(shape, () => recordStep({ activity: 'step', name: 'undo', agent: workflowsAgent, operation: 'undo', input: {} }));
+};

@@ -1,0 +1,32 @@
+import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+import { operatorAsked } from '../fault.ts';
+import type { JsonObject } from '../json.ts';
+
+export interface AskOperator extends ActivityBase {
+  readonly activity: 'askOperator';
+  readonly question: Template;
+  /** What a person should know for the answer. */
+  readonly details?: Template;
+  /** JSON Schema of the answer. */
+  readonly answer?: JsonObject;
+}
+
+/** Holds the order until a person answers; the answer is read as `steps.<name>`. */
+export const askOperator: Behaviour<AskOperator, Record<string, never>> = {
+  children: () => [],
+  answers: true,
+  templates: ({ question, details }) => [question, ...(details === undefined ? [] : [details])],
+
+  execute({ question, details }, { evaluate }) {
+    const text = evaluate(question);
+    if (!text.ok) return raise(text.fault);
+    const more = details === undefined ? undefined : evaluate(details);
+    if (more && !more.ok) return raise(more.fault);
+
+    const message = typeof text.value === 'string' ? text.value : JSON.stringify(text.value);
+    const data = more ? { data: more.value } : {};
+    return { state: {}, holds: { type: operatorAsked, class: 'expected', permanent: true, message, ...data } };
+  },
+  repeat: (_, __, { answer }) => close(succeeded(answer ?? null)),
+};

@@ -1,0 +1,33 @@
+import type { Behaviour } from '../behaviour.ts';
+import { workflowsAgent } from '../child-order.ts';
+import { deadlinePassed } from '../fault.ts';
+import { again, type Step, type StepState, step } from './step.ts';
+
+/**
+ * Runs another workflow as a child, an order of its own. Its agent is the engine; its operation is the workflow with its
+ * version (`ship-one@1`), its input that order's body. It fails only when nothing of the child is left.
+ */
+export interface Call extends Omit<Step, 'activity'> {
+  readonly activity: 'call';
+}
+
+const asStep = (call: Call): Step => call as unknown as Step;
+
+export const call: Behaviour<Call, StepState> = {
+  ...(step as unknown as Behaviour<Call, StepState>),
+  problems: ({ agent, operation }) => [
+    ...(agent === workflowsAgent ? [] : [`Its agent is "${agent}"; the agent of a call is "${workflowsAgent}".`]),
+    ...(/^[a-z][a-z0-9-]{0,63}@[1-9]\d*$/.test(operation) ? [] : [`"${operation}" names no workflow: its name, "@" and its version.`]),
+  ],
+  // A child takes the time that it takes: whether it is late, its own workflow says.
+  woken(call, own, context) {
+    if (own.mode !== undefined) return step.woken?.(asStep(call), own, context);
+    if (context.at < own.completeBy || !isOpen(own)) return undefined;
+    const { at, endBy } = context;
+    if (endBy !== undefined && at >= endBy) return { state: { ...own, phase: 'unknown' }, raise: deadlinePassed };
+    return again(call, own, context);
+  },
+  wakeAt: (own) => (own.mode === undefined && isOpen(own) ? own.completeBy : step.wakeAt?.(own)),
+};
+
+const isOpen = ({ phase }: StepState): boolean => phase === 'asked' || phase === 'failedForNow';

@@ -1,0 +1,31 @@
+import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+import { engineFault, engineFaults } from '../fault.ts';
+import { functionOf, compute as run } from '../functions.ts';
+import { refusedOutput } from './step.ts';
+
+export interface Compute extends ActivityBase {
+  readonly activity: 'compute';
+  /** A function of the app, with its version: `quote@1`. */
+  readonly function: string;
+  readonly input: Template;
+}
+
+/** Runs a pure function of the app inside the transition; what it returns is read as `steps.<name>`. */
+export const compute: Behaviour<Compute, never> = {
+  children: () => [],
+  answers: true,
+  problems: ({ function: name }) =>
+    functionOf(name) ? [] : [`No function is called "${name}". Describe it with compute(…), in a module that the app imports.`],
+  templates: ({ input }) => [input],
+
+  execute({ function: name, input }, { evaluate }) {
+    const filled = evaluate(input);
+    if (!filled.ok) return raise(filled.fault);
+    const computed = run(name, filled.value);
+    if (!computed.ok) return raise(engineFault(engineFaults.computeFailed, computed.message));
+
+    const tooLarge = refusedOutput(computed.value);
+    return tooLarge ? raise({ ...tooLarge, outcomeUnknown: false }) : close(succeeded(computed.value));
+  },
+};

@@ -1,0 +1,55 @@
+import { type Behaviour, type Context, close, type Next, raise, succeeded, wait } from '../behaviour.ts';
+import type { ActivityBase, Template } from '../definition.ts';
+import { engineFault, engineFaults } from '../fault.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { isLength, lengthWanted } from './delay.ts';
+
+export interface WaitFor extends ActivityBase {
+  readonly activity: 'waitFor';
+  /** Name of the signal. */
+  readonly signal: string;
+  /** How long to wait; 0 to a year. Without it, for as long as it takes. */
+  readonly withinSeconds?: Template;
+  /** JSON Schema of what the signal brings along. */
+  readonly payload?: JsonObject;
+}
+
+export interface WaitForState {
+  readonly until?: number;
+}
+
+/** Waits for a signal from outside; one that came before is taken. What it brought along is read as `steps.<name>`. */
+export const waitFor: Behaviour<WaitFor, WaitForState> = {
+  children: () => [],
+  answers: true,
+  problems: ({ signal, withinSeconds }) => [
+    ...(typeof signal === 'string' && signalName.test(signal)
+      ? []
+      : [`"${signal}" is no name for a signal: a letter, then letters, digits, "-" and "_", at most 64.`]),
+    ...(withinSeconds === undefined || isObject(withinSeconds) || isLength(withinSeconds) ? [] : [lengthWanted(withinSeconds)]),
+  ],
+  templates: ({ withinSeconds }) => (withinSeconds === undefined ? [] : [withinSeconds]),
+
+  execute: begin,
+  repeat: (activity, _, context) => begin(activity, context),
+  signalled: (_, __, payload) => close(succeeded(payload)),
+
+  woken: ({ signal }, state, { at }) =>
+    state.until !== undefined && at >= state.until
+      ? raise(engineFault(engineFaults.noSignal, `No signal "${signal}" came in time.`), state)
+      : undefined,
+  wakeAt: ({ until }) => until,
+};
+
+export const signalName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+
+function begin({ signal, withinSeconds }: WaitFor, { at, signalKept, evaluate }: Context): Next<WaitForState> {
+  const kept = signalKept(signal);
+  if (kept) return { ...close(succeeded(kept.payload)), takeSignal: kept };
+  if (withinSeconds === undefined) return wait({});
+
+  const length = evaluate(withinSeconds);
+  if (!length.ok) return raise(length.fault);
+  if (!isLength(length.value)) return raise(engineFault(engineFaults.expressionFailed, lengthWanted(length.value)));
+  return wait({ until: at + length.value * 1000 });
+}
