@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 import type { Step } from '../../lib/core/activities/step.ts';
 import { check, type Problem } from '../../lib/core/check.ts';
@@ -572,4 +573,21 @@ test('everything that is wrong is said at once', () => {
     check(definition).map(({ path }) => path),
     ['', 'order/1', 'order/c', 'order/a', 'order/b'],
   );
+});
+
+/**
+ * `problems.txt`: all that is said of each definition above, as its author reads it. `UPDATE_TRANSCRIPTS=1` writes it
+ * anew: look at the difference.
+ */
+test('every message is whole, in the words that were agreed', () => {
+  const said = [...table, ...reads, ...handling, ...odd].map(([what, definition]) =>
+    [
+      `# ${title(what)}`,
+      ...check(definition).map(({ severity, path, message }) => `${severity}${path === '' ? '' : ` at ${path}`}: ${message}`),
+    ].join('\n'),
+  );
+  const file = new URL('problems.txt', import.meta.url);
+  const actual = `${said.join('\n\n')}\n`;
+  if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, actual);
+  else assert.equal(actual, readFileSync(file, 'utf8'));
 });

@@ -1,22 +1,23 @@
 /**
- * What modules of the core remember from call to call (parsed texts, prepared programs). One mutant must not find what
- * another one left, so the modules get these classes in place of their namesakes, and `forget` takes everything back to
- * what it was when the modules had been loaded.
+ * What modules of the core remember from call to call. One mutant must not find what another one left, so the modules
+ * get these classes in place of their namesakes, and `forget` takes everything back to what it was: memories (parsed
+ * texts, prepared programs) to what they were when the core had been loaded, registries to what apps had put in by then.
  */
-const remembered = [];
+const maps = [];
 let loading = true;
 
-class ForgetfulMap extends Map {
-  constructor(entries) {
-    super(entries);
-    if (loading) remembered.push(this);
-  }
-}
+const mapOf = (kind) =>
+  class extends Map {
+    constructor(entries) {
+      super(entries);
+      if (loading) maps.push({ kind, map: this, entries: [] });
+    }
+  };
 
 class ForgetfulWeakMap {
   #inner = new WeakMap();
   constructor() {
-    if (loading) remembered.push(this);
+    if (loading) maps.push({ kind: 'memory', map: this, entries: [] });
   }
   get = (key) => this.#inner.get(key);
   has = (key) => this.#inner.has(key);
@@ -30,18 +31,29 @@ class ForgetfulWeakMap {
   }
 }
 
-globalThis.forgetful = { Map: ForgetfulMap, WeakMap: ForgetfulWeakMap };
-export const prologue = 'const { Map, WeakMap } = globalThis.forgetful; ';
-
-let atFirst = [];
-export const loaded = () => {
-  loading = false;
-  atFirst = remembered.map((each) => [each, each instanceof Map ? [...each] : []]);
+globalThis.forgetful = {
+  memory: { Map: mapOf('memory'), WeakMap: ForgetfulWeakMap },
+  registry: { Map: mapOf('registry') },
 };
 
+const registries = /\/(functions|activities\/custom)\.ts$/;
+
+/** What a module of the core begins with. */
+export const prologueOf = (url) =>
+  registries.test(url) ? 'const { Map } = globalThis.forgetful.registry; ' : 'const { Map, WeakMap } = globalThis.forgetful.memory; ';
+
+const note = (wanted) => {
+  for (const each of maps) if (each.kind === wanted && each.map instanceof Map) each.entries = [...each.map];
+};
+export const coreLoaded = () => {
+  loading = false;
+  note('memory');
+};
+export const testsLoaded = () => note('registry');
+
 export const forget = () => {
-  for (const [each, entries] of atFirst) {
-    each.clear();
-    for (const [key, value] of entries) each.set(key, value);
+  for (const { map, entries } of maps) {
+    map.clear();
+    for (const [key, value] of entries) map.set(key, value);
   }
 };

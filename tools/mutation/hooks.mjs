@@ -1,5 +1,5 @@
 import { registerHooks } from 'node:module';
-import { prologue } from './forgetful.mjs';
+import { prologueOf } from './forgetful.mjs';
 
 const here = (file) => new URL(file, import.meta.url).href;
 
@@ -15,6 +15,6 @@ registerHooks({
   },
   load(url, context, next) {
     const module = next(url, context);
-    return url.includes('/lib/core/') ? { ...module, source: prologue + module.source } : module;
+    return url.includes('/lib/core/') ? { ...module, source: prologueOf(url) + module.source } : module;
   },
 });

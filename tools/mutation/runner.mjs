@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { declareClassPlugin, PluginKind } from '@stryker-mutator/api/plugin';
 import { DryRunStatus, determineHitLimitReached, MutantRunStatus, TestStatus, toMutantRunResult } from '@stryker-mutator/api/test-runner';
 import { collectFrom, errorOf, tests } from './collector.mjs';
-import { forget, loaded } from './forgetful.mjs';
+import { coreLoaded, forget, testsLoaded } from './forgetful.mjs';
 
 // Quick files first: most mutants die there. Files that start servers or systems stay away.
 const testFiles = [
@@ -54,11 +54,12 @@ class InProcessRunner {
 async function load() {
   Error.stackTraceLimit = 2;
   for (const file of globSync('lib/core/**/*.ts')) await import(urlOf(file));
-  loaded();
+  coreLoaded();
   // Workflows that tests prepare at loading run the core as well: that counts for no mutant, tests must ask for what they show.
   const atLoading = { ...coverage.static };
   for (const file of globSync('examples/activities/*.ts')) await import(urlOf(file));
   for (const file of testFiles.flatMap((pattern) => globSync(pattern).sort())) await collectFrom(file, urlOf(file));
+  testsLoaded();
   coverage.static = atLoading;
 }
 
