@@ -136,7 +136,7 @@ const table: readonly (readonly [what: string, held: Fault | undefined, expected
   ],
   [
     'has an expression that is none',
-    heldFor(step('a', { input: { b: [cel(')')] } })),
+    heldFor(step('a', { input: { b: [{ $cel: ')' }] } })),
     engine('ExpressionFailed', '): Unexpected token: RPAREN', { source: 'order/a' }),
   ],
 ];
