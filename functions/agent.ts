@@ -3,17 +3,9 @@ import { createAgent } from '../lib/agent.ts';
 import type { AgentDefinition } from '../lib/authoring/agent.ts';
 import { oneByOne, queueOf } from '../lib/batch.ts';
 import type { FunctionContext, Invocation } from '../lib/function.ts';
-import { agentOfRequests, ToAgent } from '../lib/messages.ts';
+import { agentMessageIn } from '../lib/incoming.ts';
+import { agentOfRequests } from '../lib/messages.ts';
 import type { System } from '../lib/system.ts';
-
-/** What is wrong with it is not said: the parsers quote what they were given, and it may be secret. */
-function messageIn(body: string): ToAgent {
-  try {
-    return ToAgent.parse(JSON.parse(body));
-  } catch {
-    throw new Error('This is no message for an agent.');
-  }
-}
 
 /** Requests of one agent, or of several. A record that throws was not answered: it comes again, or the supervisor asks anew. */
 export const create = ({ system, environment }: FunctionContext) => {
@@ -24,7 +16,7 @@ export const create = ({ system, environment }: FunctionContext) => {
     const serve = async (record: SQSRecord): Promise<void> => {
       const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
       if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
-      const message = messageIn(record.body);
+      const message = agentMessageIn(record.body);
       if (message.type === 'cancel') agent.cancel(message);
       else await agent(message, { signal: stopping });
     };

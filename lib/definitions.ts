@@ -1,7 +1,9 @@
 import * as z from 'zod';
 import type { AgentDefinition, AnyOperation } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
+import { callProblems } from './core/calls.ts';
 import { check } from './core/check.ts';
+import { workflowsAgent } from './core/child-order.ts';
 import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
@@ -38,6 +40,12 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
+  const wrongCalls = callProblems(workflows);
+  if (wrongCalls.length > 0)
+    throw new SetupError(
+      wrongCalls.map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`).join('\n'),
+      'Mend the calls, or add the workflow to defineApp.',
+    );
   const outputs = new Map(
     agents.flatMap(({ name, operations }) =>
       Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
@@ -58,7 +66,7 @@ const outputSchema = ({ output }: AnyOperation): z.ZodType =>
 
 const missingOperations = (program: Program, agents: readonly AgentDefinition[]): readonly string[] =>
   [...program.nodes].flatMap(([path, node]) => {
-    if (node.activity !== 'step') return [];
+    if (node.activity !== 'step' || node.agent === workflowsAgent) return [];
     const agent = agents.find(({ name }) => name === node.agent);
     if (!agent) return [`${path} asks the agent "${node.agent}", which the app does not have`];
     return Object.hasOwn(agent.operations, node.operation)

@@ -1,6 +1,13 @@
 import type { StepReply } from './core/event.ts';
-import { agentOfReplies, type Heartbeat, type Reply, ToScheduler } from './messages.ts';
+import { agentOfReplies, type Heartbeat, type Reply, ToAgent, ToScheduler } from './messages.ts';
 import type { Incoming } from './planned.ts';
+
+/** A message for an agent. What is wrong with one is not said: the parsers quote what they were given, and it may be secret. */
+export function agentMessageIn(body: string): ToAgent {
+  const message = ToAgent.safeParse(parsed(body)).data;
+  if (!message) throw new Error('This is no message for an agent.');
+  return message;
+}
 
 /** A message for the scheduler, for whom it is and what it says; undefined when it is none. */
 export function parseIncoming(body: string, queue: string): { readonly orderId: string; readonly incoming: Incoming } | undefined {

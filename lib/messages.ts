@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { workflowsAgent } from './core/child-order.ts';
 import type { AskCommand, CancelCommand } from './core/command.ts';
 import type { Json, JsonObject } from './core/json.ts';
 
@@ -9,6 +10,9 @@ export const queues = {
   /** Wake-ups for the scheduler. */
   wakeUps: 'wake-ups',
   submissions: 'submissions',
+  /** Of orders that call others, to the engine, and back. */
+  calls: `${workflowsAgent}-requests`,
+  callReplies: `${workflowsAgent}-replies`,
   /** A client's own response queue, by the id under which it is registered. */
   response: (channel: string) => channel,
   /** Messages that nobody can process, kept for a person. */
@@ -43,6 +47,8 @@ export const Request = z.object({
   remainingMs: z.number(),
   idempotencyKey: id,
   input: json,
+  /** It is only to be known whether the effect under this key exists. */
+  settling: z.literal(true).optional(),
 });
 export type Request = z.infer<typeof Request>;
 
@@ -114,6 +120,7 @@ export const requestMessage = (orderId: string, ask: AskCommand, now: number): J
   remainingMs: ask.completeBy - now,
   idempotencyKey: ask.idempotencyKey,
   input: ask.input,
+  ...(ask.settling ? { settling: true } : {}),
 });
 
 export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({

@@ -1,5 +1,7 @@
+import { replyToCaller } from './child-reply.ts';
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
+import { workflowsAgent } from './core/child-order.ts';
 import type { AskCommand, CancelCommand, Command } from './core/command.ts';
 import { asks } from './core/definition.ts';
 import type { Event, StepReply } from './core/event.ts';
@@ -14,7 +16,7 @@ import { secretOutputAt, secretsOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import type { Instruction } from './instruction.ts';
-import { type StatusKind, timeText } from './messages.ts';
+import { queues, type StatusKind, timeText } from './messages.ts';
 import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
 import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
 
@@ -42,7 +44,13 @@ export class OrderDraft {
   /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
   claim(): void {
     this.lock();
-    this.happen(this.instance.state.phase === 'initialized' ? { type: 'started', stepMs: this.record.stepMs } : { type: 'reclaimed' });
+    if (this.instance.state.phase === 'initialized') this.start();
+    else this.happen({ type: 'reclaimed' });
+  }
+
+  private start(): void {
+    const called = this.loaded.order.caller ? { called: true as const } : {};
+    this.happen({ type: 'started', stepMs: this.record.stepMs, ...called });
   }
 
   private lock(): void {
@@ -81,6 +89,9 @@ export class OrderDraft {
       case 'instruction':
         this.instruct(incoming.instruction);
         break;
+      case 'recall':
+        this.recall();
+        break;
       case 'wake-up':
         this.wakeUps.push(incoming.id);
         this.changed ||= this.loaded.record.notes.length > 0;
@@ -110,6 +121,18 @@ export class OrderDraft {
 
   wake(): void {
     if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
+  }
+
+  /** What an order that was called has come to goes to the one that called it. */
+  private answerCaller(): void {
+    const reply = replyToCaller(this.loaded.order, this.instance.state, this.now);
+    if (reply)
+      this.outbox.push({
+        id: `${this.record.orderId}/caller/${this.record.epoch}`,
+        kind: 'status',
+        channel: queues.callReplies,
+        message: reply,
+      });
   }
 
   status(status: StatusKind): void {
@@ -167,6 +190,7 @@ export class OrderDraft {
       this.note({ type: 'OrderProcessed', outcome });
       if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome });
       this.status(outcome === 'completed' ? 'completed' : 'failed');
+      this.answerCaller();
     }
     if (!held) return;
     if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
@@ -211,8 +235,17 @@ export class OrderDraft {
     if (instruction.kind === 'compensate') return this.happen({ type: 'cancelled', outcome: 'compensated' });
     if (instruction.kind === 'terminate') return this.happen({ type: 'terminated' });
     const { completeWithinSeconds } = instruction;
-    if (this.instance.state.phase === 'initialized') this.happen({ type: 'started', stepMs: this.record.stepMs });
+    if (this.instance.state.phase === 'initialized') this.start();
     else this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
+  }
+
+  /** Finished as it was, it is under way once more, until what it did is undone. */
+  private recall(): void {
+    const { phase, outcome, called } = this.instance.state;
+    if (phase !== 'closed' || outcome !== 'completed' || !called) return;
+    this.lock();
+    this.set({ outcome: null, failureCount: 0 });
+    this.happen({ type: 'recalled' });
   }
 
   private announce(detailType: DetailType, id: string, detail: JsonObject): void {
@@ -267,7 +300,7 @@ export class OrderDraft {
   private isValid({ requestId, agent, reply }: Extract<Incoming, { type: 'reply' }>): boolean {
     if (reply.status !== 'succeeded') return true;
     const node = nodeAt(this.loaded.program, stepOfRequest(this.record.orderId, requestId) ?? '');
-    return asks(node) && this.settings.isOutput(agent, node.operation, reply.output);
+    return asks(node) && (agent === workflowsAgent || this.settings.isOutput(agent, node.operation, reply.output));
   }
 
   /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */

@@ -11,6 +11,8 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'reply'; readonly requestId: string; readonly agent: string; readonly sentAt: number; readonly reply: StepReply }
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
   | { readonly type: 'wake-up' }
+  /** The order that called this one has it undone. */
+  | { readonly type: 'recall' }
   | { readonly type: 'instruction'; readonly instruction: Instruction }
 );
 

@@ -2,6 +2,16 @@ import type { OnExhausted } from './core/definition.ts';
 import type { FaultClass } from './core/fault.ts';
 import type { Json, JsonObject } from './core/json.ts';
 
+/** The asking for which an order was made: that of a call in another order. */
+export interface CallerRef {
+  readonly orderId: string;
+  /** Of the call. */
+  readonly path: string;
+  readonly requestId: string;
+  readonly attempt: number;
+  readonly epoch: number;
+}
+
 /** The order as it was submitted. It never changes. */
 export interface OrderRecord {
   readonly orderId: string;
@@ -15,6 +25,8 @@ export interface OrderRecord {
   readonly responseChannel?: string;
   /** Milliseconds since 1970. */
   readonly submittedAt: number;
+  /** The order that called this one, with its asking. */
+  readonly caller?: CallerRef;
   /** The very bytes of the 202 answer. */
   readonly answer: string;
 }

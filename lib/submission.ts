@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { Clock } from './clock.ts';
 import { isObject, type Json } from './core/json.ts';
 import type { Definitions } from './definitions.ts';
+import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
 import type { OrderRecord } from './record.ts';
 import type { Scheduler } from './scheduler.ts';
@@ -47,8 +48,12 @@ export interface SubmissionOptions {
 export type Submit = (submission: Submission) => Promise<Submitted>;
 
 /** The same client and key give the same id: submitting twice is harmless by construction, as long as the order exists. */
-export const orderIdOf = (client: string, idempotencyKey: string): string =>
-  `ord_${base32(hash('sha256', JSON.stringify([client, idempotencyKey]), 'buffer'))}`;
+export const orderIdOf = (client: string, idempotencyKey: string): string => idFrom([client, idempotencyKey]);
+
+/** The order that a call of another order makes: one for each effect, however often it is asked for. */
+export const childIdOf = (idempotencyKey: string): string => idFrom(['workflows', 'call', idempotencyKey]);
+
+const idFrom = (parts: readonly string[]): string => `ord_${base32(hash('sha256', JSON.stringify(parts), 'buffer'))}`;
 
 export function createSubmission({
   store,
@@ -60,13 +65,6 @@ export function createSubmission({
   stepMs,
   maxFailures,
 }: SubmissionOptions): Submit {
-  const validators = new Map<string, z.ZodType>();
-  const validatorOf = (name: string, schema: Json): z.ZodType => {
-    let validator = validators.get(name);
-    if (!validator) validators.set(name, (validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0])));
-    return validator;
-  };
-
   async function channelProblem({ client, responseChannel }: Submission): Promise<SubmissionProblem | undefined> {
     if (responseChannel === undefined) return undefined;
     const registered = await store.client(client);
@@ -100,7 +98,7 @@ export function createSubmission({
       stableText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
     );
     const problems = [
-      ...bodyProblems(validatorOf(`${name}@${version}`, schema), body),
+      ...bodyProblems(validatorOf(schema), body),
       ...[await channelProblem(submission)].filter((problem) => problem !== undefined),
     ];
     if (problems.length > 0) return refusalOrKeyReuse(orderId, digest, problems);

@@ -73,22 +73,26 @@ const source = (queue: string, visibilityMs: number, concurrency: number, batchS
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
-export function topologyOf({ agents }: Pick<App, 'agents'>, { agents: cut = 'each' }: Cut = {}): readonly FunctionSpec[] {
+export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): readonly FunctionSpec[] {
+  const { agents } = app;
   const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
-  const toScheduler = [queues.wakeUps, ...agents.map(({ name }) => queues.replies(name))].map((queue) =>
-    source(queue, schedulerVisibilityMs, 4),
-  );
+  const calls = hasCalls(app) ? [source(queues.calls, schedulerVisibilityMs, 4)] : [];
+  const replies = [...agents.map(({ name }) => queues.replies(name)), ...(hasCalls(app) ? [queues.callReplies] : [])];
+  const toScheduler = [queues.wakeUps, ...replies].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
     cut === 'each'
       ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent]))
       : agents.length > 0
         ? [agentFunction('agents', agents)]
         : [];
-  const consumed = [inbound, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
+  const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
   const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
   return [
     { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: answerMs, stopsIn: 1 },
     { ...plain, name: 'submissions', file: 'submissions', sources: [inbound], trigger: 'queue', timeoutMs: queueMs, stopsIn: 1 },
+    ...(calls.length > 0
+      ? [{ ...plain, name: 'children', file: 'children', sources: calls, trigger: 'queue', timeoutMs: queueMs, stopsIn: 1 } as const]
+      : []),
     ...ofAgents,
     { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
     supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, passMs),
@@ -96,6 +100,13 @@ export function topologyOf({ agents }: Pick<App, 'agents'>, { agents: cut = 'eac
     { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
   ];
 }
+
+/** What the functions and queues follow from. */
+export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows'>>;
+
+/** Whether any workflow calls another one. */
+export const hasCalls = ({ workflows = [] }: Cast): boolean =>
+  workflows.some(({ root }) => JSON.stringify(root).includes('"activity":"call"'));
 
 const agentFunction = (name: string, agents: readonly AgentDefinition[]): FunctionSpec => ({
   ...plain,

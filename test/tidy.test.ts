@@ -5,6 +5,7 @@ import { basename } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { behaviours } from '../lib/core/activities/index.ts';
+import type { WorkflowDefinition } from '../lib/core/definition.ts';
 import { topologyOf } from '../lib/topology.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -51,7 +52,8 @@ describe('the house is tidy', () => {
 
   test('every function has its place in the topology', () => {
     const agent = { name: 'one', operations: {} };
-    const used = new Set(topologyOf({ agents: [agent] }).map(({ file }) => file));
+    const calling = { root: { activity: 'call' } } as WorkflowDefinition;
+    const used = new Set(topologyOf({ agents: [agent], workflows: [calling] }).map(({ file }) => file));
     assert.deepEqual(
       [...used].sort(),
       under('functions/')

@@ -117,6 +117,7 @@ const Step = z.object({
 const Order = z.object({
   orderId: z.string(),
   reference: z.string().nullable(),
+  parent: z.string().optional().describe('the order that called this one'),
   workflow: z.object({ name: z.string(), version: z.int() }),
   processState,
   outcome: outcome.nullable(),

@@ -31,11 +31,13 @@ export const fullOrder = (
 });
 
 const publicPart = (
-  { orderId, reference, workflow, submittedAt }: OrderRecord,
+  { orderId, reference, workflow, submittedAt, caller }: OrderRecord,
   { processState, outcome, suspended, failureCount, completeBy, updatedAt, fault }: StateHead,
 ) => ({
   orderId,
   reference: reference ?? null,
+  /** The order that called this one. */
+  ...(caller ? { parent: caller.orderId } : {}),
   workflow: { name: workflow.name, version: workflow.version },
   processState,
   outcome,

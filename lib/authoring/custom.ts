@@ -1,5 +1,5 @@
-import { registerActivity } from '../core/activities/custom.ts';
 import type { Behaviour } from '../core/behaviour.ts';
+import { registerActivity } from '../core/custom.ts';
 import type { ActivityBase, Activity as Node } from '../core/definition.ts';
 import { type Activity, distinct, type FaultsOf, leaf } from './activity.ts';
 import { type Composite, composite } from './composite.ts';

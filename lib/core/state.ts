@@ -87,6 +87,8 @@ export interface State {
   readonly signals?: readonly KeptSignal[];
   /** Another order waits for its end, and may undo it later. */
   readonly called?: true;
+  /** That other order has it undone, although it was completed. */
+  readonly recalled?: true;
   /** The fault with which it goes back to the order that called it. */
   readonly failure?: Fault;
   /** Oldest first. */

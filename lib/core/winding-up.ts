@@ -250,7 +250,8 @@ export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): vo
 
 /** What a completed order has done is undone for the order that called it. */
 export function recall(draft: Draft): void {
-  draft.set({ phase: 'running', ending: { outcome: 'compensated' } });
+  const { outcome: _, ...state } = draft.state;
+  draft.state = { ...state, phase: 'running', recalled: true, ending: { outcome: 'compensated' } };
   finish(draft, { result: 'Canceled' });
   draft.drain();
 }

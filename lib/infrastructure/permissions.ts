@@ -1,7 +1,6 @@
-import type { App } from '../authoring/workflow.ts';
 import { queues } from '../messages.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
-import type { FunctionSpec } from '../topology.ts';
+import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -24,10 +23,10 @@ const none: Permissions = { table: [], indexes: [], sendsTo: [], answersClients:
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 
 /** What the scheduler does with an order, wherever it runs: load it, write it, ask agents, tell the client and the bus. */
-const scheduling = ({ agents }: Pick<App, 'agents'>): Permissions => ({
+const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
-  sendsTo: [queues.wakeUps, ...agents.map(({ name }) => queues.requests(name))],
+  sendsTo: [queues.wakeUps, ...app.agents.map(({ name }) => queues.requests(name)), ...(hasCalls(app) ? [queues.calls] : [])],
   answersClients: true,
   announces: true,
 });
@@ -36,8 +35,9 @@ const scheduling = ({ agents }: Pick<App, 'agents'>): Permissions => ({
 const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], sendsTo: [queues.wakeUps] };
 
 /** By the file of the function. */
-const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Pick<App, 'agents'>) => Permissions } = {
-  api: (_, app) => ({ ...scheduling(app), indexes: orderIndexes, readsCursorSecret: true }),
+const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
+  api: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), indexes: orderIndexes, readsCursorSecret: true }),
+  children: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), answersClients: false }),
   submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
   // A message that meets a lease, or that lost too many races, is posted anew where it came from.
   scheduler: (spec, app) =>
@@ -53,12 +53,15 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Pick<App
   'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
 };
 
+/** Where an order that was called tells its end. */
+const answers = (app: Cast): readonly string[] => (hasCalls(app) ? [queues.callReplies] : []);
+
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
   ...given,
   sendsTo: [...new Set([...given.sendsTo, ...more])],
 });
 
-export function permissionsOf(spec: FunctionSpec, app: Pick<App, 'agents'>): Permissions {
+export function permissionsOf(spec: FunctionSpec, app: Cast): Permissions {
   const of = permissions[spec.file];
   if (!of) throw new Error(`lib/infrastructure/permissions.ts does not say what ${spec.file} may do.`);
   return of(spec, app);

@@ -1,4 +1,16 @@
-import { defineAgent, defineApp, defineWorkflow, delay, operation, PermanentFailure, parallel, sequence } from 'redress';
+import {
+  call,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  delay,
+  fault,
+  operation,
+  PermanentFailure,
+  parallel,
+  raise,
+  sequence,
+} from 'redress';
 import * as z from 'zod';
 
 const Note = z.object({ note: z.string() });
@@ -30,5 +42,15 @@ const later = defineWorkflow('later', { version: 1, order: Order }, ({ order }) 
 /** At its end as soon as it begins. */
 const nothing = defineWorkflow('nothing', { version: 1, order: Order }, () => sequence());
 
+const Spoilt = fault('Spoilt');
+const failing = defineWorkflow('failing', { version: 1, order: Order, toOperator: [Spoilt] }, () => raise(Spoilt, 'At once.'));
+/** Begins with calls of others: one asks both agents, one waits for a person. */
+const inner = defineWorkflow('inner', { version: 1, order: Order }, ({ order }) =>
+  parallel(call(both, { item: order.item }), call(later, { item: order.item }), call(failing, { item: order.item })),
+);
+const outer = defineWorkflow('outer', { version: 1, order: Order, toOperator: [Spoilt] }, ({ order }) =>
+  sequence(call(nothing, { item: order.item }), call(inner, { item: order.item })),
+);
+
 /** An app with all that a role may come to do, in few words. */
-export default defineApp({ workflows: [one, both, later, nothing], agents: [stock, post] });
+export default defineApp({ workflows: [one, both, later, nothing, failing, inner, outer], agents: [stock, post] });

@@ -5,6 +5,7 @@ import type { AwsConfig } from '../../lib/aws.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
+import { childIdOf } from '../../lib/submission.ts';
 import type { Roles } from './roles.ts';
 
 const shop = { as: 'client', client: 'shop' } as const;
@@ -24,6 +25,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await ordersByMessage(roles);
   await stuckOrders(roles);
   await heldOrders(roles);
+  await callingOrders(roles, deployment);
   await damagedOrder(roles, deployment);
   await roles.run('dead-letter', deadLetter);
 }
@@ -110,9 +112,40 @@ async function heldOrders(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
+/** Orders that call others: they complete, are cancelled, and are asked about once more because their answer was lost. */
+async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> {
+  const id = await submit(roles, 'outer');
+  await roles.deliver(queues.calls);
+  await roles.lose(queues.callReplies);
+  roles.pass(600_000);
+  await roles.supervise('supervisor');
+  await roles.settle();
+  const { items } = (await roles.call('GET', '/orders', { ...operator, query: 'state=Error&workflow=failing' })).body;
+  const [failing] = items as { orderId: string; rev: number }[];
+  const body = { kind: 'terminate', reason: 'it never will' };
+  const headers = { 'if-match': `"${failing?.rev}"` };
+  assert.equal((await roles.call('POST', `/orders/${failing?.orderId}/instructions`, { ...operator, body, headers })).status, 202);
+  await damage(roles, table, childIdOf(`${id}/order/nothing/1`));
+  await roles.call('POST', `/orders/${id}/cancel`, { ...operator, body: { reason: 'enough' } });
+  await roles.settle();
+  await roles.outside.channel.send([
+    {
+      queue: queues.submissions,
+      body: JSON.stringify({ v: 1, type: 'submission', client: 'shop', idempotencyKey: 'm-9', workflow: 'outer', order: { item: 'tea' } }),
+    },
+  ]);
+  await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.settle();
+}
+
 async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'both');
-  await roles.outside.clients.dynamodb.send(
+  await damage(roles, table, id);
+  await roles.settle();
+}
+
+const damage = (roles: Roles, table: string, id: string) =>
+  roles.outside.clients.dynamodb.send(
     new UpdateCommand({
       TableName: table,
       Key: keys.state(id),
@@ -121,8 +154,6 @@ async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
       ExpressionAttributeValues: { ':blob': 'nonsense' },
     }) as never,
   );
-  await roles.settle();
-}
 
 const deadLetter = {
   Records: [{ messageId: 'm', body: 'nonsense', eventSourceARN: 'arn:aws:sqs:local:000000000000:stock-replies-dead' }],

@@ -23,7 +23,7 @@ const mappings = ofType(stack, 'Lambda::EventSourceMapping').map(([, { Propertie
 }));
 
 const pairs = ['stock', 'post'].flatMap((agent) => [queues.requests(agent), queues.replies(agent)]);
-const consumed = [...pairs, queues.wakeUps, queues.submissions];
+const consumed = [...pairs, queues.calls, queues.callReplies, queues.wakeUps, queues.submissions];
 
 describe('a step and its agent talk over a pair of queues', () => {
   test('F-35: each agent has a queue for requests that it alone reads, and one for replies that the scheduler reads', () => {
@@ -33,6 +33,8 @@ describe('a step and its agent talk over a pair of queues', () => {
       'post-requests': 'agent-post',
       'stock-replies': 'scheduler',
       'post-replies': 'scheduler',
+      'workflows-requests': 'children',
+      'workflows-replies': 'scheduler',
       'wake-ups': 'scheduler',
       submissions: 'submissions',
       ...Object.fromEntries(consumed.map((queue) => [`${queue}-dead`, 'dead-letter'])),

@@ -97,7 +97,16 @@ describe('others are granted what they need, and nothing else', () => {
 
   test('an operator hears alerts, looks after what was put aside or not delivered, and sends it on its way again', () => {
     const allowed = allowedTo(synthesize({ change: (orders) => void orders.orders.grantOperate(programRole(orders)) }));
-    const dead = ['post-replies', 'post-requests', 'stock-replies', 'stock-requests', 'submissions', 'wake-ups'];
+    const dead = [
+      'post-replies',
+      'post-requests',
+      'stock-replies',
+      'stock-requests',
+      'submissions',
+      'wake-ups',
+      'workflows-replies',
+      'workflows-requests',
+    ];
     const on = (names: readonly string[], ...actions: readonly string[]) =>
       actions.flatMap((action) => names.map((name) => `${action} ${name}`));
     const deadLetters = dead.map((queue) => `queue/${queue}-dead`);

@@ -20,6 +20,7 @@ import {
 import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
 import { create as agentFunction } from '../../functions/agent.ts';
+import { create as childrenFunction } from '../../functions/children.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
 import { type ManualClock, manualClock } from '../../lib/clock.ts';
@@ -302,6 +303,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 
 function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const { signal: stopping } = new AbortController();
+  if (queue === queues.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
   if (agent !== undefined) {
     const serve = agentFunction({ system, environment: { REDRESS_AGENTS: agent }, accepting: () => true });

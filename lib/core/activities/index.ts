@@ -1,11 +1,11 @@
 import type { Behaviour } from '../behaviour.ts';
+import { type CustomActivity, registeredBehaviour, registeredTypes } from '../custom.ts';
 import { type AskOperator, askOperator } from './ask-operator.ts';
 import { type Assign, assign } from './assign.ts';
 import { type Call, call } from './call.ts';
 import { type Choice, choice } from './choice.ts';
 import { type Compensate, compensate } from './compensate.ts';
 import { type Compute, compute } from './compute.ts';
-import { type CustomActivity, registeredBehaviour, registeredTypes } from './custom.ts';
 import { type Delay, delay } from './delay.ts';
 import { type ForEach, forEach } from './for-each.ts';
 import { type Parallel, parallel } from './parallel.ts';

@@ -1,5 +1,5 @@
 import { UnreadableRecordError } from '../../errors.ts';
-import type { ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
+import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import { shardOf } from '../../record.ts';
 import type { Page } from '../../store.ts';
 import {
@@ -173,7 +173,7 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
 
 /** The order with the attributes that its indexes sort it by. */
 export const orderItem = (
-  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, answer }: OrderRecord,
+  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, answer, caller }: OrderRecord,
   expiresAt?: number,
 ): Item => {
   const day = dayOf(submittedAt);
@@ -185,6 +185,7 @@ export const orderItem = (
     hash,
     submittedAt,
     answer,
+    ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
     ...(responseChannel === undefined ? {} : { responseChannel }),
     ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
     clientDay: clientDayKey(client, day),
@@ -210,6 +211,7 @@ export function orderOf(item: Item): OrderRecord {
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
     answer,
+    ...(item['caller'] === undefined ? {} : { caller: parsed(orderId, item['caller']) as CallerRef }),
   };
 }
 

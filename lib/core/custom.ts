@@ -1,5 +1,5 @@
-import type { Behaviour } from '../behaviour.ts';
-import type { ActivityBase } from '../definition.ts';
+import type { Behaviour } from './behaviour.ts';
+import type { ActivityBase } from './definition.ts';
 
 /** An activity that an app has defined itself, under a name with a namespace: `shop:ensure`. */
 export interface CustomActivity extends ActivityBase {

@@ -1,0 +1,128 @@
+import { hash } from 'node:crypto';
+import type { Channel } from './channel.ts';
+import { replyTo, replyToCaller } from './child-reply.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Definitions } from './definitions.ts';
+import { decodeInstance } from './instance.ts';
+import { validatorOf } from './json-schema.ts';
+import { queues, type Reply, type Request, type ToAgent, timeText } from './messages.ts';
+import type { CallerRef, OrderRecord, StateRecord } from './record.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Store } from './store.ts';
+import { bodyProblems, childIdOf } from './submission.ts';
+import type { Telemetry } from './telemetry.ts';
+
+/** The agent behind calls: starts the orders that other orders call, cancels them, and has them undone. */
+export type Children = (message: ToAgent) => Promise<void>;
+
+export interface ChildrenOptions {
+  readonly store: Store;
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly scheduler: Scheduler;
+  readonly definitions: Definitions;
+  readonly config: Pick<Config, 'stepMs' | 'maxFailures'>;
+}
+
+interface Child {
+  readonly order: OrderRecord;
+  readonly state: StateRecord;
+}
+
+type Failure = Extract<Reply['result'], { status: 'failed' }>['fault'];
+
+/**
+ * A child answers by itself when it ends (see `replyToCaller`). What is asked here once more was lost on its way, or it
+ * is only asked whether the child exists: then it is cancelled, so that the answer comes.
+ */
+export function createChildren({ store, channel, clock, telemetry, scheduler, definitions, config }: ChildrenOptions): Children {
+  return take;
+
+  async function take(message: ToAgent): Promise<void> {
+    if (message.type === 'cancel') return cancel(childIdOf(message.idempotencyKey));
+    if (message.operation === 'undo') return undo(message);
+
+    const child = await store.load(childIdOf(message.idempotencyKey));
+    if (child) return goOn(message, child);
+    if (message.settling) return fail(message, { type: 'NotDone', message: 'No order was made for this call.', permanent: true });
+    // What comes so late may have been settled since: nobody waits for it any more.
+    if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');
+    return start(message);
+  }
+
+  async function goOn(request: Request, child: Child): Promise<void> {
+    const { outcome } = child.state;
+    if (outcome !== null) return answer(replyOf(child));
+    if (request.settling) await cancel(child.order.orderId);
+  }
+
+  /** The child's own answer, made again from what it has come to. */
+  function replyOf({ order, state }: Child) {
+    return replyToCaller(order, decodeInstance(state).state, clock.now());
+  }
+
+  async function answer(reply: ReturnType<typeof replyOf>): Promise<void> {
+    if (reply) await channel.send([{ queue: queues.callReplies, body: JSON.stringify(reply) }]);
+  }
+
+  function fail(request: Request, fault: Failure): Promise<void> {
+    return answer(replyTo(callerOf(request), { status: 'failed', fault }, clock.now()));
+  }
+
+  async function start(request: Request): Promise<void> {
+    const [name = '', version] = request.operation.split('@');
+    const definition = definitions.program(name, Number(version))?.definition;
+    const parent = await store.load(request.orderId);
+    if (!definition || !parent)
+      return fail(request, { type: 'RequestRefused', message: `There is no workflow ${request.operation}.`, permanent: true });
+
+    const problems = bodyProblems(validatorOf(definition.order), request.input, '');
+    if (problems.length > 0) {
+      const message = `The body is not what ${request.operation} takes: ${problems.map(({ pointer, detail }) => `${pointer || '/'} ${detail}`).join('; ')}.`;
+      return fail(request, { type: 'RequestRefused', message, permanent: true });
+    }
+    await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: true, ...config });
+  }
+
+  /** It may be finished already, or be under way to its end: then there is nothing to cancel. */
+  async function cancel(orderId: string): Promise<void> {
+    const reason = 'The order that called it does not want it any more.';
+    const instructed = await scheduler.instruct(orderId, { kind: 'cancel', by: 'workflows', reason }, { id: `cancel@${orderId}` });
+    if (instructed.outcome === 'infeasible')
+      telemetry.log('debug', 'child not cancelled', { orderId, reasons: instructed.reasons.join(' ') });
+  }
+
+  async function undo(request: Request): Promise<void> {
+    const orderId = childIdOf(request.idempotencyKey.replace(/\/undo\/(\d+)$/, '/$1'));
+    const child = await store.load(orderId);
+    if (!child)
+      return fail(request, {
+        type: 'ChildUnknown',
+        message: `The order ${orderId} that was called is not stored any more.`,
+        permanent: true,
+      });
+    const { outcome } = child.state;
+    if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'recall' }], []);
+    // Ended otherwise: whatever it did is undone, or a person has decided that it stays.
+    if (outcome !== null) await answer(replyTo(callerOf(request), { status: 'succeeded', output: {} }, clock.now()));
+  }
+}
+
+const callerOf = ({ orderId, path, requestId, attempt, epoch }: Request): CallerRef => ({ orderId, path, requestId, attempt, epoch });
+
+const childOrder = (request: Request, { client }: OrderRecord, now: number): OrderRecord => {
+  const orderId = childIdOf(request.idempotencyKey);
+  const [name = '', version] = request.operation.split('@');
+  return {
+    orderId,
+    client,
+    workflow: { name, version: Number(version) },
+    body: request.input,
+    hash: hash('sha256', JSON.stringify(request.input)),
+    caller: callerOf(request),
+    submittedAt: now,
+    answer: JSON.stringify({ orderId, processState: 'Processing', submittedAt: timeText(now) }),
+  };
+};

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  type App,
+  answering,
+  ChildNotCompleted,
+  call,
+  cel,
+  choice,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  fault,
+  type JsonObject,
+  operation,
+  raise,
+  sequence,
+  type WorkflowDefinition,
+  when,
+} from 'redress';
+import * as z from 'zod';
+import { loadDefinitions } from '../../lib/definitions.ts';
+import { childIdOf } from '../../lib/submission.ts';
+import { type Desk, failed, journalOf, ok, openDesk, reaches, started, submitted } from './support.ts';
+
+const NoRoom = fault('NoRoom');
+const Broken = fault('Broken');
+const Trip = z.object({ city: z.string(), breaks: z.boolean().optional() });
+
+/** What has been booked, in the order in which it was, and was taken back. */
+const bookings: string[] = [];
+const done = (what: string) => {
+  bookings.push(what);
+  return { id: what };
+};
+const desk = defineAgent('desk', {
+  book: operation({
+    input: z.object({ city: z.string(), what: z.string() }),
+    output: z.object({ id: z.string() }),
+    faults: [NoRoom],
+    run: ({ city, what }, { failed: no }) => (city === 'full' && what === 'hotel' ? no(NoRoom, 'no room') : done(`${what} in ${city}`)),
+  }),
+  cancel: operation({ input: z.object({ id: z.string() }), output: z.object({ id: z.string() }), run: ({ id }) => done(`no ${id}`) }),
+});
+
+const stay = defineWorkflow('stay', { version: 1, order: z.object({ city: z.string() }), toCaller: [NoRoom] }, ({ order }) => {
+  const flight = desk
+    .book({ city: order.city, what: 'flight' })
+    .named('flight')
+    .undo(({ id }) => desk.cancel({ id }));
+  const hotel = desk
+    .book({ city: order.city, what: 'hotel' })
+    .named('hotel')
+    .undo(({ id }) => desk.cancel({ id }));
+  return answering(sequence(flight, hotel), { room: hotel.output.id });
+});
+
+const trip = defineWorkflow('trip', { version: 1, order: Trip }, ({ order }) => {
+  const there = call(stay, { city: order.city });
+  return sequence(
+    there,
+    desk.book({ city: order.city, what: 'tour' }).named('tour'),
+    choice(when(cel<boolean>`has(order.breaks)`, raise(Broken, there.output.room))),
+  )
+    .on(NoRoom, ({ compensate }) => compensate())
+    .on(Broken, ({ compensate }) => compensate());
+});
+
+const app = defineApp({ workflows: [trip, stay], agents: [desk] });
+
+async function ended(context: TestContext, order: JsonObject, sendsAlong: boolean) {
+  bookings.length = 0;
+  const system = await started(context, app, { sendsAlong });
+  const orderId = await submitted(system, order);
+  await reaches(system, orderId, 'Processed');
+  const state = (await system.store.head(orderId)) ?? assert.fail();
+  const child = (await system.store.load(childIdOf(`${orderId}/order/stay/1`))) ?? assert.fail('no child');
+  return {
+    outcome: state.outcome,
+    child: child.state.outcome,
+    ofParent: child.order.caller?.orderId === orderId,
+    failureCount: state.failureCount,
+  };
+}
+
+for (const sendsAlong of [true, false]) {
+  describe(`an order calls another (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
+    test('it goes on with what the other one has answered, once that is completed', async (context) => {
+      assert.deepEqual(await ended(context, { city: 'Rome' }, sendsAlong), {
+        outcome: 'completed',
+        child: 'completed',
+        ofParent: true,
+        failureCount: 0,
+      });
+      assert.deepEqual(bookings, ['flight in Rome', 'hotel in Rome', 'tour in Rome']);
+    });
+
+    test('F-100: a fault of the other one comes to its handler once all that the other one did is undone', async (context) => {
+      assert.deepEqual(await ended(context, { city: 'full' }, sendsAlong), {
+        outcome: 'rejected',
+        child: 'compensated',
+        ofParent: true,
+        failureCount: 0,
+      });
+      assert.deepEqual(bookings, ['flight in full', 'no flight in full']);
+    });
+
+    test('F-101: undoing it undoes the other one although that was completed, newest first', async (context) => {
+      assert.deepEqual(await ended(context, { city: 'Rome', breaks: true }, sendsAlong), {
+        outcome: 'compensated',
+        child: 'compensated',
+        ofParent: true,
+        failureCount: 0,
+      });
+      assert.deepEqual(bookings.slice(3), ['no hotel in Rome', 'no flight in Rome']);
+    });
+  });
+}
+
+const called = async (on: Desk) => {
+  const orderId = await submitted(on, { city: 'Rome' });
+  const [request = assert.fail()] = on.messages('workflows-requests');
+  await on.deliver('workflows-requests');
+  return { orderId, request, childId: childIdOf(String(request['idempotencyKey'])) };
+};
+
+describe('what may go wrong between the two', () => {
+  test('F-80, F-170: cancelling the one cancels the other, and waits until that is undone', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    await on.answer(await on.request('desk'), ok({ id: 'flight' }), { agent: 'desk' });
+    await on.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'test', reason: 'not wanted' }, { id: 'cancel-1' });
+    await on.deliver('workflows-requests');
+    assert.equal((await on.state(orderId)).processState, 'Processing');
+    const askings = (await on.take('desk-requests')) as { type: string; requestId: string; path: string }[];
+    assert.deepEqual(
+      askings.map(({ type, path }) => `${type} ${path}`),
+      ['request order/sequence/hotel', 'cancel order/sequence/hotel'],
+    );
+    await on.answer(askings[0] as never, failed('NoRoom'), { agent: 'desk' });
+    await on.answer(await on.request('desk'), ok({ id: 'none' }), { agent: 'desk' });
+    await on.deliver('workflows-replies');
+    assert.equal((await on.state(childId)).outcome, 'cancelled');
+    assert.equal((await on.state(orderId)).outcome, 'cancelled');
+  });
+
+  test('S10: the same call delivered twice makes one order', async (context) => {
+    const on = openDesk(context, app);
+    const { request } = await called(on);
+    await on.send('workflows-requests', request);
+    await on.deliver('workflows-requests');
+    assert.equal(on.messages('desk-requests').length, 1);
+  });
+
+  test('an answer that got lost is asked for again after a while, and counts as no failure', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId } = await called(on);
+    for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
+    await on.take('workflows-replies');
+    await on.clock.advance(600_000);
+    await on.supervisor.pass();
+    await on.deliver('wake-ups');
+    assert.equal(await on.deliver('workflows-requests'), 0);
+    await on.deliver('workflows-replies');
+    const tour = await on.request('desk');
+    assert.equal(tour.path, 'order/tour');
+    assert.equal((await on.state(orderId)).failureCount, 0);
+  });
+
+  test('a body that is not what the other one takes is refused with its pointer, and no order is made', async (context) => {
+    const on = openDesk(context, app);
+    const orderId = await submitted(on, { city: 'Rome' });
+    const [request] = await on.take('workflows-requests');
+    await on.send('workflows-requests', { ...request, input: { town: 'Rome' } });
+    await on.deliver('workflows-requests');
+    await on.deliver('workflows-replies');
+    const { fault: why } = await on.state(orderId);
+    assert.equal(why?.type, 'RequestRefused');
+    assert.match(why?.message ?? '', /stay@1 takes: \/city/);
+  });
+
+  test('what is asked for too late makes no order: it may have been settled since', async (context) => {
+    const on = openDesk(context, app);
+    await submitted(on, { city: 'Rome' });
+    const [request] = await on.take('workflows-requests');
+    await on.clock.advance(600_001);
+    await on.send('workflows-requests', request);
+    await on.deliver('workflows-requests');
+    assert.equal(on.messages('desk-requests').length, 0);
+  });
+
+  test('the one that an operator ends as it is fails the one that called it', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    await on.system.scheduler.instruct(childId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
+    await on.deliver('workflows-replies');
+    const { processState, fault: why } = await on.state(orderId);
+    assert.deepEqual([processState, why?.type], ['Error', ChildNotCompleted.name]);
+    assert.ok((await journalOf(on, orderId)).some(({ type }) => type === 'OrderHeld'));
+  });
+});
+
+describe('calls are checked before anything runs', () => {
+  const refused = (workflows: readonly WorkflowDefinition[]) => {
+    try {
+      loadDefinitions({ workflows, agents: [] } as App);
+      return 'loaded';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const calling = (name: string, operation: string): WorkflowDefinition => ({
+    name,
+    version: 1,
+    exprVersion: 1,
+    order: {},
+    toOperator: [],
+    root: {
+      activity: 'sequence',
+      name: 'order',
+      children: [{ activity: 'call', name: 'other', agent: 'workflows', operation, input: {} }],
+    },
+  });
+
+  test('a workflow that the app does not have is named, with what may be meant', () => {
+    assert.match(
+      refused([calling('trip', 'staj@1'), calling('stay', 'trip@1')]),
+      /trip@1 order\/other: It calls staj@1, which is no workflow of this app\. Did you mean "stay@1"\?/,
+    );
+  });
+
+  test('a cycle of calls is shown as a whole', () => {
+    assert.match(refused([calling('one', 'two@1'), calling('two', 'one@1')]), /It calls itself in the end: one@1 → two@1 → one@1\./);
+  });
+});
