@@ -147,7 +147,7 @@ describe('F-43, F-59: whoever has to decide about an order is told what is wrong
 
 /** Each place in which an order may read what is not there. */
 const unreadable: readonly (readonly [where: string, path: string, root: Activity])[] = [
-  ['the input of a step', 'order/a', step('a', { input: { deep: [cel('order.nothing')] } })],
+  ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
   ['a list', 'order/each', forEach(cel('order.nothing'))],
   ['the condition of a loop', 'order/while', whilst(cel('order.nothing'))],
   ['the length of a wait', 'order/pause', delay('pause', cel('order.nothing'))],
