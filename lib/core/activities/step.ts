@@ -153,7 +153,7 @@ const timeOf = (
   stepMs: number,
 ): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
 
-export const again = (step: Asks, own: StepState, context: Context): Next<StepState> => {
+export const again = (step: Asks, own: StepState, context: Context): { readonly state: StepState; readonly askAgain: true } => {
   const { at, epoch, stepMs } = context;
   const completeBy = at + timeOf(step, stepMs);
   const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
