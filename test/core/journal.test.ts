@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CoreFact } from '../../lib/core/journal.ts';
+import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';
-
-/** All that a fact says, in a line: times count from its event, faults are their type and where they come from. */
-function lineOf({ type, path, ...more }: CoreFact, now: number): string {
-  const words = Object.entries(more).map(([name, value]) => {
-    if (name === 'completeBy') return `by +${(value - now) / 1000}s`;
-    if (name === 'fault') return value.source ? `${value.type} of ${value.source}` : value.type;
-    return typeof value === 'string' ? value : `${name} ${JSON.stringify(value)}`;
-  });
-  return [type, path, ...words].join(' ');
-}
-
-const after = (run: Run, happen: () => unknown): readonly string[] => {
-  happen();
-  const turn = run.turns.at(-1);
-  return turn?.facts.map((fact) => lineOf(fact, turn.at)) ?? [];
-};
 
 const prepared = (definition: string): Run => startRun(outline(definition));
 

@@ -80,6 +80,8 @@ export class FaultLaw {
 
   private raised(path: string, fault: Fault): void {
     const taker = takerOf(this.program, this.known, path, fault);
+    const { toCaller = [] } = this.program.definition;
+    if (!taker && toCaller.some((type) => isKindOf(fault.type, type))) return;
     assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
     this.pending.push({ source: path, fault, taker });
     if (nodeAt(this.program, path).activity !== 'step') this.faultedBy.set(path, path);

@@ -90,6 +90,8 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
 
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
+  // Which signals are repetitions is known by those who take them in.
+  if (event.type === 'signalled') return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
   return transition;
 }

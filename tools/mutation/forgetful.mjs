@@ -36,7 +36,7 @@ globalThis.forgetful = {
   registry: { Map: mapOf('registry') },
 };
 
-const registries = /\/(functions|activities\/custom)\.ts$/;
+const registries = /\/(functions|custom)\.ts$/;
 
 /** What a module of the core begins with. */
 export const prologueOf = (url) =>
