@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import type { AgentDefinition, AnyOperation } from './authoring/agent.ts';
+import { catalogueOfApp, schemasOf } from './authoring/catalogue.ts';
 import type { App } from './authoring/workflow.ts';
 import { callProblems } from './core/calls.ts';
+import type { Catalogue } from './core/catalogue.ts';
 import { check } from './core/check.ts';
-import { workflowsAgent } from './core/child-order.ts';
+import type { WorkflowDefinition } from './core/definition.ts';
 import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
@@ -20,32 +22,17 @@ export interface Definitions {
   readonly agents: readonly AgentDefinition[];
 }
 
+/** @throws SetupError that names all that is wrong with any of the workflows, each with its place. */
 export function loadDefinitions({ workflows, agents }: App): Definitions {
+  refuseWrong(workflows, catalogueOfApp({ workflows, agents }));
   const programs = new Map<string, Program>();
   const newest = new Map<string, Program>();
   for (const definition of workflows) {
-    const key = `${definition.name}@${definition.version}`;
-    const problems = check(definition).filter(({ severity }) => severity === 'error');
-    const program = problems.length === 0 ? programOf(definition) : undefined;
-    const missing = program ? missingOperations(program, agents) : [];
-    const wrong = [...problems.map(({ path, message }) => `${path}: ${message}`), ...missing];
-    if (!program || wrong.length > 0)
-      throw new SetupError(
-        `The workflow ${key} cannot be loaded: ${wrong.join('; ')}.`,
-        'Mend the definition, or add the agent to defineApp.',
-      );
-    if (programs.has(key)) throw new SetupError(`Two workflows are called ${key}.`, 'Give one of them another name or version.');
-
-    programs.set(key, program);
+    const program = programOf(definition);
+    programs.set(nameOf(definition), program);
     const latest = newest.get(definition.name);
     if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
   }
-  const wrongCalls = callProblems(workflows);
-  if (wrongCalls.length > 0)
-    throw new SetupError(
-      wrongCalls.map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`).join('\n'),
-      'Mend the calls, or add the workflow to defineApp.',
-    );
   const outputs = new Map(
     agents.flatMap(({ name, operations }) =>
       Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
@@ -60,16 +47,24 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
   };
 }
 
-/** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
-const outputSchema = ({ output }: AnyOperation): z.ZodType =>
-  z.fromJSONSchema(z.toJSONSchema(output, { io: 'output', unrepresentable: 'any' }) as Parameters<typeof z.fromJSONSchema>[0]);
+const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
 
-const missingOperations = (program: Program, agents: readonly AgentDefinition[]): readonly string[] =>
-  [...program.nodes].flatMap(([path, node]) => {
-    if (node.activity !== 'step' || node.agent === workflowsAgent) return [];
-    const agent = agents.find(({ name }) => name === node.agent);
-    if (!agent) return [`${path} asks the agent "${node.agent}", which the app does not have`];
-    return Object.hasOwn(agent.operations, node.operation)
-      ? []
-      : [`${path} asks "${node.agent}" for "${node.operation}", which it does not do`];
-  });
+function refuseWrong(workflows: readonly WorkflowDefinition[], catalogue: Catalogue): void {
+  const names = workflows.map(nameOf);
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  const wrong = [
+    ...workflows.flatMap((definition) =>
+      check(definition, catalogue)
+        .filter(({ severity }) => severity === 'error')
+        .map(({ path, message }) => `${nameOf(definition)} ${path}: ${message}`),
+    ),
+    ...callProblems(workflows).map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`),
+    ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
+  ];
+  if (wrong.length > 0)
+    throw new SetupError(`Workflows cannot be loaded:\n${wrong.join('\n')}`, 'Mend the definitions, or add to defineApp what is missing.');
+}
+
+/** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
+const outputSchema = (operation: AnyOperation): z.ZodType =>
+  z.fromJSONSchema(schemasOf(operation).output as Parameters<typeof z.fromJSONSchema>[0]);

@@ -41,6 +41,7 @@ export type { App, LocalTrial, Workflow } from './authoring/workflow.ts';
 export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
 export type { Behaviour, Closing, Context, Next, Start } from './core/behaviour.ts';
 export { close, raise as raiseFault, run, succeeded, wait } from './core/behaviour.ts';
+export type { Catalogue, OperationSchemas } from './core/catalogue.ts';
 export type { Problem } from './core/check.ts';
 export { check } from './core/check.ts';
 export type { WorkflowDefinition } from './core/definition.ts';

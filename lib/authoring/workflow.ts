@@ -5,6 +5,7 @@ import { exprVersion } from '../core/expression.ts';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import type { Answering } from './call.ts';
+import { catalogueOf } from './catalogue.ts';
 import { isComposite } from './composite.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
@@ -60,11 +61,12 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
     root: rootOf(build({ order: expression('order'), orderId: expression('orderId') })),
   };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
+  const operations = new Map(operationsIn(recorded.root));
 
-  const errors = check(definition).filter(({ severity }) => severity === 'error');
+  const errors = check(definition, catalogueOf(operations)).filter(({ severity }) => severity === 'error');
   if (errors.length > 0)
     throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
-  operationsOfWorkflow.set(definition, new Map(operationsIn(recorded.root)));
+  operationsOfWorkflow.set(definition, operations);
   return definition;
 }
 

@@ -1,35 +1,28 @@
 import { workflowsAgent } from './child-order.ts';
-import { type Activity, rootPath, type WorkflowDefinition } from './definition.ts';
-import { childrenOf } from './program.ts';
-import { didYouMean } from './suggest.ts';
+import { rootPath, type WorkflowDefinition } from './definition.ts';
+import { isObject } from './json.ts';
 
-/** What is wrong with the calls between workflows of one app, by the workflow in which it stands. */
+/** Calls between workflows of one app that lead back to where they began: no such order could ever be finished. */
 export function callProblems(
   workflows: readonly WorkflowDefinition[],
 ): readonly { readonly workflow: string; readonly path: string; readonly message: string }[] {
-  const known = new Map(workflows.map((definition) => [nameOf(definition), definition]));
-  const calls = new Map(workflows.map((definition) => [nameOf(definition), [...callsIn(definition.root, rootPath)]]));
+  const calls = new Map(
+    workflows.map((definition) => [
+      nameOf(definition),
+      [...callsIn(definition.root, '')].map(({ path, operation }) => ({ path: path.replace(/^\/[^/]*/, rootPath), operation })),
+    ]),
+  );
   return [...calls].flatMap(([workflow, called]) =>
     called.flatMap(({ path, operation }) => {
-      const found = known.has(operation);
-      if (!found)
-        return [
-          {
-            workflow,
-            path,
-            message: `It calls ${operation}, which is no workflow of this app.${didYouMean(operation, [...known.keys()])}`,
-          },
-        ];
       const way = wayBack(operation, workflow, calls);
-      return way
-        ? [
-            {
-              workflow,
-              path,
-              message: `It calls itself in the end: ${[workflow, ...way].join(' → ')}. No order of it could ever be finished.`,
-            },
-          ]
-        : [];
+      if (!way) return [];
+      return [
+        {
+          workflow,
+          path,
+          message: `It calls itself in the end: ${[workflow, ...way].join(' → ')}. No order of it could ever be finished.`,
+        },
+      ];
     }),
   );
 }
@@ -41,9 +34,14 @@ interface CallPlace {
   readonly operation: string;
 }
 
-function* callsIn(node: Activity, path: string): Generator<CallPlace> {
-  if (node.activity === 'call' && node.agent === workflowsAgent) yield { path, operation: node.operation };
-  for (const child of childrenOf(node)) yield* callsIn(child, `${path}/${child.name}`);
+/** A definition may be written by hand, so nothing of it is what its type says. */
+function* callsIn(part: unknown, path: string): Generator<CallPlace> {
+  if (Array.isArray(part)) for (const each of part) yield* callsIn(each, path);
+  if (!isObject(part)) return;
+  const { activity, agent, operation, name } = part;
+  const here = typeof activity === 'string' ? `${path}/${name}` : path;
+  if (activity === 'call' && agent === workflowsAgent && typeof operation === 'string') yield { path: here, operation };
+  for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
 /** The workflows from one to another, by calls; undefined where none leads there. */

@@ -1,6 +1,8 @@
+import type { Catalogue } from './catalogue.ts';
 import { checkHandlers } from './checks/handlers.ts';
 import { checkReads } from './checks/reads.ts';
 import { everyIn, type Report, treeOf } from './checks/tree.ts';
+import { checkTypes } from './checks/typing.ts';
 import { checkUndoing } from './checks/undoing.ts';
 import { limits, rootPath, type WorkflowDefinition } from './definition.ts';
 import { exprVersion } from './expression.ts';
@@ -14,8 +16,11 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Everything that is wrong with a definition, at once. Without errors it may be loaded; warnings are for its author. */
-export function check(definition: WorkflowDefinition): readonly Problem[] {
+/**
+ * Everything that is wrong with a definition, at once. Without errors it may be loaded; warnings are for its author.
+ * With a catalogue of operations, what steps are asked with and what they answer is checked as well.
+ */
+export function check(definition: WorkflowDefinition, catalogue?: Catalogue): readonly Problem[] {
   const problems: Problem[] = [];
   const report: Report = (path, message, severity = 'error') => {
     problems.push({ severity, path, message });
@@ -35,10 +40,11 @@ export function check(definition: WorkflowDefinition): readonly Problem[] {
 
   const root = treeOf(definition.root, report);
   if (!root) return problems;
-  const count = [...everyIn(root)].length;
-  if (count > limits.activitiesMax)
-    report(rootPath, `${count} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
+  const all = [...everyIn(root)];
+  if (all.length > limits.activitiesMax)
+    report(rootPath, `${all.length} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
   checkReads(root, report);
+  checkTypes(all, definition.order, catalogue, report);
   checkHandlers(root, definition.toOperator ?? [], report);
   checkUndoing(root, report);
   return problems;

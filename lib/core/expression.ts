@@ -48,8 +48,7 @@ export interface Expression {
   readonly each: readonly Read[];
   /** Where it reads the fault that is being handled. */
   readonly fault: number | undefined;
-  /** What it yields, in CEL's words; `dyn` where that shows only when it is evaluated. */
-  readonly type: string;
+  readonly ast: ASTNode;
   readonly evaluate: (scope: Scope) => Evaluation;
 }
 
@@ -84,13 +83,13 @@ function parseAnew(text: string): Parsed {
   const found: Findings = { reads: { steps: new Map(), vars: new Map(), each: new Map() }, fault: undefined, lists: [] };
   const refusal = inspect(program.ast, found, false);
   if (refusal) return { ok: false, ...refusal };
-  const { error, type = 'dyn' } = program.check();
+  const { error } = program.check();
   if (error) return { ok: false, message: firstLine(error.message), position: error.range?.start ?? 0 };
 
   const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
   const [steps, vars, each] = roots.map((root) => [...found.reads[root].values()]) as [Read[], Read[], Read[]];
   const evaluate = (scope: Scope) => evaluateGuarded(text, program, lists, scope);
-  return { ok: true, expression: { steps, vars, each, fault: found.fault, type, evaluate } };
+  return { ok: true, expression: { steps, vars, each, fault: found.fault, ast: program.ast, evaluate } };
 }
 
 function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
@@ -174,7 +173,8 @@ function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
   return typeof name === 'string' ? { root: of.args, name, position: node.range.start, optional } : undefined;
 }
 
-const childNodes = (node: ASTNode): readonly ASTNode[] => {
+/** The parts of an expression, in order. */
+export const childNodes = (node: ASTNode): readonly ASTNode[] => {
   const nodes: ASTNode[] = [];
   const collect = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(collect);
@@ -193,6 +193,42 @@ function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R |
 }
 
 const environment = createEnvironment();
+
+/** CEL's names of the types that operands of a probe may have. */
+export const operandTypes = [
+  'bool',
+  'double',
+  'dyn',
+  'google.protobuf.Duration',
+  'google.protobuf.Timestamp',
+  'int',
+  'list<bool>',
+  'list<double>',
+  'list<map>',
+  'list<string>',
+  'map',
+  'null',
+  'string',
+] as const;
+export type OperandType = (typeof operandTypes)[number];
+
+const operandName = (type: OperandType): string => `operand_${type.replaceAll(/\W/g, '_')}`;
+const probing = operandTypes.reduce((probing, type) => probing.registerVariable(operandName(type), type), environment.clone());
+const probed = new Map<string, string | undefined>();
+
+/**
+ * What an operator or a function yields for operands of these types, in CEL's words; undefined where it takes none such.
+ * `form` says how they are written down: `(a, b) => `${a} + ${b}``.
+ */
+export function resultOf(form: (...operands: string[]) => string, types: readonly OperandType[]): string | undefined {
+  const text = form(...types.map(operandName));
+  if (!probed.has(text)) {
+    if (probed.size >= 10_000) probed.clear();
+    const { valid, type } = probing.check(text);
+    probed.set(text, valid ? type : undefined);
+  }
+  return probed.get(text);
+}
 
 function createEnvironment(): Environment {
   const environment = new Environment({

@@ -219,7 +219,7 @@ export function fill(template: Template, scope: Scope): Evaluation {
   return { ok: true, value: Object.fromEntries(entries) };
 }
 
-const isCel = (template: unknown): template is { readonly $cel: string } =>
+export const isCel = (template: unknown): template is { readonly $cel: string } =>
   isObject(template) && typeof template['$cel'] === 'string' && Object.keys(template).length === 1;
 
 const stepsRead = (template: Template): string[] =>

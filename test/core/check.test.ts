@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 import type { Step } from '../../lib/core/activities/step.ts';
+import type { Catalogue } from '../../lib/core/catalogue.ts';
 import { check, type Problem } from '../../lib/core/check.ts';
 import { type Activity, limits, type WorkflowDefinition } from '../../lib/core/definition.ts';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -337,15 +338,15 @@ const reads: typeof table = [
     'a condition that yields a number',
     workflow(whilst('', 'size(orderId)', step('a'))),
     'order',
-    'A condition is wanted, not int',
+    'A condition is wanted, not a number.',
     '\n  size(orderId)\n  ^',
   ],
-  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not string'],
+  ['an end that is no condition', workflow(forEach('', step('a'), 'orderId')), 'order', 'A condition is wanted, not a string.'],
   [
     'a list that is none',
     workflow({ ...forEach('', step('a')), list: { $cel: 'orderId' } } as Activity),
     'order',
-    'A list is wanted, not string',
+    'A list is wanted, not a string.',
   ],
 ];
 
@@ -421,7 +422,15 @@ const handling: typeof table = [
     'order/compensate',
     '"travel" (order/items/travel) is inside a loop',
   ],
-  ['a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
+  ['F-91: a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
+  ['F-91: a retry that waits less than nothing', workflow(retry(step('a'), { interval: -1 })), 'order', 'interval is -1'],
+  ['F-91: a retry of nothing', workflow({ ...retry(step('a')), do: undefined } as never), 'order/undefined', '"undefined" is no activity'],
+  [
+    'F-91: a retry of two',
+    workflow({ ...retry(step('a')), do: [step('a'), step('b')] } as never),
+    'order/undefined',
+    '"undefined" is no activity',
+  ],
 ];
 
 const isSaid = ({ severity, path, message }: Problem, expectedPath: string, words: readonly string[]): boolean =>
@@ -590,4 +599,35 @@ test('every message is whole, in the words that were agreed', () => {
   const actual = `${said.join('\n\n')}\n`;
   if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, actual);
   else assert.equal(actual, readFileSync(file, 'utf8'));
+});
+
+test('mistakes of writing, of order, of types and of operations are said together', () => {
+  const catalogue: Catalogue = {
+    schemasOf: () => ({ input: { type: 'object', properties: { value: { type: 'number' } }, required: ['value'] } }),
+    all: new Map([['agent', ['charge', 'ship', 'tell']]]),
+  };
+  const order = { type: 'object', properties: { total: { type: 'number' } }, required: ['total'], additionalProperties: false };
+  const definition = workflow(
+    sequence(
+      '',
+      reading('charge', 'order.totl'),
+      reading('ship', 'steps.later.id'),
+      reading('shipp', ')'),
+      step('later', { agent: 'agnt', operation: 'ship', input: { value: 'none' } }),
+      step('tell'),
+    ),
+    { order },
+  );
+  assert.deepEqual(
+    check(definition, catalogue).map(({ path, message }) => `${path} ${message.split('\n')[0]}`),
+    [
+      'order/ship /value: "later" (order/later) need not have run before order/ship: it comes later.',
+      'order/shipp /value: Unexpected token: RPAREN',
+      'order/charge /value: order has no field "totl". Did you mean "total"?',
+      'order/shipp It asks "agent" for "shipp", which it does not do. Did you mean "ship"?',
+      'order/later It asks the agent "agnt", which the app does not have. Did you mean "agent"?',
+      'order/later /value: A number is wanted, not "none".',
+      'order/tell /value: missing; agent.tell wants a number there.',
+    ],
+  );
 });

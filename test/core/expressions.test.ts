@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
+import { check } from '../../lib/core/check.ts';
 import { exprVersion, parseExpression, type Scope } from '../../lib/core/expression.ts';
-import type { Json, JsonObject } from '../../lib/core/json.ts';
-import { deepFreeze, listOf } from '../support/workflows.ts';
+import { isObject, type Json, type JsonObject } from '../../lib/core/json.ts';
+import { deepFreeze, listOf, sequence, step, workflow } from '../support/workflows.ts';
 
 type Row = { readonly expression: string } & (
   | { readonly gives: Json }
@@ -66,5 +67,29 @@ test('a result is plain JSON, and no part of it is shared with the library', () 
       const outcome = outcomeOf(row) as { gives?: Json };
       if (outcome.gives !== undefined) assert.deepEqual(JSON.parse(JSON.stringify(outcome.gives)), outcome.gives, row.expression);
     }
+  }
+});
+
+/** A schema that accepts this value and little else. */
+function schemaOf(value: Json): JsonObject {
+  if (value === null) return { type: 'null' };
+  if (Array.isArray(value)) return { type: 'array', items: value.length > 0 ? { anyOf: value.slice(0, 3).map(schemaOf) } : {} };
+  if (!isObject(value)) return { type: typeof value };
+  const properties = Object.fromEntries(Object.entries(value).map(([name, field]) => [name, schemaOf(field as Json)]));
+  return { type: 'object', properties, required: Object.keys(value), additionalProperties: false };
+}
+
+test('nothing that gives a value is taken for a mistake by those who know all its types', () => {
+  const known = schemaOf(scope.order) as { readonly properties: JsonObject };
+  const absent = { note: {}, gifts: { type: 'array' }, nope: { type: 'object' } };
+  const address = { ...schemaOf(corpus.scope.order['address'] ?? null), additionalProperties: { type: 'string' } };
+  const order = { ...known, properties: { ...known.properties, ...absent, address } };
+  const catalogue = { schemasOf: (_: string, operation: string) => ({ output: schemaOf(scope.steps[operation] ?? {}) }) };
+  const steps = Object.keys(scope.steps).map((name) => step(name));
+
+  for (const row of corpus.groups.flatMap(({ rows }) => rows).filter((row) => 'gives' in row)) {
+    const definition = workflow(sequence('', ...steps, step('reader', { input: { value: { $cel: row.expression } } })), { order });
+    const errors = check(definition, catalogue).filter(({ severity }) => severity === 'error');
+    assert.deepEqual(errors, [], row.expression);
   }
 });

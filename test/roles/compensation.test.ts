@@ -47,7 +47,7 @@ const ended = async (desk: Desk, orderId: string) => {
 
 for (const sendsAlong of [true, false]) {
   describe(`what was done is undone (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
-    test('F-67, F-100, F-105: a refusal undoes what was done, with what its step had answered, and the order ends as compensated', async (context) => {
+    test('F-67, F-100, F-105, F-165: without any suspension, a refusal undoes what was done, with what its step had answered, and the order ends as compensated', async (context) => {
       const desk = openDesk(context, app(), { sendsAlong });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -56,6 +56,7 @@ for (const sendsAlong of [true, false]) {
       await answered(desk, 'release');
       await answered(desk, 'tell');
       assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
+      assert.equal((await desk.state(orderId)).suspended, false);
       assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderHeld').length, 0);
     });
 

@@ -1,11 +1,10 @@
 import { behaviourOf } from '../activities/index.ts';
 import type { Template } from '../definition.ts';
 import { type Expression, parseExpression, type Read } from '../expression.ts';
-import { isObject } from '../json.ts';
 import { expressionsIn } from '../program.ts';
 import { didYouMean } from '../suggest.ts';
 import { Certain } from './certain.ts';
-import { aroundOf, everyIn, type Placed, type Report } from './tree.ts';
+import { aroundOf, everyIn, loopsAround, type Placed, pointedAt, type Report } from './tree.ts';
 import { whyUncertain } from './uncertain.ts';
 
 /**
@@ -101,19 +100,12 @@ class Reader {
   }
 
   private checkTemplate(template: Template, reader: Placed, certain: Certain, inTurn = false): void {
-    const wanted = wantedBy(reader, template);
-    if (wanted && !isObject(template) && !wanted.is(template))
-      this.world.report(reader.path, `${wanted.what}, not ${JSON.stringify(template)}.`);
     for (const { text, pointer } of expressionsIn(template)) {
       const say = (message: string, position: number) =>
         this.world.report(reader.path, `${pointer && `${pointer}: `}${message}\n${pointedAt(text, position)}`);
       const parsed = parseExpression(text);
       if (!parsed.ok) say(parsed.message, parsed.position);
-      else {
-        for (const { message, position } of this.problemsOf(parsed.expression, reader, certain, inTurn)) say(message, position);
-        if (pointer === '' && wanted && !wanted.types.test(parsed.expression.type))
-          say(`${wanted.what}, not ${parsed.expression.type}.`, 0);
-      }
+      else for (const { message, position } of this.problemsOf(parsed.expression, reader, certain, inTurn)) say(message, position);
     }
   }
 
@@ -155,38 +147,5 @@ class Reader {
   }
 }
 
-const loopsAround = (placed: Placed): readonly Placed[] => {
-  const loops: Placed[] = [];
-  let from = placed;
-  for (const each of aroundOf(placed)) {
-    if (each.node.activity === 'forEach' && from.part === 'child') loops.push(each);
-    from = each;
-  }
-  return loops;
-};
-
 const loopProblem = ({ name }: Read, loops: readonly string[]): string | undefined =>
   loops.includes(name) ? undefined : `no forEach around it is named "${name}".${didYouMean(name, loops)}`;
-
-interface Wanted {
-  readonly what: string;
-  readonly types: RegExp;
-  readonly is: (value: unknown) => boolean;
-}
-
-const condition: Wanted = { what: 'A condition is wanted', types: /^(bool|dyn)$/, is: (value) => typeof value === 'boolean' };
-const list: Wanted = { what: 'A list is wanted', types: /^(list\b.*|dyn)$/, is: Array.isArray };
-
-/** Where the place itself says what may stand there. */
-function wantedBy({ node }: Placed, template: Template): Wanted | undefined {
-  if (node.activity === 'choice' || node.activity === 'while') return condition;
-  if (node.activity === 'forEach') return template === node.list ? list : condition;
-  return undefined;
-}
-
-/** The line of an expression in which a position lies, and a caret below it. */
-function pointedAt(text: string, position: number): string {
-  const start = text.lastIndexOf('\n', position - 1) + 1;
-  const [line = ''] = text.slice(start).split('\n');
-  return `  ${line}\n  ${' '.repeat(position - start)}^`;
-}

@@ -49,6 +49,24 @@ export function* aroundOf({ around }: Pick<Placed, 'around'>): Generator<Placed>
   for (let each = around; each; each = each.around) yield each;
 }
 
+/** The loops of which it is part of a turn, nearest first. */
+export function loopsAround(placed: Placed): readonly Placed[] {
+  const loops: Placed[] = [];
+  let from = placed;
+  for (const each of aroundOf(placed)) {
+    if (each.node.activity === 'forEach' && from.part === 'child') loops.push(each);
+    from = each;
+  }
+  return loops;
+}
+
+/** The line of an expression in which a position lies, and a caret below it. */
+export function pointedAt(text: string, position: number): string {
+  const start = text.lastIndexOf('\n', position - 1) + 1;
+  const [line = ''] = text.slice(start).split('\n');
+  return `  ${line}\n  ${' '.repeat(position - start)}^`;
+}
+
 interface Place {
   readonly path: string;
   readonly part: Placed['part'];

@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import type { Catalogue, OperationSchemas } from '../core/catalogue.ts';
+import { workflowsAgent } from '../core/child-order.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { AnyOperation } from './agent.ts';
+import type { App } from './workflow.ts';
+
+/** The operations that steps of one workflow were written with, by name: `payment.charge`. */
+export const catalogueOf = (operations: ReadonlyMap<string, AnyOperation>): Catalogue => ({
+  schemasOf: (agent, operation) => {
+    const described = operations.get(`${agent}.${operation}`);
+    return described && schemasOf(described);
+  },
+});
+
+/** All that the agents of an app can do, and what its workflows take that others call; there is nothing else to ask for. */
+export function catalogueOfApp({ workflows, agents }: Pick<App, 'workflows' | 'agents'>): Catalogue {
+  const operations = agents.flatMap((agent) =>
+    Object.entries(agent.operations).map(([name, each]) => [`${agent.name}.${name}`, each] as const),
+  );
+  const { schemasOf: ofAgents } = catalogueOf(new Map(operations));
+  const orders = new Map(workflows.map(({ name, version, order }) => [`${name}@${version}`, order]));
+  const ofCall = (operation: string): OperationSchemas => {
+    const input = orders.get(operation);
+    return input ? { input } : {};
+  };
+  return {
+    schemasOf: (agent, operation) => (agent === workflowsAgent ? ofCall(operation) : ofAgents(agent, operation)),
+    all: new Map([
+      ...agents.map((agent) => [agent.name, Object.keys(agent.operations)] as const),
+      [workflowsAgent, [...orders.keys(), 'undo']],
+    ]),
+  };
+}
+
+const known = new WeakMap<AnyOperation, OperationSchemas>();
+
+/** What is on the wire: the input before the agent's own schema changes its form, the output after. */
+export function schemasOf(operation: AnyOperation): OperationSchemas {
+  const schemas = known.get(operation) ?? {
+    input: z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any', override: acceptAnything }) as JsonObject,
+    output: z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any' }) as JsonObject,
+  };
+  known.set(operation, schemas);
+  return schemas;
+}
+
+type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
+
+/** What coerces, catches or changes its input first takes more than the JSON Schema of its type says. */
+const acceptAnything: Override = ({ zodSchema, jsonSchema }) => {
+  const { def } = zodSchema._zod;
+  const isLenient =
+    ('coerce' in def && def.coerce === true) || def.type === 'catch' || (def.type === 'pipe' && def.in._zod.def.type === 'transform');
+  if (isLenient) for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+};

@@ -1,0 +1,301 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { didYouMean } from '../suggest.ts';
+import { type Say, typeOfField } from './fields.ts';
+import { yielded } from './overloads.ts';
+import {
+  alternatives,
+  bool,
+  capital,
+  described,
+  isNever,
+  listed,
+  never,
+  nothing,
+  type ObjectType,
+  type Type,
+  text,
+  typeOfLiteral,
+  unionOf,
+  unknown,
+} from './types.ts';
+
+/** What is known of all that an expression may read. */
+export interface Readable {
+  readonly order: Type;
+  readonly fault: Type;
+  readonly step: (name: string) => Type;
+  readonly variable: (name: string) => Type;
+  /** `{ item, index }` of the loop of this name. */
+  readonly loop: (name: string) => Type;
+  /** Whether somewhere it is asked if there is such a field: `has(order.note)`, `"note" in order`. The path without spaces. */
+  readonly isAskedFor: (path: string) => boolean;
+}
+
+/** What an expression yields, and what in it cannot be right. Where less is known than would be needed, nothing is said. */
+export const typeOfExpression = (ast: ASTNode, readable: Readable, say: Say): Type => new Typing(readable, say).of(ast);
+
+/** `order.note` as it is written, without spaces. */
+export const pathOf = ({ input, range }: ASTNode): string => input.slice(range.start, range.end).replaceAll(/\s/g, '');
+
+/** Where a field's name begins that ends with the node. */
+const endOf = ({ range }: ASTNode, name: string): number => range.end - name.length;
+
+type Node<Op extends ASTNode['op']> = Extract<ASTNode, { op: Op }>;
+type Select = Node<'.' | '.?' | '[]' | '[?]'>;
+
+const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
+const ofNumbers = new Set(['sum', 'min', 'max']);
+
+class Typing {
+  private readonly readable: Readable;
+  private readonly say: Say;
+  private readonly entries = new Map<string, Type>();
+
+  constructor(readable: Readable, say: Say) {
+    this.readable = readable;
+    this.say = say;
+  }
+
+  of(node: ASTNode): Type {
+    switch (node.op) {
+      case 'value':
+        return typeOfLiteral(node.args);
+      case 'id':
+        return this.named(node.args);
+      case '.':
+      case '.?':
+      case '[]':
+      case '[?]':
+        return this.select(node);
+      case 'list':
+        return { kind: 'list', item: node.args.length === 0 ? unknown : unionOf(node.args.map((entry) => this.of(entry))) };
+      case 'map':
+        return this.object(node);
+      case '?:':
+      case '&&':
+      case '||':
+        return this.logic(node);
+      case '!_':
+      case '-_':
+        return this.unary(node);
+      case 'call':
+        return this.call(node);
+      case 'rcall':
+        return this.method(node);
+      case '==':
+      case '!=':
+        this.compare(node.args[0], this.of(node.args[0]), node.args[1], this.of(node.args[1]));
+        return bool;
+      case 'in':
+        return this.membership(node);
+      default:
+        return this.binary(node);
+    }
+  }
+
+  private named(name: string): Type {
+    const entry = this.entries.get(name);
+    if (entry) return entry;
+    if (name === 'order') return this.readable.order;
+    if (name === 'orderId') return text;
+    return name === 'fault' ? this.readable.fault : unknown;
+  }
+
+  private object({ args }: Node<'map'>): Type {
+    const fields = args.map(([key, value]) => {
+      const name = this.of(key);
+      const [only, ...others] = name.kind === 'string' ? (name.among ?? []) : [];
+      return { name: others.length === 0 ? only : undefined, type: this.of(value) };
+    });
+    if (fields.some(({ name }) => name === undefined)) return { kind: 'object', fields: new Map(), others: unknown };
+    return { kind: 'object', fields: new Map(fields.map(({ name = '', type }) => [name, { type, required: true }])), others: 'none' };
+  }
+
+  private select(node: Select): Type {
+    const [holder, key] = node.args;
+    const isOptional = node.op === '.?' || node.op === '[?]';
+    const name = typeof key === 'string' ? key : key.op === 'value' && typeof key.args === 'string' ? key.args : undefined;
+    const root = this.root(holder, name);
+    if (root) return isOptional ? { kind: 'optional', of: root } : root;
+
+    const held = this.of(holder);
+    const of = held.kind === 'optional' ? held.of : held;
+    const type = name === undefined ? this.entry(of, key as ASTNode) : this.field(node, of, name, isOptional || held.kind === 'optional');
+    return isOptional || held.kind === 'optional' ? { kind: 'optional', of: type } : type;
+  }
+
+  /** `steps.charge`, `vars.left`, `each.items`. */
+  private root(holder: ASTNode, name: string | undefined): Type | undefined {
+    if (holder.op !== 'id' || name === undefined || this.entries.has(holder.args)) return undefined;
+    if (holder.args === 'steps') return this.readable.step(name);
+    if (holder.args === 'vars') return this.readable.variable(name);
+    return holder.args === 'each' ? this.readable.loop(name) : undefined;
+  }
+
+  private field(node: Select, of: Type, name: string, isAsked: boolean): Type {
+    const [holder, key] = node.args;
+    const position = typeof key === 'string' ? endOf(node, name) : key.range.start;
+    const isAskedHere = () => isAsked || this.readable.isAskedFor(`${pathOf(holder)}.${name}`);
+    return typeOfField({ of, holder: () => pathOf(holder), name, position, isAsked: isAskedHere }, (...words) => this.say(...words));
+  }
+
+  /** An entry of a list by its number, or of an object by a name that only shows later. */
+  private entry(of: Type, key: ASTNode): Type {
+    const index = this.of(key);
+    if (isNever(of)) return never;
+    const lists = alternatives(of).filter((each) => each.kind === 'list');
+    if (lists.length === 0 && alternatives(of).every(({ kind }) => ['number', 'string', 'bool', 'null'].includes(kind)))
+      this.say(`Entries are read of a list or an object, not of ${described(of)}.`, key.range.start);
+    if (lists.length === 0 || lists.length < alternatives(of).length) return unknown;
+    if (alternatives(index).every(({ kind }) => ['string', 'bool', 'null', 'list', 'object'].includes(kind)) && !isNever(index))
+      this.say(`Entries of a list are read by their number from 0, not by ${described(index)}.`, key.range.start);
+    return unionOf(lists.map(({ item }) => item));
+  }
+
+  private logic(node: Node<'?:' | '&&' | '||'>): Type {
+    if (node.op === '?:') {
+      const [condition, one, other] = node.args;
+      this.condition(condition, 'What stands before "?"');
+      return unionOf([this.of(one), this.of(other)]);
+    }
+    for (const operand of node.args) this.condition(operand, `Each side of "${node.op}"`);
+    return bool;
+  }
+
+  private condition(node: ASTNode, what: string): void {
+    const type = this.of(node);
+    if (!isNever(type) && !alternatives(type).some(({ kind }) => ['bool', 'unknown', 'cel'].includes(kind)))
+      this.say(`${what} is true or false, not ${described(type)}.`, node.range.start);
+  }
+
+  private unary(node: Node<'!_' | '-_'>): Type {
+    const [operator = ''] = node.op;
+    const type = this.of(node.args);
+    const result = yielded((operand) => `${operator}${operand}`, [type]);
+    if (!result) this.say(`"${operator}" cannot take ${described(type)}.`, node.range.start);
+    return result ?? unknown;
+  }
+
+  private binary(node: Node<'+' | '-' | '*' | '/' | '%' | '<' | '<=' | '>' | '>='>): Type {
+    const { op, args } = node;
+    const [left, right] = [this.of(args[0]), this.of(args[1])];
+    if (op === '+' && left.kind === 'list' && right.kind === 'list') return { kind: 'list', item: unionOf([left.item, right.item]) };
+    const result = yielded((one, other) => `${one} ${op} ${other}`, [left, right]);
+    if (result) return result;
+    const kinds = [left.kind, right.kind];
+    const remedy = op === '+' && kinds.includes('string') && kinds.includes('number') ? ' Put string(…) around the number.' : '';
+    this.say(`"${op}" cannot take ${described(left)} and ${described(right)}.${remedy}`, node.range.start);
+    return unknown;
+  }
+
+  private call(node: Node<'call'>): Type {
+    const [name, args] = node.args;
+    const [only] = args;
+    if (name === 'has' && only?.op === '.') {
+      const [holder, field] = only.args;
+      this.field(only, this.of(holder), field, true);
+      return bool;
+    }
+    const types = args.map((argument) => this.of(argument));
+    if (name === 'orElse') return unionOf([present(types[0] ?? unknown), types[1] ?? unknown]);
+    const result = yielded((...operands) => `${name}(${operands.join(', ')})`, types);
+    if (result && ofNumbers.has(name)) this.numbers(name, types[0] ?? unknown, node);
+    if (result || types.every(({ kind }) => kind === 'unknown')) return result ?? unknown;
+    this.say(`${name}() cannot take ${types.map(described).join(' and ')}.`, node.range.start);
+    return unknown;
+  }
+
+  private numbers(name: string, list: Type, { range }: ASTNode): void {
+    if (list.kind !== 'list' || isNever(list.item)) return;
+    if (alternatives(list.item).some(({ kind }) => kind === 'number' || kind === 'unknown')) return;
+    this.say(`${name}() takes a list of numbers; here each entry is ${described(list.item)}.`, range.start);
+  }
+
+  private method(node: Node<'rcall'>): Type {
+    const [name, receiver, args] = node.args;
+    const of = this.of(receiver);
+    if (comprehensions.has(name)) return this.comprehension(name, receiver, of, args);
+    const types = args.map((argument) => this.of(argument));
+    if (of.kind === 'optional' && name === 'orValue') return unionOf([of.of, types[0] ?? unknown]);
+    const form = (self: string, ...operands: string[]) => `${self}.${name}(${operands.join(', ')})`;
+    const result = yielded(form, [of, ...types]);
+    if (result || of.kind === 'unknown' || of.kind === 'optional') return result ?? unknown;
+    const hasOne = yielded(form, [of, ...types.map(() => unknown)]) !== undefined;
+    const position = node.input.indexOf(name, receiver.range.end);
+    this.say(
+      hasOne ? `${name}() cannot take ${types.map(described).join(' and ')}.` : `${capital(described(of))} has no ${name}().`,
+      position,
+    );
+    return unknown;
+  }
+
+  private comprehension(name: string, receiver: ASTNode, of: Type, [entry, ...bodies]: readonly ASTNode[]): Type {
+    const items = alternatives(of).flatMap((each) => {
+      if (each.kind === 'list') return each.item;
+      if (each.kind === 'object') return text;
+      return each.kind === 'unknown' || each.kind === 'optional' || each.kind === 'cel' ? unknown : [];
+    });
+    if (items.length === 0 && !isNever(of)) {
+      this.say(`${name}() goes through a list, not through ${described(of)}.`, receiver.range.start);
+      items.push(unknown);
+    }
+    const variable = entry?.op === 'id' ? entry.args : '';
+    const shadowed = this.entries.get(variable);
+    this.entries.set(variable, unionOf(items));
+    const result = this.ofEach(name, of, bodies);
+    if (shadowed) this.entries.set(variable, shadowed);
+    else this.entries.delete(variable);
+    return result;
+  }
+
+  private ofEach(name: string, of: Type, bodies: readonly ASTNode[]): Type {
+    const [last] = bodies.slice(-1);
+    const conditions = name === 'map' ? bodies.slice(0, -1) : bodies;
+    for (const condition of conditions) this.condition(condition, `What ${name}() asks of each entry`);
+    if (name === 'map') return { kind: 'list', item: last ? this.of(last) : unknown };
+    return name === 'filter' ? (of.kind === 'list' ? of : unknown) : bool;
+  }
+
+  private membership({ args: [sought, place], range }: Node<'in'>): Type {
+    const of = this.of(sought);
+    const type = this.of(place);
+    if (place.op === 'list') for (const entry of place.args) this.compare(sought, of, entry, this.of(entry));
+    else if (type.kind === 'list') this.compare(sought, of, place, type.item);
+    else if (type.kind === 'object' && sought.op === 'value' && typeof sought.args === 'string') this.fieldSought(type, place, sought);
+    else if (!yielded((one, other) => `${one} in ${other}`, [of, type]))
+      this.say(`"in" looks into a list or an object, not into ${described(type)}.`, range.start);
+    return bool;
+  }
+
+  private fieldSought(of: ObjectType, place: ASTNode, { args: name, range }: Node<'value'>): void {
+    const sought = { of, holder: () => pathOf(place), name: String(name), position: range.start, isAsked: () => true };
+    typeOfField(sought, (...words) => this.say(...words));
+  }
+
+  /** Whether two values can be equal at all. Everything may be compared with null. */
+  private compare(left: ASTNode, one: Type, right: ASTNode, other: Type): void {
+    const [mine, theirs] = [one, other].map((type) => alternatives(type).filter(({ kind }) => kind !== 'null')) as [Type[], Type[]];
+    if ([...mine, ...theirs].some(({ kind }) => kind === 'unknown' || kind === 'optional' || kind === 'cel')) return;
+    if (mine.length === 0 || theirs.length === 0) return;
+    if (!mine.some(({ kind }) => theirs.some((each) => each.kind === kind)))
+      return this.say(`${capital(described(one))} and ${described(other)} are never equal.`, left.range.start);
+    if (mine.length === 1 && theirs.length === 1) this.compareNames(left, mine[0], right, theirs[0]);
+  }
+
+  private compareNames(left: ASTNode, one: Type | undefined, right: ASTNode, other: Type | undefined): void {
+    if (one?.kind !== 'string' || other?.kind !== 'string' || !one.among || !other.among) return;
+    const { among } = other;
+    if (one.among.some((name) => among.includes(name))) return;
+    const [literal, names, place] = right.op === 'value' ? [among, one.among, right] : [one.among, among, left];
+    this.say(noneOf(literal, names), place.range.start);
+  }
+}
+
+/** `"shiped" is none of "shipped", "refused". Did you mean "shipped"?` */
+export const noneOf = (wrong: readonly string[], names: readonly string[]): string =>
+  `${listed(wrong)} ${wrong.length === 1 ? 'is' : 'are'} none of ${listed(names)}.${didYouMean(wrong[0] ?? '', names)}`;
+
+const present = (type: Type): Type => {
+  const value = type.kind === 'optional' ? type.of : type;
+  return unionOf(alternatives(value).filter((each) => each.kind !== nothing.kind));
+};

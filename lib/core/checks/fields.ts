@@ -1,0 +1,63 @@
+import { didYouMean } from '../suggest.ts';
+import { alternatives, described, isNever, listed, never, type ObjectType, type Type, unionOf, unknown } from './types.ts';
+
+/** What is wrong at a place of an expression; `position` in characters from 0. */
+export type Say = (message: string, position: number, severity?: 'error' | 'warning') => void;
+
+export interface FieldRead {
+  readonly of: Type;
+  /** What it is read of, as it is written: `order.address`. */
+  readonly holder: () => string;
+  readonly name: string;
+  /** Where the name stands. */
+  readonly position: number;
+  /** It is asked whether there is one (`has()`, `.?`), or somewhere else it is. */
+  readonly isAsked: () => boolean;
+}
+
+/** The type of a field. Complains where it surely is not there; warns where nobody can say that it is. */
+export function typeOfField({ of, holder, name, position, isAsked }: FieldRead, say: Say): Type {
+  if (isNever(of)) return never;
+  const all = alternatives(of);
+  if (all.some(({ kind }) => kind === 'unknown' || kind === 'cel' || kind === 'optional')) return unknown;
+  const objects = all.filter((each) => each.kind === 'object');
+  if (objects.length === 0) {
+    say(`${holder()} is ${described(of)} and has no field "${name}".`, position);
+    return unknown;
+  }
+  const found = objects.flatMap((object) => fieldIn(object, name) ?? []);
+  if (found.length === 0) return notFound(objects, { holder, name, position }, say);
+  if (found.every(({ required }) => !required) && !isAsked())
+    say(
+      `"${name}" may be missing, and then this fails. Say what stands there instead: ` +
+        `orElse(${holder()}${path('?', name)}, …), in TypeScript orElse(${holder()}${path('', name)}, …).`,
+      position,
+      'warning',
+    );
+  return unionOf(found.map(({ type }) => type));
+}
+
+const path = (mark: '?' | '', name: string): string =>
+  /^[A-Za-z_]\w*$/.test(name) ? `.${mark}${name}` : `[${mark}${JSON.stringify(name)}]`;
+
+/** A record may have any field: nobody is warned of each. */
+function fieldIn({ fields, others }: ObjectType, name: string): { readonly type: Type; readonly required: boolean } | undefined {
+  const field = fields.get(name);
+  if (field) return field;
+  return typeof others === 'object' ? { type: others, required: true } : undefined;
+}
+
+function notFound(
+  objects: readonly ObjectType[],
+  { holder, name, position }: Pick<FieldRead, 'holder' | 'name' | 'position'>,
+  say: Say,
+): Type {
+  const names = objects.flatMap(({ fields }) => [...fields.keys()]);
+  const suggestion = didYouMean(name, names);
+  if (objects.some(({ others }) => others === 'unsaid'))
+    say(`The schema of ${holder()} says nothing of a field "${name}".${suggestion}`, position, 'warning');
+  else say(`${holder()} has no field "${name}".${suggestion || fieldsOf(names)}`, position);
+  return unknown;
+}
+
+const fieldsOf = (names: readonly string[]): string => (names.length === 0 ? '' : ` It has ${listed([...new Set(names)])}.`);

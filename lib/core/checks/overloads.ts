@@ -1,0 +1,61 @@
+import { type OperandType, operandTypes, resultOf } from '../expression.ts';
+import { alternatives, bool, double, isNever, never, nothing, type Type, text, unionOf, unknown } from './types.ts';
+
+/** More combinations of alternatives than this are not tried. */
+const combinationsMax = 24;
+
+/**
+ * What an operator or a function yields for operands of these types, as the expression library itself says it;
+ * undefined where no alternative of them goes together.
+ */
+export function yielded(form: (...operands: string[]) => string, operands: readonly Type[]): Type | undefined {
+  if (operands.some(isNever)) return never;
+  const combinations = operands.reduce<OperandType[][]>(
+    (found, operand) => found.flatMap((before) => alternatives(operand).map((each) => [...before, operandType(each)])),
+    [[]],
+  );
+  if (combinations.length > combinationsMax) return unknown;
+  const results = combinations.map((types) => resultOf(form, types)).filter((result) => result !== undefined);
+  return results.length === 0 ? undefined : unionOf(results.map(typeNamed));
+}
+
+function operandType(type: Type): OperandType {
+  switch (type.kind) {
+    case 'number':
+      return type.whole ? 'int' : 'double';
+    case 'object':
+      return 'map';
+    case 'bool':
+    case 'null':
+    case 'string':
+      return type.kind;
+    case 'list':
+      return known(`list<${operandType(type.item)}>`);
+    case 'cel':
+      return known(type.name);
+    default:
+      return 'dyn';
+  }
+}
+
+/** Of lists about whose entries nothing is known, the library believes less than it can do: they are anything. */
+const known = (name: string): OperandType => operandTypes.find((type) => type === name) ?? 'dyn';
+
+function typeNamed(name: string): Type {
+  const [, item] = /^list<(.*)>$/.exec(name) ?? [];
+  if (item !== undefined || name === 'list') return { kind: 'list', item: item === undefined ? unknown : typeNamed(item) };
+  switch (name) {
+    case 'string':
+      return text;
+    case 'bool':
+      return bool;
+    case 'double':
+      return double;
+    case 'int':
+      return { kind: 'number', whole: true };
+    case 'null':
+      return nothing;
+    default:
+      return name.startsWith('google.protobuf.') ? { kind: 'cel', name } : unknown;
+  }
+}

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Activity } from '../../lib/core/definition.ts';
+import type { JsonObject } from '../../lib/core/json.ts';
+import { catalogue, closed, order, said } from '../support/typed-order.ts';
+import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts';
+
+const charge = (input: object): Activity => step('charge', { agent: 'payment', operation: 'charge', input: input as JsonObject });
+const asked = (input: object): readonly string[] =>
+  said(workflow(charge(input), { order }), catalogue).map((each) => each.replace('error order ', ''));
+const amount = { minorUnits: 100, currency: 'EUR' };
+
+describe('what a step is asked with', () => {
+  test('a step that is asked as its operation wants has no problems', () => {
+    const cel = (text: string) => ({ $cel: text });
+    assert.deepEqual(asked({ card: 'c', amount }), []);
+    assert.deepEqual(
+      asked({ card: cel('order.name'), amount: { minorUnits: cel('order.total * 100'), currency: 'USD' }, tags: ['a'] }),
+      [],
+    );
+    assert.deepEqual(asked({ card: cel('order.meta.card'), amount: cel('order.meta.amount'), tags: cel('order.items.map(i, i.sku)') }), []);
+    assert.deepEqual(asked({ card: cel('order.code'), amount: cel('{"minorUnits": 1, "currency": "EUR"}') }), []);
+  });
+
+  test('fields that are missing, misspelt or of another type are all told of, each with its pointer', () => {
+    assert.deepEqual(asked({ crd: 'c', amount: { minorUnits: { $cel: 'order.name' }, currency: 'EURO' }, tags: 'a' }), [
+      '/crd: payment.charge takes no such field. Did you mean "card"?',
+      '/amount/minorUnits: A number is wanted, not a string.\n  order.name\n  ^',
+      '/amount/currency: "EURO" is none of "EUR", "USD". Did you mean "EUR"?',
+      '/tags: A list is wanted, not "a".',
+      '/card: missing; payment.charge wants a string there.',
+    ]);
+  });
+
+  test('an object that an expression yields must have the fields that are wanted', () => {
+    assert.deepEqual(asked({ card: 'c', amount, to: { $cel: 'order.address' } }), [
+      '/to: It has no field "zip", which is wanted here.\n  order.address\n  ^',
+    ]);
+    assert.deepEqual(asked({ card: 'c', amount, tags: { $cel: 'order.items.map(i, i.quantity)' } }), [
+      '/tags: In its entries: A string is wanted, not a number.\n  order.items.map(i, i.quantity)\n  ^',
+    ]);
+  });
+
+  test('of several forms the one is meant whose constants are given', () => {
+    const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalogue);
+    assert.deepEqual(pay({ by: 'card', card: { $cel: 'order.name' } }), []);
+    assert.deepEqual(pay({ by: 'cash', till: { $cel: 'order.name' } }), [
+      'error order /till: A number is wanted, not a string.\n  order.name\n  ^',
+    ]);
+    assert.deepEqual(pay({ by: 'cheque', bank: 'x' }), ['error order /by: "cheque" is none of "card", "cash".']);
+  });
+
+  test('a point in time is a text', () => {
+    assert.deepEqual(asked({ card: { $cel: 'timestamp(order.name)' }, amount }), []);
+  });
+
+  test('an input that is no object at all is refused', () => {
+    assert.deepEqual(asked({ $cel: 'order.total' }), ['An object is wanted, not a number.\n  order.total\n  ^']);
+  });
+});
+
+const read = (expression: string): Activity => step('read', { input: { value: { $cel: expression } } });
+const assign = (name: string, variable: string, value: object | string | number): Activity =>
+  ({ activity: 'assign', name, variable, value }) as Activity;
+const forEach = (name: string, list: string, body: Activity, until?: string): Activity => ({
+  activity: 'forEach',
+  name,
+  list: { $cel: list },
+  do: body,
+  ...(until ? { until: { $cel: until } } : {}),
+});
+
+describe('what expressions read beside the order', () => {
+  test('a step has the fields that its operation answers with', () => {
+    const root = sequence('', charge({ card: 'c', amount }), read('steps.charge.chargId'));
+    assert.deepEqual(said(workflow(root, { order }), catalogue), [
+      'error order/read /value: steps.charge has no field "chargId". Did you mean "chargeId"?\n  steps.charge.chargId\n               ^',
+    ]);
+    assert.deepEqual(said(workflow(root, { order })), []);
+  });
+
+  test('an operation without schemas, and one that the catalogue lacks, may be asked with anything and answer anything', () => {
+    const look = step('look', { agent: 'shop', operation: 'look', input: { whatever: 1 } });
+    assert.deepEqual(said(workflow(sequence('', look, step('other'), read('steps.look.a + steps.other.b')), { order }), catalogue), []);
+  });
+
+  test('an undo reads what its own step has answered', () => {
+    const undo = { ...step('undo', { input: { id: { $cel: 'steps.charge.id' } } }), activity: 'step' } as Activity & { activity: 'step' };
+    assert.deepEqual(said(workflow(sequence('', { ...charge({ card: 'c', amount }), undo } as Activity), { order }), catalogue), [
+      'error order/charge/undo /id: steps.charge has no field "id". It has "chargeId".\n  steps.charge.id\n               ^',
+    ]);
+  });
+
+  test('a loop has the entries of its list and a number, in its turns and where its end is asked', () => {
+    const body = read('each.items.item.skuu + each.items.idx');
+    const root = sequence('', forEach('items', 'order.items', body, 'each.items.item.quantity > "x"'));
+    assert.deepEqual(said(workflow(root, { order })), [
+      'error order/items ">" cannot take a number and a string.\n  each.items.item.quantity > "x"\n  ^',
+      'error order/items/read /value: each.items.item has no field "skuu". Did you mean "sku"?\n  each.items.item.skuu + each.items.idx\n                  ^',
+      'error order/items/read /value: each.items has no field "idx". It has "item", "index".\n  each.items.item.skuu + each.items.idx\n                                    ^',
+    ]);
+  });
+
+  test('F-69: a fault in its handler has a type, a message, a source and data of any form', () => {
+    const handler = { fault: 'Engine', do: step('told', { input: { $cel: 'fault.mesage + fault.data.anything' } }) };
+    assert.deepEqual(said(workflow({ ...sequence('', step('a')), faultHandlers: [handler] } as Activity, { order })), [
+      'error order/told fault has no field "mesage". Did you mean "message"?\n  fault.mesage + fault.data.anything\n        ^',
+    ]);
+  });
+
+  test('a variable is what all its assignments yield, also of itself', () => {
+    const sets = [assign('zero', 'total', 0), assign('more', 'total', { $cel: 'vars.total + order.total' })];
+    const root = (...more: Activity[]) => workflow(sequence('', ...sets, ...more, read('vars.total + "x"')), { order });
+    assert.deepEqual(said(root()), [
+      'error order/read /value: "+" cannot take a number and a string. Put string(…) around the number.\n  vars.total + "x"\n  ^',
+    ]);
+    assert.deepEqual(said(root(assign('text', 'total', 'none'))), []);
+    assert.deepEqual(said(root(assign('text', 'total', { $cel: 'string(vars.total)' }))), []);
+  });
+
+  test('a variable is also what is assigned to it later, in an earlier turn of a loop', () => {
+    const turn = sequence(
+      'turn',
+      assign('one', 'one', { $cel: 'orElse(vars.?other, 0)' }),
+      assign('other', 'other', 'x'),
+      read('size(vars.one)'),
+    );
+    const loop = { activity: 'while', name: 'loop', condition: { $cel: 'order.total > 1' }, do: turn } as Activity;
+    assert.deepEqual(said(workflow(sequence('', loop), { order })), []);
+  });
+
+  test('a count and a field that is a number are of one type', () => {
+    const counts = [assign('a', 'n', { $cel: 'size(order.items)' }), assign('b', 'n', { $cel: 'order.total' })];
+    assert.deepEqual(said(workflow(sequence('', ...counts, read('size(vars.n)')), { order })), [
+      'error order/read /value: size() cannot take a number.\n  size(vars.n)\n  ^',
+    ]);
+  });
+
+  test('of a name that two steps share, no more is said than that', () => {
+    const look = step('charge', { agent: 'shop', operation: 'look' });
+    const root = sequence('', sequence('x', look), sequence('y', charge({ card: 'c', amount })), read('steps.charge.seen'));
+    assert.deepEqual(
+      said(workflow(root, { order }), catalogue).map((each) => each.split(' (')[0]),
+      ['error order/read /value: 2 steps are named "charge"'],
+    );
+  });
+
+  test('objects that are assigned are taken for one where their fields are alike', () => {
+    const best = (name: string, price: number) => assign(name, 'best', { price, sku: { $cel: 'order.name' } });
+    assert.deepEqual(said(workflow(sequence('', best('a', 1), best('b', 2), read('vars.best.prize')), { order })), [
+      'error order/read /value: vars.best has no field "prize". Did you mean "price"?\n  vars.best.prize\n            ^',
+    ]);
+  });
+});
+
+test('a wait wants a number, a condition true or false, a loop a list, and a fault a text as its message', () => {
+  const choice = { activity: 'choice', name: 'choice', branches: [{ when: { $cel: 'order.items' }, do: step('x') }] } as Activity;
+  const raise = {
+    activity: 'raise',
+    name: 'raise',
+    fault: 'Engine',
+    message: { $cel: 'order.total' },
+    data: { $cel: 'order' },
+  } as Activity;
+  const root = sequence('', delay('pause', { $cel: 'order.name' }), choice, forEach('loop', 'order.address', step('y')), raise);
+  assert.deepEqual(said(workflow(root, { order })), [
+    'error order/pause A number is wanted, not a string.\n  order.name\n  ^',
+    'error order/choice A condition is wanted, not a list.\n  order.items\n  ^',
+    'error order/loop A list is wanted, not an object.\n  order.address\n  ^',
+    'error order/raise A string is wanted, not a number.\n  order.total\n  ^',
+  ]);
+});
+
+test('whoever asks somewhere whether there is a field is not warned of it elsewhere', () => {
+  const choice = {
+    activity: 'choice',
+    name: 'choice',
+    branches: [{ when: { $cel: 'has(order.note)' }, do: read('order.note') }],
+  } as Activity;
+  assert.deepEqual(said(workflow(sequence('', choice), { order })), []);
+});
+
+test('a schema that contains itself, or leads nowhere, is no trouble', () => {
+  const odd = {
+    a: { $ref: '#/properties/a' },
+    b: { $ref: '#' },
+    c: { $ref: 'https://example.com/c' },
+    d: { anyOf: [{ $ref: '#/properties/d' }] },
+  };
+  const reads = ['order.a.x', 'order.b.b.b.c.x', 'order.c.x', 'order.d.x'];
+  const steps = listOf(reads.length, (index) => step(`s${index}`, { input: { $cel: reads[index] ?? '' } }));
+  assert.deepEqual(said(workflow(sequence('', ...steps), { order: closed(odd) })), []);
+});

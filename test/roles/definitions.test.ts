@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import {
+  type App,
+  cel,
+  DefinitionError,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  delay,
+  type Expr,
+  operation,
+  sequence,
+  type WorkflowDefinition,
+} from 'redress';
+import * as z from 'zod';
+import { CardDeclined, customer, payment as paying } from '../../examples/activities/agents.ts';
+import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { catalogueOf, catalogueOfApp } from '../../lib/authoring/catalogue.ts';
+import { operationsOf } from '../../lib/authoring/workflow.ts';
+import { check } from '../../lib/core/check.ts';
+import { loadDefinitions } from '../../lib/definitions.ts';
+import { SetupError } from '../../lib/errors.ts';
+import { sequence as sequenceOf, step, workflow } from '../support/workflows.ts';
+
+const payment = defineAgent('payment', {
+  charge: operation({
+    input: z.object({ card: z.string(), amount: z.number() }),
+    output: z.object({ chargeId: z.string() }),
+    run: () => ({ chargeId: 'c1' }),
+  }),
+});
+const order = z.toJSONSchema(z.object({ card: z.string(), total: z.number() })) as WorkflowDefinition['order'];
+const charging = (input: object) => step('charge', { agent: 'payment', operation: 'charge', input: input as WorkflowDefinition['order'] });
+const right = charging({ card: { $cel: 'order.card' }, amount: { $cel: 'order.total' } });
+const appOf = (...workflows: WorkflowDefinition[]): App => defineApp({ workflows, agents: [payment] });
+
+describe('an app whose workflows are written by hand', () => {
+  test('an unknown agent, an unknown operation and a misspelt field, in two workflows, are told of in one error', () => {
+    const one = sequenceOf('', charging({ card: 'c', amount: { $cel: 'order.totl' } }), step('ask', { agent: 'paymnt' }));
+    const other = sequenceOf('', step('pay', { agent: 'payment', operation: 'chrge' }), right);
+    const load = () => loadDefinitions(appOf(workflow(one, { name: 'one', order }), workflow(other, { name: 'other', order })));
+    assert.throws(load, (error: unknown) => {
+      assert.ok(error instanceof SetupError);
+      assert.deepEqual(error.message.split('\n'), [
+        'Workflows cannot be loaded:',
+        'one@1 order/charge: /amount: order has no field "totl". Did you mean "total"?',
+        '  order.totl',
+        '        ^',
+        'one@1 order/ask: It asks the agent "paymnt", which the app does not have. Did you mean "payment"?',
+        'other@1 order/pay: It asks "payment" for "chrge", which it does not do. Did you mean "charge"?',
+      ]);
+      return true;
+    });
+  });
+
+  test('two workflows of one name and version are told of with what else is wrong', () => {
+    const load = () => loadDefinitions(appOf(workflow(right, { order }), workflow(charging({ card: 'c' }), { order })));
+    assert.throws(load, /story@1 order: \/amount: missing; payment\.charge wants a number there\.\nTwo workflows are called story@1\. /);
+  });
+
+  test('what is right is loaded', () => {
+    assert.deepEqual(loadDefinitions(appOf(workflow(right, { order }))).names(), ['story']);
+  });
+});
+
+test('a workflow written with typed functions is checked against the schemas of the operations that it asks', () => {
+  const wrong = () =>
+    defineWorkflow('wrong', { version: 1, order: z.object({ card: z.string() }) }, ({ order }) =>
+      payment.charge({ card: 'c', amount: order.card as unknown as Expr<number> }),
+    );
+  assert.throws(wrong, (error: unknown) => {
+    assert.ok(error instanceof DefinitionError);
+    assert.equal(error.message, 'wrong@1 order/charge: /amount: A number is wanted, not a string.\n  order.card\n  ^');
+    return true;
+  });
+});
+
+test('the messages that docs/workflows.md shows are the ones that come', () => {
+  const anything = z.object({ total: z.number(), name: z.string(), kind: z.enum(['gift', 'purchase']) });
+  const late = () =>
+    defineWorkflow('late', { version: 1, order: anything, toOperator: [CardDeclined] }, ({ order }) =>
+      sequence(
+        paying.charge({ amount: cel<number>`order.totl * 2` }),
+        delay({ seconds: order.name as unknown as Expr<number> }),
+        customer.tell({ text: cel<string>`order.kind == "purchas" ? "Thank you" : "For you"` }).named('thank'),
+      ),
+    );
+  const docs = readFileSync(new URL('../../docs/workflows.md', import.meta.url), 'utf8');
+  assert.throws(late, ({ message }: Error) => docs.includes(`\n${message}\n`));
+});
+
+test('in the examples there is nothing that the types of their schemas speak against', async () => {
+  const folder = new URL('../../examples/activities/', import.meta.url);
+  const modules = readdirSync(folder).map(async (file) => Object.values((await import(new URL(file, folder).href)) as object));
+  const isDefinition = (value: unknown): value is WorkflowDefinition =>
+    typeof value === 'object' && value !== null && 'exprVersion' in value;
+  const workflows = [fulfilOrder, ...(await Promise.all(modules)).flat().filter(isDefinition)];
+  const shown = workflows.flatMap((definition) => check(definition, catalogueOf(operationsOf(definition))));
+  assert.ok(workflows.length > 10);
+  assert.deepEqual([...new Set(shown.map(({ message }) => message.split(':')[0]))], ['It has no undo']);
+});
+
+test('an input that its agent changes first may be given in any form', () => {
+  const input = z.object({
+    coerced: z.coerce.number(),
+    caught: z.string().catch('none'),
+    first: z.preprocess(String, z.string()),
+    day: z.codec(z.string(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() }),
+  });
+  const lenient = defineAgent('lenient', { take: operation({ input, output: z.object({}), run: () => ({}) }) });
+  const catalogue = catalogueOfApp(defineApp({ workflows: [], agents: [lenient] }));
+  const asked = (day: string | number) => ({ coerced: '1', caught: 2, first: 3, day });
+  const checked = (input: ReturnType<typeof asked>) => check(workflow(step('take', { agent: 'lenient', input })), catalogue);
+  assert.deepEqual(checked(asked('2026-01-01')), []);
+  assert.deepEqual(
+    checked(asked(5)).map(({ message }) => message),
+    ['/day: A string is wanted, not 5.'],
+  );
+});
