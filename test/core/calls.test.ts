@@ -150,6 +150,24 @@ describe('an order that another one called', () => {
     run.reply('order/quote', ok());
     run.reply('order/pay', ok());
     assert.deepEqual([run.state.outcome, run.state.undo?.length], ['completed', 1]);
+    run.happen({ type: 'recalled' });
+    assert.partialDeepStrictEqual(run.state, { phase: 'running', recalled: true });
+    run.reply('order/quote/undo', ok());
+    assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
+  });
+
+  test('is not undone where it has not been completed, or where nobody called it', () => {
+    const open = started(definition, true);
+    const own = started(definition);
+    for (const run of [open, own]) run.reply('order/quote', ok());
+    own.reply('order/pay', ok());
+    const gone = started(definition, true);
+    gone.happen({ type: 'terminated' });
+    for (const run of [open, own, gone]) {
+      const { state } = run;
+      run.happen({ type: 'recalled' });
+      assert.deepEqual(run.state, state);
+    }
   });
 
   test('keeps nothing to undo where nobody called it, or where it was cancelled', () => {

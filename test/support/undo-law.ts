@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { asks } from '../../lib/core/definition.ts';
 import type { Transition } from '../../lib/core/draft.ts';
 import type { StepReply } from '../../lib/core/event.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
@@ -48,7 +49,8 @@ export class UndoLaw {
     if (result === 'Compensated') return this.drop(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
-    if (node.activity !== 'step' || !node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (node.undo && !asks(node) && result === 'Succeeded') this.addWhole(path);
+    if (!asks(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
     const settles = (activities[path]?.own as { mode?: string } | undefined)?.mode === 'settle';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
@@ -66,6 +68,12 @@ export class UndoLaw {
 
   private drop(path: string): void {
     this.work = this.work.filter((each) => each !== path);
+  }
+
+  /** What has an undo as a whole is undone as a whole, once it is known what was done inside it. */
+  private addWhole(path: string): void {
+    this.work = this.work.filter((each) => !isInside(each, path) || this.replies.get(each)?.status !== 'succeeded');
+    this.add(path);
   }
 
   private add(path: string): void {
