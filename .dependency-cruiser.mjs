@@ -1,6 +1,6 @@
 /** The arrows of the house: `lib/README.md` explains them. Each message names what should have been imported. */
 const roles =
-  '^lib/(scheduler|agent|supervisor|submission|intake|operator|quarantine|lease|poison|transition|order-draft|planned|asks|discretion|outbox|deadlines|instance|incoming|steps)\\.ts$';
+  '^lib/(scheduler|agent|supervisor|submission|intake|operator|quarantine|lease|poison|transition|order-draft|planned|asks|discretion|outbox|deadlines|instance|incoming|steps)\\.ts$|^lib/agent/';
 const ports = '^lib/(store|channel|publisher|clock|record)\\.ts$';
 
 export default {
@@ -60,6 +60,20 @@ export default {
       severity: 'error',
       from: { path: '^lib/authoring/' },
       to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' },
+    },
+    {
+      name: 'graphs-are-drawn-from-the-core',
+      comment: 'lib/graph imports lib/core and the library that lays out; nobody but whoever shows a graph imports it.',
+      severity: 'error',
+      from: { path: '^lib/graph/' },
+      to: { pathNot: ['^lib/(graph|core)/', '^node_modules/@dagrejs/'] },
+    },
+    {
+      name: 'only-who-shows-a-graph-carries-its-layout',
+      comment: 'Functions need no layout: import lib/graph from lib/cli only.',
+      severity: 'error',
+      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(graph|cli)/' },
+      to: { path: '^(lib/graph/|node_modules/@dagrejs/)' },
     },
     {
       name: 'examples-are-users',

@@ -17,7 +17,7 @@ export const create = ({ system, environment }: FunctionContext) => {
       const agent = agents.get(agentOfRequests(queueOf(record)) ?? '');
       if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
       const message = agentMessageIn(record.body);
-      if (message.type === 'cancel') agent.cancel(message);
+      if (message.type === 'cancel') await agent.cancel(message);
       else await agent(message, { signal: stopping });
     };
     return oneByOne(event, serve, system.telemetry);

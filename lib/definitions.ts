@@ -4,7 +4,7 @@ import { catalogueOfApp, schemasOf } from './authoring/catalogue.ts';
 import type { App } from './authoring/workflow.ts';
 import { callProblems } from './core/calls.ts';
 import type { Catalogue } from './core/catalogue.ts';
-import { check } from './core/check.ts';
+import { check, type Problem } from './core/check.ts';
 import type { WorkflowDefinition } from './core/definition.ts';
 import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
@@ -20,11 +20,13 @@ export interface Definitions {
   /** Whether an output is what the operation's schema promises. */
   isOutput(agent: string, operation: string, output: Json): boolean;
   readonly agents: readonly AgentDefinition[];
+  /** What their author should know of, although they run: `fulfil-order@1, order/confirm: It has no undo …`. */
+  readonly warnings: readonly string[];
 }
 
 /** @throws SetupError that names all that is wrong with any of the workflows, each with its place. */
 export function loadDefinitions({ workflows, agents }: App): Definitions {
-  refuseWrong(workflows, catalogueOfApp({ workflows, agents }));
+  const warnings = warningsOf(workflows, catalogueOfApp({ workflows, agents }));
   const programs = new Map<string, Program>();
   const newest = new Map<string, Program>();
   for (const definition of workflows) {
@@ -44,25 +46,32 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
     names: () => [...newest.keys()],
     isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,
     agents,
+    warnings,
   };
 }
 
 const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
 
-function refuseWrong(workflows: readonly WorkflowDefinition[], catalogue: Catalogue): void {
+/** On one line: expressions are shown over several, with a caret below the place. */
+const warningText = (workflow: string, { path, message }: Problem): string =>
+  `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
+
+function warningsOf(workflows: readonly WorkflowDefinition[], catalogue: Catalogue): readonly string[] {
   const names = workflows.map(nameOf);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  const found = workflows.flatMap((definition) =>
+    check(definition, catalogue).map((problem) => ({ workflow: nameOf(definition), problem })),
+  );
   const wrong = [
-    ...workflows.flatMap((definition) =>
-      check(definition, catalogue)
-        .filter(({ severity }) => severity === 'error')
-        .map(({ path, message }) => `${nameOf(definition)} ${path}: ${message}`),
-    ),
+    ...found
+      .filter(({ problem }) => problem.severity === 'error')
+      .map(({ workflow, problem }) => `${workflow} ${problem.path}: ${problem.message}`),
     ...callProblems(workflows).map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`),
     ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
   ];
   if (wrong.length > 0)
     throw new SetupError(`Workflows cannot be loaded:\n${wrong.join('\n')}`, 'Mend the definitions, or add to defineApp what is missing.');
+  return found.map(({ workflow, problem }) => warningText(workflow, problem));
 }
 
 /** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */

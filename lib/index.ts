@@ -20,6 +20,7 @@ export {
   ExpressionTooLarge,
   InvalidReply,
   NoSignal,
+  OutcomeUnknown,
   OutputTooLarge,
   RequestRefused,
   RequestRejected,

@@ -70,6 +70,8 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const ports = { store, channel, publisher, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
   const system = createSystem(app, config, { ...ports, issuer, cursorKey: await cursorKeyIn(environment) }, { hostId: newHostId() });
+  const { warnings } = system.definitions;
+  if (warnings.length > 0) telemetry.log('warn', 'what check says of the workflows', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
   return create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
 }

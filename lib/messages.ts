@@ -47,7 +47,7 @@ export const Request = z.object({
   remainingMs: z.number(),
   idempotencyKey: id,
   input: json,
-  /** It is only to be known whether the effect under this key exists. */
+  /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
   settling: z.literal(true).optional(),
 });
 export type Request = z.infer<typeof Request>;

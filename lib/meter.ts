@@ -169,6 +169,7 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),
   putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
   pages: (orderId) => within({ orderId }, () => store.pages(orderId)),
+  noteAsked: (asking) => within({ orderId: asking.orderId }, () => store.noteAsked(asking)),
 });
 
 /** A channel whose sendings are counted for their order; receiving and acknowledging serve many orders at once. */

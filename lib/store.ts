@@ -48,11 +48,29 @@ export interface OrderPage {
   readonly next?: ListPosition;
 }
 
+/** One asking for an effect that may be asked for only once. */
+export interface OneAsking {
+  readonly orderId: string;
+  readonly idempotencyKey: string;
+  readonly requestId: string;
+}
+
+/** Where agents note what they are about to ask a service for that has no idempotency: all that they may write. */
+export interface Asked {
+  /**
+   * Notes the asking where none stands under its key. `noted`: nobody else may ask any more, until it is withdrawn since
+   * nothing was sent. `refused` tells which stands there: perhaps the same one, delivered twice.
+   */
+  noteAsked(
+    asking: OneAsking,
+  ): Promise<{ readonly outcome: 'noted'; withdraw(): Promise<void> } | { readonly outcome: 'refused'; readonly requestId: string }>;
+}
+
 /**
  * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
  * whether the write happened: whoever wrote loads again and looks for his `writeId`.
  */
-export interface Store {
+export interface Store extends Asked {
   /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
   readonly sendsAlong: boolean;
 

@@ -22,6 +22,7 @@ export const inventory = defineAgent('inventory', {
     output: Reservation,
     faults: [OutOfStock],
     run: (input, call) => stock.post('/reservations', input, call, Reservation),
+    lookup: (key, call) => stock.get(`/reservations?idempotencyKey=${encodeURIComponent(key)}`, call, Reservation),
   }),
   release: operation({
     input: Reservation,
@@ -38,6 +39,7 @@ export const payment = defineAgent('payment', {
     output: Charge,
     faults: [CardDeclined],
     run: (input, call) => till.post('/charges', input, call, Charge),
+    lookup: (key, call) => till.get(`/charges?idempotencyKey=${encodeURIComponent(key)}`, call, Charge),
   }),
   refund: operation({
     input: Charge,
@@ -54,6 +56,7 @@ export const shipping = defineAgent('shipping', {
     output: Shipment,
     faults: [AddressInvalid],
     run: (input, call) => parcels.post('/shipments', input, call, Shipment),
+    lookup: (key, call) => parcels.get(`/shipments?idempotencyKey=${encodeURIComponent(key)}`, call, Shipment),
   }),
   recall: operation({
     input: Shipment.pick({ shipmentId: true }),

@@ -24,7 +24,8 @@ export const fulfilOrder = defineWorkflow(
 
     const confirm = customer
       .notify({ orderId, kind: 'shipped', text: text`${order.address.name}, your order ${orderId} is on its way.` })
-      .named('confirm');
+      .named('confirm')
+      .lasting();
 
     const fulfil = sequence(reserve, retry(charge, { count: 3, interval: 20, except: [CardDeclined] }), parallel(ship, confirm));
 

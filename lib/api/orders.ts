@@ -1,5 +1,9 @@
 import type * as z from 'zod';
+import { explain } from '../core/explain.ts';
 import type { Json, JsonObject } from '../core/json.ts';
+import { definitionPath, type Program } from '../core/program.ts';
+import type { Instance } from '../instance.ts';
+import type { StateRecord } from '../record.ts';
 import { stepsOf } from '../steps.ts';
 import type { ListPosition, OrderFilter, Store } from '../store.ts';
 import { openCursor, sealCursor } from './cursor.ts';
@@ -54,7 +58,15 @@ export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>
   const program = api.definitions.program(order.workflow.name, order.workflow.version);
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
-  return json(200, fullOrder(order, state, { steps, program }, caller), { orderId, headers: caching });
+  const explanation = program && instance ? explanationOf(program, state, instance) : null;
+  return json(200, fullOrder(order, state, { steps, program, explanation }, caller), { orderId, headers: caching });
+}
+
+/** Told without the time of day, so that it is the same as long as the order's ETag is. Null of what the core does not go on with. */
+function explanationOf(program: Program, { processState }: StateRecord, instance: Instance): string | null {
+  if (processState === 'Error' && instance.state.phase !== 'held') return null;
+  const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
+  return isOfProgram ? explain(program, instance.state) : null;
 }
 
 export async function listOrders({ api, caller, query }: Call<OrderListQuery>): Promise<Answer | Refusal> {

@@ -143,6 +143,13 @@ export const FullOrder = z.strictObject({
   steps: z.array(Step),
   ...operatorsOnly,
   order: anyJson.optional().describe('operators only; fields marked secret are masked'),
+  explanation: z
+    .string()
+    .nullable()
+    .optional()
+    .describe(
+      'operators only; why the order is where it is, in a sentence with times in UTC; null where it was set aside, or its record or its workflow cannot be read',
+    ),
 });
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });
 export const Instructed = z.strictObject({ orderId: z.string(), rev: z.int(), processState });

@@ -22,12 +22,16 @@ export const listedOrder = (order: OrderRecord, state: StateHead, caller: Caller
 export const fullOrder = (
   order: OrderRecord,
   state: StateHead,
-  { steps, program }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined },
+  {
+    steps,
+    program,
+    explanation,
+  }: { readonly steps: readonly StepReport[]; readonly program: Program | undefined; readonly explanation: string | null },
   caller: Caller,
 ) => ({
   ...publicPart(order, state),
   steps: steps.map((step) => stepView(step, caller)),
-  ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program) } : {}),
+  ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program), explanation } : {}),
 });
 
 const publicPart = (

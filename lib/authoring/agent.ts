@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { workflowsAgent } from '../core/child-order.ts';
+import { engineFaults, shortType } from '../core/fault.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { secretPointers } from '../core/secrets.ts';
 import type { In } from './expression.ts';
@@ -39,7 +40,16 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
   readonly longestSeconds?: number;
   /** Tries within one asking, for failures that may pass. */
   readonly attemptsMax?: number;
+  /**
+   * The service has no idempotency, so it is never asked again blindly: only after a TransientFailure that says
+   * `nothingSent`. Whatever else is thrown, but a PermanentFailure, leaves the outcome unknown.
+   */
+  readonly atMostOnce?: true;
   run(input: z.output<I>, call: Call<F>): Promise<z.input<O> | Failed<F>> | z.input<O> | Failed<F>;
+  /** Asks the service whether the effect under this key exists, and for its output; undefined: it does not. */
+  lookup?(idempotencyKey: string, call: Call): Promise<z.input<O> | undefined> | z.input<O> | undefined;
+  /** Stops what is at work, if it can; called before the signal of `run` is aborted. What it throws is only logged. */
+  cancel?(call: Call): Promise<void> | void;
 }
 
 /** Describes an operation; the types of input, output and faults follow from its schemas. */
@@ -54,7 +64,10 @@ export interface AnyOperation {
   readonly completeWithinSeconds?: number;
   readonly longestSeconds?: number;
   readonly attemptsMax?: number;
+  readonly atMostOnce?: true;
   run(input: never, call: never): unknown;
+  lookup?(idempotencyKey: string, call: never): unknown;
+  cancel?(call: never): unknown;
 }
 
 /** What runs behind an agent's queue pair. */
@@ -86,6 +99,8 @@ export type Agent<Ops> = {
     : never;
 } & { readonly [definition]: AgentDefinition };
 
+const engineFaultNames: ReadonlySet<string> = new Set(Object.values(engineFaults).map(shortType));
+
 /** An agent wraps one remote service. `payment.charge({…})` is then a step of a workflow. */
 export function defineAgent<const Ops extends { readonly [name: string]: AnyOperation }>(name: string, operations: Ops): Agent<Ops> {
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
@@ -95,6 +110,11 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
     if (alike)
       throw new TypeError(`${name}.${operation} declares two faults that are called ${alike.name}: agents answer with that name alone.`);
+    const engines = faults.find(({ name: fault }) => engineFaultNames.has(fault));
+    if (engines)
+      throw new TypeError(
+        `${name}.${operation} declares a fault that is called ${engines.name}, as one of the engine's own is: agents answer with that name alone. Give it another one.`,
+      );
   }
   const callables = Object.entries(operations).map(([key, operation]) => {
     const about = { [described]: { name: `${name}.${key}`, operation } };
@@ -112,7 +132,7 @@ export const secret = <T extends z.ZodType>(schema: T): T => schema.meta({ ...sc
 const stepOf = (
   agent: string,
   name: string,
-  { faults = [], completeWithinSeconds, longestSeconds, output }: AnyOperation,
+  { faults = [], completeWithinSeconds, longestSeconds, atMostOnce, lookup, output }: AnyOperation,
   input: unknown,
 ) => {
   const secretOutput = secretPointers(z.toJSONSchema(output, { unrepresentable: 'any', io: 'output' }) as Json);
@@ -125,6 +145,8 @@ const stepOf = (
     ...(faults.length > 0 ? { faults: faults.map(({ path }) => path) } : {}),
     ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
     ...(longestSeconds === undefined ? {} : { longestSeconds }),
+    ...(atMostOnce ? { atMostOnce } : {}),
+    ...(lookup ? { lookup: true } : {}),
     ...(secretOutput.length > 0 ? { secretOutput } : {}),
   };
 };

@@ -19,6 +19,8 @@ export const ExpressionFailed = engineFault(engineFaults.expressionFailed);
 export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);
 /** An answer is not what the operation promises; nobody knows whether the effect exists. */
 export const InvalidReply = engineFault(engineFaults.invalidReply);
+/** What may be asked for only once was asked for before; nobody knows whether the effect exists. */
+export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
 export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
 /** The service refused without a usable code. */
 export const RequestRefused = engineFault(engineFaults.requestRefused);

@@ -51,9 +51,15 @@ export class TransientFailure extends Error {
   override readonly name = 'TransientFailure';
   /** The service asked to be left alone for so long. */
   readonly retryAfterMs: number | undefined;
+  /** The service was not even reached (no connection): it is certain that nothing was done. */
+  readonly nothingSent: boolean;
 
-  constructor(message: string, { retryAfterMs, cause }: { retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    { retryAfterMs, nothingSent = false, cause }: { retryAfterMs?: number; nothingSent?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause });
     this.retryAfterMs = retryAfterMs;
+    this.nothingSent = nothingSent;
   }
 }

@@ -14,6 +14,8 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
    * compensated, and is repeated until it succeeds: its own faults go nowhere.
    */
   undo<G extends string>(by: (output: Ref<O>) => StepActivity<G, unknown>): StepActivity<F, O>;
+  /** There is nothing to take back: what it did is meant to stay when a scope around it is compensated. `check` then asks for no undo. */
+  lasting(): StepActivity<F, O>;
 }
 
 export type UndoBy<O> = (output: Ref<O>) => Activity<string>;
@@ -26,6 +28,7 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
     output,
     named: (name: string) => recordStep<F, O>({ ...shape, name }, undoBy),
     undo: (by: UndoBy<O>) => recordStep<F, O>(shape, by),
+    lasting: () => recordStep<F, O>({ ...shape, lasting: true }, undoBy),
   }) as StepActivity<F, O>;
 };
 

@@ -37,6 +37,8 @@ export interface OrderView {
   readonly updatedAt: Time;
   readonly fault?: FaultView | null;
   readonly steps?: readonly StepView[];
+  /** Why it is where it is, in a sentence. */
+  readonly explanation?: string | null;
 }
 
 export const orderPath = (orderId: string): string => `/orders/${encodeURIComponent(orderId)}`;

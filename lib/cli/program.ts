@@ -5,6 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 const groups: { readonly [name: string]: string } = {
   order: 'submits orders, looks at them and puts them right',
+  workflow: 'what is known of a workflow before any order runs on it',
   channel: "queues of the data folder, such as a client's response channel",
   client: 'clients of the API and what they may name',
 };

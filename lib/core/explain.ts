@@ -4,7 +4,7 @@ import { shortType } from './fault.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { Outcome, State } from './state.ts';
 
-/** Why an order is where it is: one sentence for a person. Times of the day are UTC. */
+/** Why an order is where it is: one sentence for a person. Times are UTC; with `now` they are as short as can be. */
 export function explain(program: Program, state: State, now?: number): string {
   if (state.phase === 'initialized') return 'Waits to be taken up.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
@@ -82,14 +82,14 @@ const ordinal = (number: number): string => {
 
 const dayMs = 24 * 3_600_000;
 
-/** "12:03:20"; with its day where that is another one. */
+/** "12:03:20"; with its day where that is another one, or where nobody says which day it is. */
 function timeText(at: number, now: number | undefined): string {
   if (!Number.isFinite(at)) return 'some time';
   const [day = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T');
-  return now === undefined || Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
+  return now !== undefined && Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
 }
 
-/** "20 s", "5 min", "3 h" from now on; "until 12:03:20" where nobody says what time it is. */
+/** "20 s", "5 min", "3 h" from now on; "until 2026-01-31 12:03:20" where nobody says what time it is. */
 function lengthText(until: number, now: number | undefined): string {
   if (now === undefined) return `until ${timeText(until, now)}`;
   const seconds = Math.max(0, Math.ceil((until - now) / 1000));

@@ -35,6 +35,8 @@ export const engineFaults = {
   noSignal: 'Engine/NoSignal',
   tooManyItems: 'Engine/TooManyItems',
   tooManyTurns: 'Engine/TooManyTurns',
+  /** Asked for once, and never again: whether it was done is not known. */
+  outcomeUnknown: 'Engine/OutcomeUnknown',
   outputTooLarge: 'Engine/OutputTooLarge',
   stateTooLarge: 'Engine/StateTooLarge',
   /** The service refused without a usable code. */

@@ -70,6 +70,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   const host = await startHost({ app, config, ports, load: loadFunction, http: { port: config.port, host: config.host } });
   const names = topologyOf(app).map(({ name }) => name);
   good('functions', names.join(', '));
+  for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
 
   stop = stopOnce(async () => {
     await host.stop();

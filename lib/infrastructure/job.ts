@@ -14,6 +14,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { SetupError } from '../errors.ts';
+import { askedPrefix } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
 import type { OrderQueues } from './order-queues.ts';
 import type { Permissions } from './permissions.ts';
@@ -130,6 +131,9 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       permissions.table.map((action) => `dynamodb:${action}`),
       [tableArn],
     ),
+    ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
+    }),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
@@ -140,16 +144,18 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
     // What the platform does in the function's name.
     ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
-    ...allow(permissions.table.length > 0 ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
+    ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
     ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
     ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
   ];
 }
 
+const usesTable = ({ table, notesAskings }: Permissions): boolean => table.length > 0 || notesAskings;
+
 /** Services that use the key when this function calls them. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
   new Set([
-    ...(permissions.table.length > 0 ? ['dynamodb'] : []),
+    ...(usesTable(permissions) ? ['dynamodb'] : []),
     ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
     ...(permissions.announces ? ['events'] : []),
     ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),

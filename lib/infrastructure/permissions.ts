@@ -1,4 +1,4 @@
-import { queues } from '../messages.ts';
+import { agentOfRequests, queues } from '../messages.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
 import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
 
@@ -6,6 +6,8 @@ import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
 export interface Permissions {
   /** Actions on the table, as IAM names them without `dynamodb:`. */
   readonly table: readonly string[];
+  /** Whether it notes in the table what may be asked for only once, in the partitions that are for that and in no other. */
+  readonly notesAskings: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -18,7 +20,15 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
-const none: Permissions = { table: [], indexes: [], sendsTo: [], answersClients: false, announces: false, readsCursorSecret: false };
+const none: Permissions = {
+  table: [],
+  notesAskings: false,
+  indexes: [],
+  sendsTo: [],
+  answersClients: false,
+  announces: false,
+  readsCursorSecret: false,
+};
 
 const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay.name, indexes.byReference.name];
 
@@ -45,7 +55,16 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       scheduling(app),
       spec.sources.map(({ queue }) => queue),
     ),
-  agent: (spec) => ({ ...none, sendsTo: spec.sources.map(({ queue }) => queue.replace(/-requests$/, '-replies')) }),
+  agent: ({ sources }, { agents }) => {
+    const names = new Set(sources.map(({ queue }) => agentOfRequests(queue)));
+    return {
+      ...none,
+      sendsTo: [...names].flatMap((name) => (name === undefined ? [] : [queues.replies(name)])),
+      notesAskings: agents.some(
+        ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
+      ),
+    };
+  },
   supervisor: ({ schedules }) =>
     schedules.some(({ input }) => input.task === 'sweep')
       ? { ...supervising, table: [...supervising.table, 'Scan'] }

@@ -6,6 +6,7 @@ import type { Event, StepReply } from '../core/event.ts';
 import { explain } from '../core/explain.ts';
 import { type Fault, shortType } from '../core/fault.ts';
 import { requestIdOf } from '../core/identity.ts';
+import type { CoreFact } from '../core/journal.ts';
 import type { Json } from '../core/json.ts';
 import { type Program, programOf } from '../core/program.ts';
 import { initialState, type Outcome, type State } from '../core/state.ts';
@@ -44,6 +45,8 @@ export interface Rehearsal {
   /** Paths of the steps that stay done; with a `?` where nobody knows. */
   readonly leftDone: readonly string[];
   readonly commands: readonly Command[];
+  /** What the journal says of it, oldest first. */
+  readonly facts: readonly CoreFact[];
   readonly state: State;
   /** How long it took the order, in virtual time. */
   readonly tookMs: number;
@@ -79,6 +82,7 @@ class Rehearsing {
   private readonly effects = new Effects();
   private readonly steps: RehearsedStep[] = [];
   private readonly commands: Command[] = [];
+  private readonly facts: CoreFact[] = [];
   private readonly inbox: Sent[] = [];
   private readonly vain = new Map<string, number>();
   private state = initialState;
@@ -110,6 +114,7 @@ class Rehearsing {
     const { state, commands, facts } = advance(this.program, { orderId, order: this.order }, this.state, event);
     this.state = state;
     this.commands.push(...commands);
+    this.facts.push(...facts);
     this.inbox.push(...commands.flatMap((command) => this.sent(command)));
     for (const fact of facts) if (fact.type === 'UndoFailed') this.vain.set(fact.path, (this.vain.get(fact.path) ?? 0) + 1);
   }
@@ -149,7 +154,7 @@ class Rehearsing {
   }
 
   private result(): Rehearsal {
-    const { state, steps, commands, program, now } = this;
+    const { state, steps, commands, facts, program, now } = this;
     const fault = state.held?.fault;
     const outcome = state.phase === 'closed' ? (state.outcome ?? 'completed') : fault ? 'held' : 'stuck';
     const end = fault ? `held for ${shortType(fault.type)}` : outcome;
@@ -160,6 +165,7 @@ class Rehearsing {
       undone: this.effects.undone,
       leftDone: this.effects.leftDone(),
       commands,
+      facts,
       state,
       tookMs: now - startAt,
       story: () => [...steps.map(({ operation, answer }) => `${operation} ${answer}`), end].join(', '),

@@ -115,7 +115,7 @@ test('an order whose instance is damaged is still shown, and cannot be resubmitt
   const { rev } = loaded.state;
   await store.update({ ...loaded.state, rev: rev + 1, blob: '{"half' }, loaded.state, { messages: [], announcements: [] });
   const { status, json } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
-  assert.deepEqual([status, json.processState, json.steps.length], [200, 'Error', 4]);
+  assert.deepEqual([status, json.processState, json.steps.length, json.explanation], [200, 'Error', 4, null]);
   assert.equal((await ask('GET', `/orders/${orderId}/history`, { as: 'operator' })).status, 200);
   const refused = await instruct(resubmit, `"${rev + 1}"`);
   assert.deepEqual([refused.status, refused.json.code], [409, 'infeasible']);

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
+import { quarantine } from '../../lib/quarantine.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
 import { card, startApi, type Who } from './support.ts';
 
 const names = ['reserve', 'charge', 'ship', 'tell'];
@@ -93,7 +96,7 @@ test('a client sees its order from outside; operators and admins see who is at w
 
   for (const as of ['operator', 'admin'] as const) {
     const { json, text } = await ask('GET', `/orders/${orderId}`, { as });
-    assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order']);
+    assert.deepEqual(Object.keys(json), [...clientFields, ...operatorFields, 'order', 'explanation']);
     assert.deepEqual(
       [json.client, json.lockedBy, json.heldBy, json.order],
       ['acme', 'host-canary', null, { sku: 'tea', quantity: 2, card: '[secret]' }],
@@ -104,6 +107,41 @@ test('a client sees its order from outside; operators and admins see who is at w
     );
     assert.ok(!text.includes(card));
   }
+});
+
+test('operators are told in a sentence why an order is where it is; it says the same as long as the ETag does', async () => {
+  const { ask, submitOrder, orderInError, clock } = startApi();
+  const held = await ask('GET', `/orders/${await orderInError('k')}`, { as: 'operator' });
+  assert.equal(held.json.explanation, 'Waits for a person: CardDeclined at order/charge.');
+
+  const orderId = await submitOrder('k2');
+  const until = new Date(clock.now() + 10_000).toISOString().slice(0, 19).replace('T', ' ');
+  const first = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.equal(first.json.explanation, `Waits for stock to answer order/reserve until ${until}.`);
+  await clock.advance(5000);
+  const later = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.deepEqual([later.headers.get('etag'), later.text], [first.headers.get('etag'), first.text]);
+});
+
+test('of an order that was set aside, or that is not of its workflow any more, nothing is said that would be wrong', async () => {
+  const { ask, submitOrder, store, channel, clock, database } = startApi();
+  const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
+  const telemetry = createTelemetry({ level: 'off' });
+  const aside = await submitOrder('k');
+  await quarantine(aside, 'InvariantViolated', 'for a test', {
+    store,
+    channel,
+    clock,
+    telemetry,
+    publisher: sqlitePublisher(database, clock),
+  });
+  assert.equal(await explained(aside), null);
+
+  const changed = await submitOrder('k2');
+  const { state } = (await store.load(changed)) ?? assert.fail('the order is gone');
+  const blob = state.blob.replaceAll('order/reserve', 'order/renamed');
+  await store.update({ ...state, rev: state.rev + 1, blob }, state, { messages: [], announcements: [] });
+  assert.equal(await explained(changed), null);
 });
 
 test('what an operation marks as secret in its answer is masked for operators as well', async () => {

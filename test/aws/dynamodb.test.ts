@@ -213,6 +213,43 @@ test('F39: the write that finishes an order gives one end to all that belongs to
   assert.equal((await store.load('o1'))?.state.processState, 'Processed');
 });
 
+const asking = { orderId: 'o1', idempotencyKey: 'o1/order/pay/1', requestId: 'r1' };
+
+test('F39, F20: a note whose end has passed counts as gone, though DynamoDB has not removed it yet', async () => {
+  const { store } = await open();
+  const state = stateRecord('o1');
+  await store.create(orderRecord('o1'), state, alone);
+  await store.noteAsked(asking);
+  const finished = { processState: 'Processed', worklist: null, worklistAt: null, updatedAt: noon - retentionMs - 1000 } as const;
+  await store.update(next(state, finished), state, alone);
+  assert.equal((await store.noteAsked({ ...asking, requestId: 'r2' })).outcome, 'noted');
+});
+
+test('F20: a note whose acknowledgement was lost is known as one’s own, and not taken for a second delivery', async () => {
+  const { store, dynamodb } = await open();
+  let calls = 0;
+  const losing = async (proceed: () => Promise<unknown>) => {
+    calls += 1;
+    const result = await proceed();
+    if (calls === 1) throw named('InternalServerError', 500);
+    return result;
+  };
+  interfere(dynamodb, 'PutItem', losing, 'request');
+  assert.equal((await store.noteAsked(asking)).outcome, 'noted');
+  assert.equal(calls, 2, 'it was repeated');
+  assert.deepEqual(await store.noteAsked(asking), { outcome: 'refused', requestId: 'r1' });
+});
+
+test('F20: who withdraws a note leaves the one alone that another delivery has made since', async () => {
+  const { store } = await open();
+  const note = await store.noteAsked(asking);
+  assert.ok(note.outcome === 'noted');
+  await note.withdraw();
+  await store.noteAsked(asking);
+  await note.withdraw();
+  assert.equal((await store.noteAsked(asking)).outcome, 'refused');
+});
+
 test('without a retention finished orders are kept for ever', async () => {
   const opened = await open({ retention: false });
   const state = stateRecord('o1');

@@ -10,7 +10,7 @@ import type { Announcement } from '../../lib/publisher.ts';
 import { eventBridgePublisher } from '../../lib/publishers/eventbridge.ts';
 import type { DetailType } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
-import { keys } from '../../lib/stores/dynamodb/keys.ts';
+import { askedPartitionOf, keys, orderIdIn, partitionOf } from '../../lib/stores/dynamodb/keys.ts';
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
 import { expiryAttribute, tableShape } from '../../lib/stores/dynamodb/table.ts';
 import type { OpenChannel, OpenChannels } from '../contracts/channel.contract.ts';
@@ -59,9 +59,12 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
     clock.set(finishedBefore + retentionMs);
     const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
     const over = Items.filter((item) => item['sk'] === 'STATE' && item['expiresAt'] < clock.now() / 1000).slice(0, limit);
-    const partitions = new Set(over.map(({ pk }) => pk));
-    for (const { pk, sk } of Items.filter((item) => partitions.has(item['pk'])))
-      await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
+    const ids = new Set(over.map(({ pk }) => orderIdIn(pk)));
+    const partitions = new Set([...ids].map(partitionOf));
+    const asked = new Set([...ids].map(askedPartitionOf));
+    const isOver = ({ pk, expiresAt }: Record<string, unknown>) =>
+      partitions.has(String(pk)) || (asked.has(String(pk)) && Number(expiresAt) < clock.now() / 1000);
+    for (const { pk, sk } of Items.filter(isOver)) await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
     return over.length;
   };
 

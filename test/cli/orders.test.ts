@@ -78,6 +78,7 @@ describe('orders at the command line', () => {
   test('an order is shown with its steps', async () => {
     const { out } = await system.redress(['order', 'get', bad]);
     assert.match(out, /Error, waits for an operator: CardDeclined/);
+    assert.match(out, /\nwhy +Waits for a person: CardDeclined at order\/charge\.\n/);
     assert.match(out, /reserve +stock\.reserve +ok/);
     assert.match(out, /charge +till\.charge +failed: CardDeclined/);
     const { json } = await system.redress(['order', 'get', bad, '--json']);

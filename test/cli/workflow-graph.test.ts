@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { redress } from './support.ts';
 
 const example = (file: string) => fileURLToPath(new URL(`../../examples/orders/${file}`, import.meta.url));
+const two = fileURLToPath(new URL('../processes/app.ts', import.meta.url));
 
 test('the workflows of an app, or of a module, are drawn', async () => {
   for (const file of ['app.ts', 'workflow.ts']) {
@@ -13,6 +14,22 @@ test('the workflows of an app, or of a module, are drawn', async () => {
   }
   const { json } = await redress(['workflow', 'graph', example('app.ts'), '--json']);
   assert.partialDeepStrictEqual(json, { graphs: [{ name: 'fulfil-order', version: 1 }] });
+});
+
+test('a workflow is drawn as one SVG document; of several, one is named', async () => {
+  const { exitCode, out } = await redress(['workflow', 'graph', example('app.ts'), '--svg']);
+  assert.equal(exitCode, 0);
+  assert.ok(out.startsWith('<svg xmlns="http://www.w3.org/2000/svg"') && out.endsWith('\n</svg>\n'));
+  const { json } = await redress(['workflow', 'graph', example('app.ts'), '--svg', '--json']);
+  assert.equal(json.graphs[0].svg, out);
+
+  const several = await redress(['workflow', 'graph', two, '--svg']);
+  assert.equal(several.exitCode, 2);
+  assert.match(several.err, /has several workflows: name one of line, pair, odd with --workflow/);
+  assert.match((await redress(['workflow', 'graph', two, '--svg', '--workflow', 'pair'])).out, /The workflow pair@1/);
+  const unknown = await redress(['workflow', 'graph', two, '--workflow', 'pare']);
+  assert.equal(unknown.exitCode, 2);
+  assert.match(unknown.err, /has no workflow pare, but line, pair, odd/);
 });
 
 test('a module without a workflow, and one that is not there, are wrong use', async () => {

@@ -10,7 +10,7 @@ import { openEmbedded } from '../../lib/embedded.ts';
 import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
 import type { OrderFilter } from '../../lib/store.ts';
 import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { schemaVersion } from '../../lib/stores/sqlite/schema.ts';
+import { changes, schemaVersion } from '../../lib/stores/sqlite/schema.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/folders.ts';
 import { noon, orderRecord, stateRecord } from '../support/records.ts';
@@ -216,6 +216,18 @@ for (const [what, prepare, message] of unusable) {
     assert.deepEqual(contentOf(file), before);
   });
 }
+
+test('a data file that an older version wrote is brought up to date, and keeps what is in it', async (t) => {
+  const folder = folderFor(t);
+  const older = new DatabaseSync(dataFile(folder));
+  older.exec(`${changes[0]}; PRAGMA user_version = 1`);
+  older.exec(`INSERT INTO clients VALUES ('a', '{"id":"a","responseChannels":[],"senders":[]}')`);
+  older.close();
+  const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
+  assert.equal((await store.client('a'))?.id, 'a');
+  assert.equal((await store.noteAsked({ orderId: 'o', idempotencyKey: 'k', requestId: 'r' })).outcome, 'noted');
+  await database.close();
+});
 
 test('a data folder that cannot be made is refused with what to do', (t) => {
   const folder = folderFor(t);

@@ -3,7 +3,7 @@ import test from 'node:test';
 import type { Channel } from '../../lib/channel.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { shardCount, shardOf } from '../../lib/record.ts';
-import type { Along, Store } from '../../lib/store.ts';
+import type { Along, OneAsking, Store } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { listContract } from './list.contract.ts';
@@ -267,6 +267,56 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     if (!store.sendsAlong) return;
     await store.update(next(state), state, { ...alone, page });
     assert.deepEqual(await store.pages('o1'), [page]);
+  });
+
+  // ---- what may be asked for only once
+
+  const asking = (requestId: string, more: Partial<OneAsking> = {}): OneAsking => ({
+    orderId: 'o1',
+    idempotencyKey: 'o1/order/pay/1',
+    requestId,
+    ...more,
+  });
+
+  it('F20: what was asked for under a key is noted once, and whoever comes later learns by which asking', async ({ store, other }) => {
+    assert.equal((await store.noteAsked(asking('r1'))).outcome, 'noted');
+    for (const each of [store, other])
+      for (const requestId of ['r1', 'r2'])
+        assert.deepEqual(await each.noteAsked(asking(requestId)), { outcome: 'refused', requestId: 'r1' });
+    assert.equal((await other.noteAsked(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'noted');
+    assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'noted');
+  });
+
+  it('F20: of fifty who note the same key at once, also of the same asking, one succeeds', async ({ store, other }) => {
+    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).noteAsked(asking(`r${index % 5}`))));
+    assert.equal(notes.filter(({ outcome }) => outcome === 'noted').length, 1);
+  });
+
+  it('F20: keys that are too long to sort by, and differ at their ends only, are told apart', async ({ store }) => {
+    const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
+    assert.equal((await store.noteAsked(long('1'))).outcome, 'noted');
+    assert.equal((await store.noteAsked(long('2'))).outcome, 'noted');
+    assert.deepEqual(await store.noteAsked({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
+  });
+
+  it('F20: a note that is withdrawn is gone, and another one is not withdrawn with it', async ({ store, other }) => {
+    const note = await store.noteAsked(asking('r1'));
+    await store.noteAsked(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
+    assert.ok(note.outcome === 'noted');
+    await note.withdraw();
+    assert.equal((await other.noteAsked(asking('r2'))).outcome, 'noted');
+    assert.equal((await other.noteAsked(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
+  });
+
+  it('S22, F20: notes are forgotten with their order, and with no other', async ({ store, other }) => {
+    const state = await put(store, 'o1');
+    await put(store, 'o2');
+    for (const orderId of ['o1', 'o2']) await store.noteAsked(asking('r1', { orderId }));
+    await store.update(next(state, { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null }), state, alone);
+    assert.equal((await store.noteAsked(asking('r2'))).outcome, 'refused', 'finished, but not forgotten');
+    assert.equal(await store.forget(noon + 1000, 10), 1);
+    assert.equal((await other.noteAsked(asking('r2'))).outcome, 'noted');
+    assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
   listContract(name, open);

@@ -35,6 +35,7 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import { celOf, expression } from '../../lib/authoring/expression.ts';
+import type { Step } from '../../lib/core/activities/step.ts';
 import { parseExpression } from '../../lib/core/expression.ts';
 import { play } from '../support/play.ts';
 import { throughJson } from '../support/workflows.ts';
@@ -121,6 +122,18 @@ test('a workflow becomes plain data: what the functions leave behind is all ther
   assert.equal((order['properties'] as { card: { secret: boolean } }).card.secret, true);
   assert.deepEqual(throughJson(definition), definition);
   assert.deepEqual(check(definition), []);
+});
+
+test('a step says that there is nothing to take back, under whatever name', () => {
+  const tell = customer.tell({ text: 'x' }).lasting().named('letter');
+  assert.deepEqual(throughJson(tell), {
+    activity: 'step',
+    name: 'letter',
+    agent: 'customer',
+    operation: 'tell',
+    input: { text: 'x' },
+    lasting: true,
+  });
 });
 
 test('composites and waits number themselves among their siblings; steps are named by their operation, or by hand', () => {
@@ -306,6 +319,26 @@ test('F-69: handlers are recorded in their order, each as one activity with a na
   assert.deepEqual(faultHandlers[0]?.do.children[0]?.input, {
     text: { $cel: 'string(fault.type) + " at " + string(fault.source) + ": " + string(fault.message)' },
   });
+});
+
+test('F20: a step says whether it may be asked for only once, and whether its agent can look up what was done', () => {
+  const input = z.object({});
+  const bank = defineAgent('bank', {
+    pay: operation({ input, output: input, atMostOnce: true, lookup: () => undefined, run }),
+    tell: operation({ input, output: input, run }),
+  });
+  const { root } = defineWorkflow('story', { version: 1, order: Order }, () => sequence(bank.pay({}), bank.tell({})));
+  const [pay, tell] = (root as unknown as { readonly children: readonly Step[] }).children;
+  assert.deepEqual([pay?.atMostOnce, pay?.lookup, tell?.atMostOnce, tell?.lookup], [true, true, undefined, undefined]);
+});
+
+test('no operation declares a fault that is called like one of the engine, whatever it is a kind of', () => {
+  const input = z.object({});
+  for (const declared of [fault('OutcomeUnknown'), fault('ServiceUnavailable', Refused)])
+    assert.throws(
+      () => defineAgent('bank', { pay: operation({ input, output: input, faults: [declared], run }) }),
+      new RegExp(`bank\\.pay declares a fault that is called ${declared.name}, as one of the engine's own is: .* Give it another one`),
+    );
 });
 
 test('two faults of one name have handlers of different names', () => {

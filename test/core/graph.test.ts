@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import { behaviours } from '../../lib/core/activities/index.ts';
+import type { Activity } from '../../lib/core/definition.ts';
 import { mermaidOf } from '../../lib/core/graph.ts';
 import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -14,7 +16,7 @@ flowchart TD
     n3["reserve<br/>inventory.reserve"]
     n4("inventory.release")
     n3 -.-|"undo"| n4
-    subgraph f5 ["again 3 times at most, every 20 s"]
+    subgraph f5 ["again 3 times at most, every 20 s, not after CardDeclined"]
       n6["charge<br/>payment.charge"]
       n7("payment.refund")
       n6 -.-|"undo"| n7
@@ -26,16 +28,18 @@ flowchart TD
     n3 --> n6
     n6 --> n8
     n6 --> n10
+    n11((" "))
+    n8 --> n11
+    n10 --> n11
   end
-  n11("undo what was done")
-  n12["apologise<br/>customer.notify"]
-  n11 --> n12
-  f2 -.->|"Refused"| n11
-  n13(["end"])
-  n1 --> n3
-  n8 --> n13
-  n10 --> n13
+  n12("undo what was done")
+  n13["apologise<br/>customer.notify"]
   n12 --> n13
+  f2 -.->|"Refused"| n12
+  n14(["end"])
+  n1 --> n3
+  n11 --> n14
+  n13 --> n14
 `,
   );
 });
@@ -63,18 +67,41 @@ flowchart TD
   n2{"size"}
   n3["a<br/>agent.a"]
   n4["b<br/>agent.b"]
-  n2 -->|"order.kind == #34;large#34; && order.total #62; 1.0"| n3
-  n2 -->|"order.kind == #34;large#34; && order.total #62; 1.0"| n4
-  subgraph f5 ["for each of order.items"]
-    n6("wait 5 s")
+  n5((" "))
+  n2 -->|"order.kind == #34;large#34; && order.total #62; 1.0"| n5
+  n5 --> n3
+  n5 --> n4
+  subgraph f6 ["for each of order.items"]
+    n7("wait 5 s")
   end
-  n7("raise Late")
-  n3 --> n6
-  n4 --> n6
-  n2 --> n6
-  n6 --> n7
-  n8(["end"])
+  n8("raise Late")
+  n3 --> n7
+  n4 --> n7
+  n2 -->|"otherwise"| n7
+  n7 --> n8
+  n9(["end"])
   n1 --> n2
 `,
   );
+});
+
+test('waits and pauses are told in the longest unit that they are whole numbers of', () => {
+  const chart = mermaidOf(workflow(sequence('order', ...[0, 90, 120, 7200, 172_800].map((seconds) => delay(`rest-${seconds}`, seconds)))));
+  assert.deepEqual(
+    [...chart.matchAll(/wait ([^"]+)/g)].map(([, length]) => length),
+    ['0 s', '90 s', '2 min', '2 h', '2 d'],
+  );
+});
+
+test('an activity of a type that nobody has drawn yet is a leaf, or a frame with what is inside it', () => {
+  const known = behaviours as { [type: string]: unknown };
+  Object.assign(known, { ring: { ...behaviours.delay }, ward: { ...behaviours.scope } });
+  try {
+    const root = { activity: 'ward', name: 'ward', do: { activity: 'ring', name: 'bell' } } as unknown as Activity;
+    const chart = mermaidOf(workflow(sequence('order', root)));
+    assert.match(chart, /subgraph f2 \["ward"\]\n {4}n3\("bell<br\/>ring"\)\n {2}end/);
+  } finally {
+    delete known['ring'];
+    delete known['ward'];
+  }
 });

@@ -24,10 +24,20 @@ export async function run(
   input: object,
   call: Call<never> = callOf(),
 ): Promise<unknown> {
+  const described = describedIn(agents, operation);
+  return described.run(described.input.parse(input) as never, { ...call, faults: described.faults ?? [] } as never);
+}
+
+/** What an operation finds under the call's key. */
+export async function lookUp(agents: readonly AgentDefinition[], operation: string, call: Call<never>): Promise<unknown> {
+  return describedIn(agents, operation).lookup?.(call.idempotencyKey, call as never);
+}
+
+function describedIn(agents: readonly AgentDefinition[], operation: string) {
   const [agent = '', name = ''] = operation.split('.');
   const described = agents.find((each) => each.name === agent)?.operations[name];
   if (!described) throw new Error(`There is no ${operation}.`);
-  return described.run(described.input.parse(input) as never, { ...call, faults: described.faults ?? [] } as never);
+  return described;
 }
 
 /** A service that answers as the test says. */

@@ -10,6 +10,7 @@ import {
   parallel,
   raise,
   sequence,
+  TransientFailure,
 } from 'redress';
 import * as z from 'zod';
 
@@ -22,7 +23,14 @@ const run = ({ note }: { note: string }): { note: string } => {
 };
 
 const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, run }) });
-const post = defineAgent('post', { send: operation({ input: Note, output: Note, run }) });
+const stamp = ({ note }: { note: string }): { note: string } => {
+  if (note === 'no way') throw new TransientFailure('There is no way there.', { nothingSent: true });
+  return { note };
+};
+const post = defineAgent('post', {
+  send: operation({ input: Note, output: Note, run }),
+  stamp: operation({ input: Note, output: Note, atMostOnce: true, attemptsMax: 1, run: stamp }),
+});
 
 const one = defineWorkflow('one', { version: 1, order: Order }, ({ order }) => sequence(stock.take({ note: order.item })));
 
@@ -39,6 +47,8 @@ const both = defineWorkflow('both', { version: 1, order: Order, maxFailures: 0 }
 const later = defineWorkflow('later', { version: 1, order: Order }, ({ order }) =>
   sequence(delay({ seconds: 30 }), stock.take({ note: order.item })),
 );
+/** Asks for what may be asked for only once. */
+const stamped = defineWorkflow('stamped', { version: 1, order: Order }, ({ order }) => sequence(post.stamp({ note: order.item })));
 /** At its end as soon as it begins. */
 const nothing = defineWorkflow('nothing', { version: 1, order: Order }, () => sequence());
 
@@ -53,4 +63,4 @@ const outer = defineWorkflow('outer', { version: 1, order: Order, toOperator: [S
 );
 
 /** An app with all that a role may come to do, in few words. */
-export default defineApp({ workflows: [one, both, later, nothing, failing, inner, outer], agents: [stock, post] });
+export default defineApp({ workflows: [one, both, later, stamped, nothing, failing, inner, outer], agents: [stock, post] });

@@ -23,6 +23,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await goodOrders(roles);
   await readings(roles);
   await ordersByMessage(roles);
+  await askedOnce(roles);
   await stuckOrders(roles);
   await heldOrders(roles);
   await callingOrders(roles, deployment);
@@ -100,6 +101,14 @@ async function stuckOrders(roles: Roles): Promise<void> {
   roles.pass(stepMs);
   await roles.supervise('sweeper');
   await roles.settle();
+}
+
+/** What is noted before it is asked for, and what is not asked for after all. */
+async function askedOnce(roles: Roles): Promise<void> {
+  const id = await submit(roles, 'stamped');
+  await submit(roles, 'stamped', { order: { item: 'no way' } });
+  await roles.settle();
+  assert.equal((await roles.outside.store.head(id))?.processState, 'Processed');
 }
 
 /** Whatever comes for an order that somebody has to himself is posted anew. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { APIGatewayProxyStructuredResultV2, SQSBatchResponse } from 'aws-lambda';
-import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import { compensate, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import type { App } from '../../lib/authoring/workflow.ts';
@@ -120,6 +120,21 @@ describe('a function in Lambda', () => {
     assert.equal(((await handler(event)) as APIGatewayProxyStructuredResultV2).statusCode, 202);
     await handler(event);
     assert.equal(secrets.asked, 3);
+  });
+
+  test('tells once, as it starts, what check warns of', async (t) => {
+    const Nothing = z.object({});
+    const shop = defineAgent('stock', { take: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
+    const build = () => sequence(sequence(shop.take({})).named('all'), compensate('all'));
+    const workflow = defineWorkflow('odd', { version: 1, order: Nothing }, build);
+    const lines: string[] = [];
+    t.mock.method(process.stderr, 'write', (line: string) => lines.push(line) > 0);
+    const { start, eventFrom } = await openLambda(t, defineApp({ workflows: [workflow], agents: [shop] }));
+    const handler = await start('scheduler', { LOG_LEVEL: 'warn' });
+    for (const _ of ['first', 'second']) await handler(await eventFrom('wake-ups'));
+    const warned = lines.filter((line) => line.includes('"level":"warn"'));
+    assert.equal(warned.length, 1);
+    assert.match(warned[0] ?? '', /odd@1, order\/all\/take: It has no undo/);
   });
 
   test('asks for the key of list cursors only where it is told where that lies', async (t) => {

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { responseQueuePrefix } from '../../lib/channel.ts';
 import type { IamQuestion } from '../../lib/iam.ts';
 import type { Job } from '../../lib/infrastructure/job.ts';
+import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { deployed, startEmulators } from '../aws/deployment.ts';
 import app from './app.ts';
 import { everything } from './everything.ts';
@@ -27,7 +28,7 @@ interface Platform {
   readonly reason: string;
 }
 
-const isOfTable = ({ permissions }: Job): boolean => permissions.table.length > 0;
+const isOfTable = ({ permissions }: Job): boolean => permissions.table.length > 0 || permissions.notesAskings;
 const platform: readonly Platform[] = [
   {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -96,7 +97,7 @@ describe('a role may do what its function does, and nothing else', () => {
       ].map((service) => `${service}.${region}.amazonaws.com`);
       const [statement, ...others] = statementsOf(stack, roleIdOf(job.spec.name)).filter(({ Action }) => String(Action).includes('kms:'));
       assert.deepEqual(others, []);
-      assert.deepEqual([statement?.Condition?.StringEquals?.['kms:ViaService']].flat(), expected);
+      assert.deepEqual([statement?.Condition?.['StringEquals']?.['kms:ViaService']].flat(), expected);
     });
   }
 
@@ -106,6 +107,22 @@ describe('a role may do what its function does, and nothing else', () => {
     assert.deepEqual(sorted(ofType(stack, 'IAM::Role').map(([id]) => id)), sorted(known));
     for (const [, { Properties }] of ofType(stack, 'IAM::Role'))
       assert.deepEqual([Properties['ManagedPolicyArns'], Properties['Policies']], [undefined, undefined]);
+  });
+});
+
+describe('an agent writes nothing but what may be asked for only once', () => {
+  const tableStatements = (name: string) =>
+    statementsOf(stack, roleIdOf(name)).filter(({ Action }) => String(Action).includes('dynamodb:'));
+
+  test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
+    const [statement, ...others] = tableStatements('agent-post');
+    assert.deepEqual(others, []);
+    assert.deepEqual(statement?.Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } });
+    assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
+  });
+
+  test('F20: an agent without one does not come near the table', () => {
+    assert.deepEqual(tableStatements('agent-stock'), []);
   });
 });
 

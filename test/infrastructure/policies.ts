@@ -4,7 +4,7 @@ interface Statement {
   readonly Effect: 'Allow' | 'Deny';
   readonly Action: string | readonly string[];
   readonly Resource: unknown;
-  readonly Condition?: { readonly StringEquals?: { readonly [key: string]: unknown } };
+  readonly Condition?: { readonly [operator: string]: { readonly [key: string]: unknown } };
 }
 
 /** Statements of a role, by its logical id. */

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { defineAgent, defineApp, defineWorkflow, operation, PermanentFailure, parallel, sequence } from 'redress';
+import { compensate, defineAgent, defineApp, defineWorkflow, operation, PermanentFailure, parallel, scope, sequence } from 'redress';
 import * as z from 'zod';
 
 const Work = z.object({ ms: z.number(), refuse: z.boolean() });
@@ -25,11 +25,15 @@ const options = { version: 1, order: Work } as const;
 const stepsFor = (order: { readonly ms: never; readonly refuse: never }) =>
   [first.work(order).named('one'), second.work({ ms: 0, refuse: false }).named('two')] as const;
 
-/** What the hosts of these tests run: two agents, asked one after the other (`line`), or side by side (`pair`). */
+/**
+ * What the hosts of these tests run: two agents, asked one after the other (`line`), or side by side (`pair`); and `odd`,
+ * of which `check` warns.
+ */
 export default defineApp({
   workflows: [
     defineWorkflow('line', options, ({ order }) => sequence(...stepsFor({ ms: order.ms as never, refuse: order.refuse as never }))),
     defineWorkflow('pair', options, ({ order }) => parallel(...stepsFor({ ms: order.ms as never, refuse: order.refuse as never }))),
+    defineWorkflow('odd', options, () => sequence(scope('all', second.work({ ms: 0, refuse: false })), compensate('all'))),
   ],
   agents: [first, second],
 });

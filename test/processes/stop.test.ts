@@ -23,6 +23,18 @@ test('the system says where it listens, takes the sample order to its end, and S
   await assert.rejects(fetch(system.url));
 });
 
+test('as it starts, the system shows what check warns of, a line each; of the sample app there is nothing to warn', async (t) => {
+  const { variables } = site(t);
+  const odd = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
+  assert.deepEqual(odd.out().match(/^warn .*$/gm), [
+    'warn  odd@1, order/all/work: It has no undo: what it did stays when order/all is compensated. Give it one, .undo(…), or say that it is to stay: .lasting().',
+  ]);
+  await odd.kill('SIGTERM');
+  const sample = await startLocal(t, { ...variables, REDRESS_DATA: `${variables.REDRESS_DATA}-2` });
+  assert.doesNotMatch(sample.out(), /^warn/m);
+  await sample.kill('SIGTERM');
+});
+
 test('S24: whatever the system writes into its data folder is for its owner alone, also while it runs', async (t) => {
   const { data, variables } = site(t);
   const system = await startLocal(t, { ...variables, INVENTORY_URL: 'http://127.0.0.1:1' });

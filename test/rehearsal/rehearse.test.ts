@@ -126,6 +126,33 @@ describe('a rehearsal goes as the system goes', () => {
   });
 });
 
+describe('what may be asked for only once is so in a rehearsal, too', () => {
+  const room = { input: Empty, output: Empty, atMostOnce: true, run } as const;
+  const bank = defineAgent('bank', {
+    pay: operation(room),
+    trace: operation({ ...room, lookup: () => undefined }),
+    payBack: operation({ input: Empty, output: Empty, run }),
+  });
+  const storyOf = (step: typeof bank.pay, ...whens: Parameters<typeof rehearse>[2][]) => {
+    const workflow = defineWorkflow('pays', { version: 1, order: Order, onExhausted: 'error' }, () =>
+      sequence(step({}).undo(() => bank.payBack({}))),
+    );
+    return rehearse(workflow, order, ...whens).story();
+  };
+
+  test('F20 after silence nobody knows: it is not asked for again', () => {
+    assert.equal(storyOf(bank.pay, when(bank.pay).isSilent(1)), 'bank.pay silent, bank.pay OutcomeUnknown, held for OutcomeUnknown');
+  });
+
+  test('F20 where the service can tell, it does', () => {
+    assert.equal(storyOf(bank.trace, when(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
+  });
+
+  test('F20 after "not now" nothing was sent, and it is asked for again', () => {
+    assert.equal(storyOf(bank.pay, when(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
+  });
+});
+
 describe('answers are made up from schemas', () => {
   const answerOf = (output: z.ZodType): unknown => {
     const agent = defineAgent('oracle', { say: operation({ input: z.object({}), output, run }) });

@@ -49,9 +49,7 @@ export interface LineOptions {
   readonly maxFailures?: number;
   readonly onExhausted?: 'error' | 'wait';
   /** What all its operations have beside `run`. */
-  readonly operation?: Partial<
-    Pick<Operation<z.ZodType, z.ZodType, string>, 'output' | 'completeWithinSeconds' | 'longestSeconds' | 'attemptsMax'>
-  >;
+  readonly operation?: Partial<Omit<Operation<z.ZodType, z.ZodType, string>, 'input' | 'run'>>;
 }
 
 /** An app whose one workflow, `line`, does these steps one after the other; each asks the agent `worker` for the operation of its name. */
@@ -347,7 +345,7 @@ export async function stepsIn(
 }
 
 /** How many rows a table has. */
-export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages'): number =>
+export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages' | 'asked'): number =>
   (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
 
 /** Orders without a state, and states without an order. */

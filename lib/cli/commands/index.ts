@@ -16,6 +16,7 @@ import { reset } from './reset.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
+import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
 
 /** Every command, in the order in which the help shows them. */
@@ -33,6 +34,7 @@ export const commands: readonly CliCommand[] = [
   orderCompensate,
   orderTerminate,
   workflowGraph,
+  workflowFaults,
   alerts,
   channelList,
   channelReceive,

@@ -17,9 +17,10 @@ export const orderGet: CliCommand = {
 };
 
 function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
-  const { orderId, processState, reference, workflow, submittedAt, updatedAt, fault, failureCount, steps = [] } = order;
+  const { orderId, processState, reference, workflow, submittedAt, updatedAt, fault, failureCount, explanation, steps = [] } = order;
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
+    ...(explanation ? [['why', explanation]] : []),
     ['workflow', `${workflow.name}@${workflow.version}`],
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],

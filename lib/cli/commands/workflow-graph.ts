@@ -1,40 +1,31 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import type { WorkflowDefinition } from '../../core/definition.ts';
-import { isObject } from '../../core/json.ts';
 import type { CliCommand } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { declareWorkflows, type WorkflowOptions, workflowsOf } from '../workflows.ts';
 
-/** Draws workflows, for a pull request or a document: what GitHub shows of a `mermaid` block. */
-export const workflowGraph: CliCommand = {
-  name: 'workflow graph',
-  summary: 'draws the workflows of a module as Mermaid text',
-  declare: (command) => command.argument('<module>', 'file that exports workflows, or an app'),
-
-  async run(cli, _, [file = '']) {
-    const module = await moduleAt(file);
-    const { mermaidOf } = await import('../../core/graph.ts');
-    const exported = Object.values(module).flatMap((value) =>
-      isObject(value) && Array.isArray(value['workflows']) ? (value['workflows'] as unknown[]) : [value],
-    );
-    const graphs = [...new Set(exported)].filter(isWorkflow).map((workflow) => ({
-      name: workflow.name,
-      version: workflow.version,
-      mermaid: mermaidOf(workflow),
-    }));
-    if (graphs.length === 0)
-      throw new UsageError(`${file} exports no workflow and no app: export what defineWorkflow or defineApp returns.`);
-    cli.print({ graphs }, () => graphs.map(({ mermaid }) => mermaid).join('\n'));
-  },
-};
-
-async function moduleAt(file: string): Promise<object> {
-  try {
-    return (await import(pathToFileURL(resolve(file)).href)) as object;
-  } catch (error) {
-    throw new UsageError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
-  }
+interface Options extends WorkflowOptions {
+  readonly svg?: boolean;
 }
 
-const isWorkflow = (value: unknown): value is WorkflowDefinition =>
-  isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'number' && isObject(value['root']);
+/** Draws workflows, for a pull request or a document: what GitHub shows of a `mermaid` block, or as a picture. */
+export const workflowGraph: CliCommand<Options> = {
+  name: 'workflow graph',
+  summary: 'draws the workflows of a module, as Mermaid text or as SVG',
+  declare: (command) => declareWorkflows(command).option('--svg', 'one workflow as an SVG document'),
+
+  async run(cli, options, [file = '']) {
+    const workflows = await workflowsOf(file, options);
+    if (options.svg && workflows.length > 1 && !cli.json)
+      throw new UsageError(`${file} has several workflows: name one of ${workflows.map(({ name }) => name).join(', ')} with --workflow.`);
+    const { drawingOf } = await import('../../core/drawing.ts');
+    const { mermaidOf } = await import('../../core/graph.ts');
+    const { svgOf } = await import('../../graph/svg.ts');
+    const form = options.svg ? 'svg' : 'mermaid';
+    const graphs = workflows.map((workflow) => ({
+      workflow,
+      text: options.svg ? svgOf(drawingOf(workflow)) : mermaidOf(workflow),
+    }));
+    cli.print({ graphs: graphs.map(({ workflow: { name, version }, text }) => ({ name, version, [form]: text })) }, () =>
+      graphs.map(({ text }) => text).join('\n'),
+    );
+  },
+};

@@ -11,17 +11,19 @@ export interface Step extends ActivityBase {
   readonly agent: string;
   readonly operation: string;
   readonly input: Template;
+  /** What it does is meant to stay when a scope around it is compensated: it has no undo, and needs none. */
+  readonly lasting?: true;
   readonly completeWithinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
+  /** It is never asked again blindly: the service does not know a key that comes again. */
+  readonly atMostOnce?: boolean;
+  /** The agent can look up by the key whether it was done. */
+  readonly lookup?: boolean;
   /** Faults that the operation declares, with their ancestors: `Refused/CardDeclined`. */
   readonly faults?: readonly string[];
   /** JSON pointers into the output that nobody may see. */
   readonly secretOutput?: readonly string[];
-  /** Its service keeps no keys: it is never asked again blindly. */
-  readonly atMostOnce?: true;
-  /** Its agent can look up whether the effect under a key exists. */
-  readonly lookup?: true;
 }
 
 /** All of a step but its kind: a call asks in the same way. */
@@ -206,7 +208,7 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   return ask(asking, { ...asked, ...(readsVariables(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
 
-function problems({ agent, operation, completeWithinSeconds, longestSeconds }: Step): readonly string[] {
+function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo, lasting }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(
     ([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0),
@@ -214,5 +216,7 @@ function problems({ agent, operation, completeWithinSeconds, longestSeconds }: S
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
     ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),
+    ...(lasting === undefined || (lasting as unknown) === true ? [] : [`lasting is ${JSON.stringify(lasting)}; it is true, or left out.`]),
+    ...(lasting && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .lasting().'] : []),
   ];
 }

@@ -25,6 +25,13 @@ export const expiredBy = (seconds: number): Condition => ({
   values: { ':nowSeconds': seconds },
 });
 
+/** It is what this write made of it. */
+export const writtenBy = (writeId: string): Condition => ({
+  expression: '#writeId = :writeId',
+  names: { '#writeId': 'writeId' },
+  values: { ':writeId': writeId },
+});
+
 export const anyOf = (...conditions: readonly Condition[]): Condition => ({
   expression: conditions.map(({ expression }) => `(${expression})`).join(' OR '),
   names: Object.assign({}, ...conditions.map(({ names }) => names)),

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { shardOf } from '../../record.ts';
 
 /** Every key of the table and of its indexes: what is not made here does not exist. */
@@ -7,6 +8,8 @@ export interface Key {
 }
 
 const orderPrefix = 'ORDER#';
+/** What the partitions begin with in which agents note their askings. */
+export const askedPrefix = 'ASKED#';
 const historyPrefix = 'HISTORY#';
 const calendar = 'DAYS';
 const clients = 'CLIENTS';
@@ -15,13 +18,16 @@ export const keys = {
   order: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'ORDER' }),
   state: (orderId: string): Key => ({ pk: partitionOf(orderId), sk: 'STATE' }),
   page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
+  /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
+  asked: (orderId: string, idempotencyKey: string): Key => ({ pk: askedPartitionOf(orderId), sk: sortable(idempotencyKey) }),
   client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
   /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),
 } as const;
 
-/** All that belongs to an order lies in one partition. */
+/** All that belongs to an order lies in one partition, but what agents note of their askings. */
 export const partitionOf = (orderId: string): string => `${orderPrefix}${orderId}`;
+export const askedPartitionOf = (orderId: string): string => `${askedPrefix}${orderId}`;
 export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 
 export const partitions = { calendar, clients } as const;
@@ -34,6 +40,9 @@ export const worklistKeyOf = (worklist: 'due' | 'error', orderId: string): strin
 
 /** Where an order in Error is listed, by the time of its submission. */
 export const errorShardKey = (shard: number): string => `error#${shardText(shard)}`;
+
+/** DynamoDB takes 1,024 bytes to sort by. */
+const sortable = (text: string): string => (Buffer.byteLength(text) <= 1024 ? text : hash('sha256', text));
 
 const shardText = (shard: number): string => String(shard).padStart(2, '0');
 

@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
-import { absent, anyOf, conditionInput, expiredBy, fencedBy, present } from './conditions.ts';
+import { absent, anyOf, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
   clientItem,
@@ -19,11 +20,11 @@ import {
   stateItem,
   stateOf,
 } from './items.ts';
-import { dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
+import { askedPartitionOf, dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
 import { candidates, isMeant } from './listing.ts';
 import { collect, get, getAll, query, scan } from './reading.ts';
 import { indexes, type Table } from './table.ts';
-import { type Answer, itemIn, putIf, setIf } from './update-if.ts';
+import { type Answer, deleteIf, itemIn, putIf, setIf } from './update-if.ts';
 
 export interface DynamoDbStoreOptions extends Table, Patience {
   /** How long finished orders are kept; for ever without it. DynamoDB's own time-to-live removes them. */
@@ -108,12 +109,12 @@ export function dynamoDbStore({
 
   /** The state has got its end: what lies beside it gets the same, so that nothing is left of a forgotten order. */
   async function expireRest(orderId: string, expiresAt: number): Promise<void> {
-    const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partitionOf(orderId) } };
-    const all = await collect(
-      query(table, { ...input, ProjectionExpression: 'pk, sk', ConsistentRead: true }),
-      (item) => item as unknown as Key,
-    );
-    const rest = all.filter(({ sk }) => sk !== keys.state(orderId).sk);
+    const keysIn = (pk: string): Promise<readonly Key[]> => {
+      const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': pk } };
+      return collect(query(table, { ...input, ProjectionExpression: 'pk, sk', ConsistentRead: true }), (item) => item as unknown as Key);
+    };
+    const all = await Promise.all([partitionOf(orderId), askedPartitionOf(orderId)].map(keysIn));
+    const rest = all.flat().filter(({ sk }) => sk !== keys.state(orderId).sk);
     await Promise.all(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
   }
 
@@ -221,6 +222,18 @@ export function dynamoDbStore({
     clients: () => {
       const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': partitions.clients }, ConsistentRead: true };
       return attempt(() => collect(query(table, input), clientOf));
+    },
+
+    async noteAsked({ orderId, idempotencyKey, requestId }) {
+      const key = keys.asked(orderId, idempotencyKey);
+      const writeId = randomUUID();
+      const unused = anyOf(absent, expiredBy(nowSeconds()));
+      const answer = await attempt(() => putIf(table, { ...key, requestId, writeId }, unused));
+      // The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time.
+      if (answer.outcome === 'refused' && answer.current?.['writeId'] !== writeId)
+        return { outcome: 'refused', requestId: String(answer.current?.['requestId']) };
+      const withdraw = () => attempt(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
+      return { outcome: 'noted', withdraw };
     },
 
     /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */

@@ -1,5 +1,5 @@
 import { type AttributeValue, ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
-import { PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, PutCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { type Condition, conditionInput } from './conditions.ts';
 import type { Item } from './items.ts';
@@ -14,6 +14,10 @@ export const putIf = ({ client, table }: Table, item: Item, when: Condition): Pr
   answerOf(
     client.send(new PutCommand({ TableName: table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
   );
+
+/** Removes the item, but only when `when` holds. */
+export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): Promise<Answer> =>
+  answerOf(client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when) })));
 
 /** Sets and removes attributes when `when` holds; the item's other attributes stay as they are. */
 export function setIf(

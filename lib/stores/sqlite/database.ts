@@ -2,7 +2,7 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { SetupError, StoreUnavailableError } from '../../errors.ts';
-import { schema, schemaVersion } from './schema.ts';
+import { changes, schemaVersion } from './schema.ts';
 
 /** What runs inside a transaction: synchronous, so that nothing else comes between. */
 export type Operation<T> = () => T;
@@ -213,10 +213,9 @@ function ownVersion(connection: DatabaseSync, path: string): number {
 function prepareSchema(connection: DatabaseSync, path: string): void {
   retryBusy(() => connection.exec('BEGIN IMMEDIATE'));
   try {
-    if (ownVersion(connection, path) === 0) {
-      connection.exec(schema);
-      connection.exec(`PRAGMA user_version = ${schemaVersion}`);
-    }
+    const version = ownVersion(connection, path);
+    for (const change of changes.slice(version)) connection.exec(change);
+    if (version < schemaVersion) connection.exec(`PRAGMA user_version = ${schemaVersion}`);
     connection.exec('COMMIT');
   } catch (error) {
     if (connection.isTransaction) connection.exec('ROLLBACK');

@@ -1,7 +1,4 @@
-/** Rises with every change below that an older program would not understand. */
-export const schemaVersion = 1;
-
-export const schema = `
+const first = `
   CREATE TABLE orders (
     id INTEGER PRIMARY KEY,
     orderId TEXT NOT NULL UNIQUE,
@@ -51,3 +48,12 @@ export const schema = `
     publishedAt INTEGER NOT NULL
   );
 `;
+
+const asked = `
+  CREATE TABLE asked (orderId TEXT NOT NULL, idempotencyKey TEXT NOT NULL, requestId TEXT NOT NULL, PRIMARY KEY (orderId, idempotencyKey)) WITHOUT ROWID;
+`;
+
+/** Each brings a file from one version to the next; an older program takes none of a newer version. */
+export const changes: readonly string[] = [first, asked];
+
+export const schemaVersion = changes.length;

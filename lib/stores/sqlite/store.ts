@@ -37,6 +37,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   );
   const selectClient = database.prepare('SELECT record FROM clients WHERE id = ?');
   const selectClients = database.prepare('SELECT record FROM clients ORDER BY id');
+  const insertAsked = database.prepare('INSERT INTO asked (orderId, idempotencyKey, requestId) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const selectAsked = database.prepare('SELECT requestId FROM asked WHERE orderId = ? AND idempotencyKey = ?');
+  const deleteAsked = database.prepare('DELETE FROM asked WHERE orderId = ? AND idempotencyKey = ?');
   const selectFinished = database.prepare(
     "SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?",
   );
@@ -44,6 +47,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     'DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)',
     'DELETE FROM orders WHERE orderId = ?',
     'DELETE FROM pages WHERE orderId = ?',
+    'DELETE FROM asked WHERE orderId = ?',
   ].map((sql) => database.prepare(sql));
 
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
@@ -148,6 +152,14 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     putClient: (client) => database.write(() => void upsertClient.run(client.id, JSON.stringify(client))),
     client: async (id) => clientOf(selectClient.get(id)),
     clients: async () => selectClients.all().map((row) => clientOf(row) as ClientRecord),
+
+    noteAsked: ({ orderId, idempotencyKey, requestId }) =>
+      database.write(() => {
+        if (Number(insertAsked.run(orderId, idempotencyKey, requestId).changes) === 0)
+          return { outcome: 'refused', ...(selectAsked.get(orderId, idempotencyKey) as { requestId: string }) } as const;
+        const withdraw = () => database.write(() => void deleteAsked.run(orderId, idempotencyKey));
+        return { outcome: 'noted', withdraw } as const;
+      }),
 
     forget: (finishedBefore, limit) =>
       database.write(() => {

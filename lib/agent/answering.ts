@@ -1,0 +1,89 @@
+import { PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import type { Request } from '../messages.ts';
+import type { Asked } from '../store.ts';
+import { failed, givenUp, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
+import { callOf, inTime, patiently, type Tools, type Work } from './work.ts';
+
+export interface AnsweringTools extends Tools {
+  readonly asked: Asked;
+}
+
+/** Nothing at all: another delivery of the same message is at work, and answers. */
+type Answer = Result | undefined;
+
+/** What a request is answered with: by the operation, by what the service knows of its key, or by what was noted of it. */
+export async function answerOf(work: Work, tools: AnsweringTools): Promise<Answer> {
+  const { agent, request, operation } = work;
+  if (request.settling && operation.lookup) return lookUp(work, notDone, tools);
+  if (request.settling && operation.atMostOnce) return outcomeUnknown('Nobody but the service knows whether it was done.');
+
+  const input = operation.input.safeParse(request.input);
+  if (!input.success) return refused(request, `The input of ${agent}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`);
+  const run = async (): Promise<unknown> => operation.run(input.data as never, callOf(work) as never);
+  if (operation.atMostOnce) return once(work, run, tools);
+  return patiently(work, async () => resultOf(await inTime(run(), work.deadline), operation), tools);
+}
+
+/** The agent itself refuses. Of what was asked before it says nothing by that. */
+export const refused = ({ settling }: Request, message: string): Result =>
+  failed({ type: 'RequestRefused', message, permanent: true, ...(settling ? { outcomeUnknown: true } : {}) });
+
+const notDone = failed({ type: 'NotDone', message: 'The service knows of no such thing.', permanent: true });
+
+/** Asks the service whether the effect exists; where it does not, the answer is `otherwise`. */
+function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result> {
+  const { request, operation, deadline } = work;
+  const ask = async () => operation.lookup?.(request.idempotencyKey, callOf(work) as never);
+  return patiently(
+    work,
+    async () => {
+      try {
+        const found = await inTime(ask(), deadline);
+        return found === undefined ? otherwise : resultOf(found, operation);
+      } catch (error) {
+        if (!(error instanceof PermanentFailure)) throw error;
+        // Not to be told is not to be told "no".
+        return refusalOf(error, { outcomeUnknown: true });
+      }
+    },
+    tools,
+  );
+}
+
+/** Runs what may be asked for only once; asked again, it says that nobody knows, unless the service can tell. */
+async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringTools): Promise<Answer> {
+  const { agent, request, operation, deadline, cancelled } = work;
+  // Not even noted: the next asking may be at work beside it.
+  if (deadline.isOver()) return undefined;
+  const note = await tools.asked.noteAsked(request);
+  if (note.outcome === 'refused') {
+    if (note.requestId !== request.requestId) return operation.lookup ? lookUp(work, askedBefore, tools) : askedBefore;
+    const { orderId, requestId } = request;
+    tools.telemetry.count('duplicateRequest');
+    tools.telemetry.log('debug', 'delivered twice: left to the first delivery', { orderId, requestId, agent });
+    return undefined;
+  }
+
+  let sent = false;
+  const tryIt = async (): Promise<Result> => {
+    try {
+      sent = true;
+      return resultOf(await inTime(run(), deadline), operation);
+    } catch (error) {
+      if (error instanceof TransientFailure && error.nothingSent) sent = false;
+      if (!sent || error instanceof PermanentFailure) throw error;
+      return cancelled.aborted ? givenUp : outcomeUnknown(`${messageOf(error)} It is not asked again: it may have been done.`);
+    }
+  };
+  try {
+    const result = await patiently(work, tryIt, tools);
+    return !sent && cancelled.aborted ? neverSent : result;
+  } finally {
+    // Before it is answered: who asks again then may. What was cancelled must not be begun by a delivery that comes late.
+    if (!sent && !cancelled.aborted) await note.withdraw();
+  }
+}
+
+const neverSent = failed({ type: 'Canceled', message: 'It was cancelled before anything was sent.', permanent: true });
+
+const askedBefore = outcomeUnknown('It was asked for before, and nobody knows whether it was done. It is not asked again.');

@@ -1,0 +1,80 @@
+import type { AnyOperation, Call } from '../authoring/agent.ts';
+import { type Failed, type FaultType, PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import type { Clock } from '../clock.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Request } from '../messages.ts';
+import type { Telemetry } from '../telemetry.ts';
+import type { Deadline } from './deadline.ts';
+import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
+
+/** One request that is being served. */
+export interface Work {
+  readonly agent: string;
+  readonly request: Request;
+  readonly operation: AnyOperation;
+  readonly deadline: Deadline;
+  /** Aborted when the host stops. */
+  readonly stopping: AbortSignal | undefined;
+  readonly cancelled: AbortSignal;
+}
+
+export interface Tools {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** A number from 0 to 1, for jitter. */
+  readonly chance: () => number;
+}
+
+const attemptsMaxDefault = 8;
+const pauseMs = { first: 100, longest: 5_000 };
+
+/** Tries until there is a definite answer, the attempts are used up, or the time is over. */
+export async function patiently(work: Work, ask: () => Promise<Result>, { clock, telemetry, chance }: Tools): Promise<Result> {
+  const { agent, request, operation, deadline, stopping, cancelled } = work;
+  const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
+  for (let tried = 1; ; tried++) {
+    if (cancelled.aborted) return givenUp;
+    if (deadline.isOver()) return nobodyWaits;
+    try {
+      stopping?.throwIfAborted();
+      return await ask();
+    } catch (error) {
+      // The host stops: without an answer the message comes back, and another host takes it.
+      if (stopping?.aborted) throw error;
+      if (cancelled.aborted) return givenUp;
+      const { orderId, requestId } = request;
+      // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
+      telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
+      if (error instanceof PermanentFailure) return refusalOf(error);
+      if (tried >= attemptsMax) return exhausted(error);
+
+      const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
+      await clock.sleep(
+        Math.round(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))),
+        deadline.signal,
+      );
+    }
+  }
+}
+
+export const kindOf = (error: unknown): string => (error instanceof Error ? error.constructor.name : typeof error);
+
+/** What does not listen to its signal is left to itself when its time is over: others wait behind it. */
+export const inTime = <T>(work: Promise<T>, { passed }: Deadline): Promise<T> => Promise.race([work, passed]);
+
+/** What an operation is told of the asking. */
+export const callOf = ({ request, operation: { faults = [] }, deadline }: Work, signal = deadline.signal): Call<string> => ({
+  orderId: request.orderId,
+  path: request.path,
+  requestId: request.requestId,
+  idempotencyKey: request.idempotencyKey,
+  attempt: request.attempt,
+  completeBy: new Date(deadline.at()),
+  signal,
+  faults,
+  failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({
+    failed: fault,
+    message,
+    ...(data ? { data } : {}),
+  }),
+});

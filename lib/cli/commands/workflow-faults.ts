@@ -1,0 +1,87 @@
+import type { WorkflowDefinition } from '../../core/definition.ts';
+import { shortType } from '../../core/fault.ts';
+import { type FaultEnd, type FaultPath, faultPathsOf, type RetryTaken, silence } from '../../core/fault-paths.ts';
+import type { Cli, CliCommand } from '../command.ts';
+import { table } from '../text.ts';
+import { declareWorkflows, type WorkflowOptions, workflowsOf } from '../workflows.ts';
+
+/** Each fault at each step, and who takes it: what a review of a workflow looks at. */
+export const workflowFaults: CliCommand<WorkflowOptions> = {
+  name: 'workflow faults',
+  summary: 'shows who takes which fault of which step',
+  declare: declareWorkflows,
+
+  async run(cli, options, [file = '']) {
+    const workflows = (await workflowsOf(file, options)).map((workflow) => ({ workflow, faults: faultPathsOf(workflow) }));
+    cli.print({ workflows: workflows.map(({ workflow: { name, version }, faults }) => ({ name, version, faults })) }, () =>
+      workflows.map(({ workflow, faults }) => faultsText(workflow, faults, cli)).join('\n'),
+    );
+  },
+};
+
+function faultsText({ name, version }: WorkflowDefinition, faults: readonly FaultPath[], { paint }: Pick<Cli, 'paint'>): string {
+  const rows = linesOf(faults).map(({ path, names, first }) => [path, names, againText(first), takerText(first), thenText(first.end)]);
+  return `${paint('bold', `${name}@${version}`)}\n${table(['step', 'fault', 'runs again', 'taken by', 'then'], rows, paint)}`;
+}
+
+interface Line {
+  readonly path: string;
+  readonly names: string;
+  readonly first: FaultPath;
+}
+
+/** Declared faults have a line each; those of the engine at one step share one as long as they go the same way. */
+function linesOf(faults: readonly FaultPath[]): readonly Line[] {
+  const wayOf = ({ path, retries, askedAgain, end }: FaultPath) => JSON.stringify([path, retries, askedAgain, end]);
+  return [...Map.groupBy(faults, ({ path }) => path).values()].flatMap((ofStep) => {
+    const [own, engine] = [ofStep.filter(({ origin }) => origin !== 'engine'), ofStep.filter(({ origin }) => origin === 'engine')];
+    const ways = [...Map.groupBy(engine, wayOf).values()];
+    return [
+      ...own.map((first) => ({ path: first.path, names: shortType(first.fault), first })),
+      ...ways.flatMap((alike): readonly Line[] => {
+        const [first] = alike;
+        return first ? [{ path: first.path, names: ways.length === 1 ? 'engine faults' : alike.map(engineName).join(', '), first }] : [];
+      }),
+    ];
+  });
+}
+
+const engineName = ({ fault }: FaultPath): string =>
+  fault === silence ? 'no answer' : fault === 'Engine/InvalidReply' ? 'outcome unknown' : shortType(fault);
+
+const againText = ({ retries, askedAgain }: FaultPath): string =>
+  [...retries.map(retryText), ...(askedAgain ? ['asked again when late'] : [])].join('; ');
+
+function retryText({ path, count, interval, except, undoFirst }: RetryTaken): string {
+  const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
+  return `${path}: ${count} times${interval > 0 ? `, every ${interval} s` : ''}${excepted}${undoFirst ? ', undone first' : ''}`;
+}
+
+function takerText({ end, origin }: FaultPath): string {
+  switch (end.kind) {
+    case 'handled':
+      return end.handler;
+    case 'operator':
+      return origin === 'engine' || end.foreseen ? 'an operator' : 'nobody: an operator';
+    default:
+      return 'onExhausted';
+  }
+}
+
+function thenText(end: FaultEnd): string {
+  switch (end.kind) {
+    case 'operator':
+      return 'the order is held';
+    case 'waits':
+      return 'it is asked again after long waits';
+    case 'undone':
+      return 'the whole order is undone';
+    case 'handled': {
+      const acts = end.does.map((act) =>
+        act.kind === 'undoes' ? `undoes ${act.scope}` : act.kind === 'raises' ? `raises ${shortType(act.fault)}` : 'terminates the order',
+      );
+      const on = end.at.includes('/') ? `goes on after ${end.at}` : 'the order ends';
+      return [...new Set([...acts, ...(end.goesOn ? [on] : [])])].join(', ');
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Command } from 'commander';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import { isObject } from '../core/json.ts';
+import { UsageError } from './errors.ts';
+
+/** What a command about workflows takes. */
+export interface WorkflowOptions {
+  readonly workflow?: string;
+}
+
+export const declareWorkflows = (command: Command): Command =>
+  command.argument('<module>', 'file that exports workflows, or an app').option('--workflow <name>', 'only the workflow of this name');
+
+/** The workflows that a module exports, or those of its app. Rejects with UsageError where there is none. */
+export async function workflowsOf(file: string, { workflow: wanted }: WorkflowOptions): Promise<readonly WorkflowDefinition[]> {
+  const module = await moduleAt(file);
+  const exported = Object.values(module).flatMap((value) =>
+    isObject(value) && Array.isArray(value['workflows']) ? (value['workflows'] as unknown[]) : [value],
+  );
+  const workflows = [...new Set(exported)].filter(isWorkflow);
+  if (workflows.length === 0)
+    throw new UsageError(`${file} exports no workflow and no app: export what defineWorkflow or defineApp returns.`);
+  const chosen = wanted === undefined ? workflows : workflows.filter(({ name }) => name === wanted);
+  if (chosen.length === 0) throw new UsageError(`${file} has no workflow ${wanted}, but ${workflows.map(({ name }) => name).join(', ')}.`);
+  return chosen;
+}
+
+async function moduleAt(file: string): Promise<object> {
+  try {
+    return (await import(pathToFileURL(resolve(file)).href)) as object;
+  } catch (error) {
+    throw new UsageError(`${file} cannot be loaded: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+const isWorkflow = (value: unknown): value is WorkflowDefinition =>
+  isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'number' && isObject(value['root']);

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import okOrder from '../../examples/orders/samples/ok.json' with { type: 'json' };
+import { fulfilOrder } from '../../examples/orders/workflow.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { StepReply } from '../../lib/core/event.ts';
+import { type FaultPath, faultPathOf, faultPathsOf, silence } from '../../lib/core/fault-paths.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { isObject } from '../../lib/core/json.ts';
+import { definitionPath, programOf } from '../../lib/core/program.ts';
+import { type Rehearsal, rehearse } from '../../lib/rehearsal/index.ts';
+import { type Rule, type When, whenever } from '../../lib/rehearsal/when.ts';
+import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
+import { delay, sequence, step, workflow } from '../support/workflows.ts';
+
+const failing = (type: string, permanent: boolean): StepReply => ({
+  status: 'failed',
+  fault: { type, class: 'expected', permanent, message: `${type} it is` },
+});
+const always = (path: string, answer: Rule['answer']): When =>
+  whenever({ concerns: (asking) => asking.path === path && asking.purpose === 'do', first: 1, last: Infinity, answer });
+
+const isAround = (path: string, inside: string): boolean =>
+  path === inside || inside.startsWith(`${path}/`) || inside.startsWith(`${path}[`);
+
+/** What the engine did about a fault of one activity is what the table said of it; false where it did nothing about it. */
+function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehearsal, source: string): boolean {
+  const { fault, end, retries } = verdict;
+  const what = `${fault} at ${source}`;
+  const isIt = (raised: { readonly type: string; readonly source?: string }) =>
+    raised.source === source && (fault === silence || raised.type === fault);
+  // A loop around it had enough of its other turns: nobody waits for this one any more.
+  if (all.some((fact) => fact.type === 'ActivityClosed' && fact.result === 'Canceled' && isAround(fact.path, source))) return false;
+  // What its handler raises in turn may have the same step run once more.
+  const last = all.findIndex((fact) => fact.type === 'FaultHandled' && isIt(fact.fault));
+  const facts = last < 0 ? all : all.slice(0, last + 1);
+  const ran = facts
+    .filter((fact) => fact.type === 'RunFailed' && isIt(fact.fault))
+    .map(({ path = '' }: { path?: string }) => definitionPath(path));
+  const runs = retries.map(({ path, count }, index) => [
+    path,
+    count * retries.slice(index + 1).reduce((all, outer) => all * (outer.count + 1), 1),
+  ]);
+  const counted = Object.entries(Object.groupBy(ran, (path) => path)).map(([path, all = []]) => [path, all.length]);
+  assert.deepEqual(counted.toSorted(), runs.filter(([, count]) => count !== 0).toSorted(), `${what}: runs again`);
+
+  const [handled] = facts.filter((fact) => fact.type === 'FaultHandled').filter((fact) => isIt(fact.fault));
+  const taken = handled && `${definitionPath(handled.path)}/${handled.handler}`;
+  assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: taken by`);
+  if (end.kind === 'operator') {
+    const forIt = verdict.askedAgain ? held?.source === source : held && isIt(held);
+    assert.ok(outcome === 'held' && forIt, `${what}: held, not ${outcome}`);
+  }
+  if (end.kind === 'waits') assert.equal(outcome, 'stuck', what);
+  if (end.kind === 'undone') assert.equal(outcome, 'compensated', what);
+  return true;
+}
+
+/** Each fault at each step that is asked for, also in handlers that only another fault leads to. */
+function compared(definition: WorkflowDefinition, order: Json): ReadonlySet<string> {
+  const program = programOf(definition);
+  const verdicts = faultPathsOf(definition);
+  const seen = new Set<string>();
+  const compare = (source: string, isFault: (fault: string) => boolean, rehearsal: Rehearsal) => {
+    const verdict = verdicts.find(({ path, fault }) => path === definitionPath(source) && isFault(fault));
+    if (!verdict) return;
+    if (agrees(verdict, rehearsal, source)) seen.add(`${verdict.path} ${verdict.fault}`);
+  };
+  const names = new Map([['outcome unknown', 'Engine/InvalidReply']]);
+  for (const { step: source, fault, rehearsal } of rehearse.every(definition, order).rows) {
+    compare(source, (each) => each === (names.get(fault) ?? fault) || each.endsWith(`/${fault}`), rehearsal);
+  }
+  const plain = rehearse(definition, order);
+  for (const { path } of plain.steps) {
+    const busy = rehearse(definition, order, always(path, failing('Engine/ServiceUnavailable', false)));
+    compare(path, (each) => each === 'Engine/ServiceUnavailable', busy);
+  }
+  for (const [path, node] of program.nodes) if (node.activity === 'raise') compare(path, (each) => each === node.fault, plain);
+  return seen;
+}
+
+describe('who takes which fault', () => {
+  test('F-163: for each step and fault of the sample shop, the table says what the engine does', () => {
+    const seen = compared(fulfilOrder, okOrder.order);
+    const other = faultPathsOf(fulfilOrder).filter(({ path, fault }) => !seen.has(`${path} ${fault}`));
+    assert.deepEqual(
+      other.map(({ path, fault }) => `${path} ${fault}`),
+      // Nothing but a refusal leads there, and this comparison lets services be away only where nothing else goes wrong.
+      ['order/on-Refused/apologise Engine/ServiceUnavailable'],
+    );
+  });
+
+  const folder = new URL('../../examples/activities/', import.meta.url);
+  for (const file of readdirSync(folder).filter((name) => name !== 'agents.ts')) {
+    test(`F-163: the same for examples/activities/${file}`, async () => {
+      const module = (await import(new URL(file, folder).href)) as { readonly body: Json; readonly [name: string]: unknown };
+      const [definition] = Object.values(module).filter((value) => isObject(value) && 'exprVersion' in value) as unknown as [
+        WorkflowDefinition,
+      ];
+      const seen = compared(definition, module.body);
+      assert.ok(seen.size > 0 || faultPathsOf(definition).every(({ path }) => path !== 'order'));
+    });
+  }
+
+  const done = whenever({ concerns: () => true, first: 1, last: Infinity, answer: { status: 'succeeded', output: { key: 'k' } } });
+  const refused = failing('Refused', true);
+  const on = (activity: Activity, ...handlers: readonly Activity[]): Activity => ({
+    ...activity,
+    faultHandlers: handlers.map((body) => ({ fault: 'Refused', do: body })),
+  });
+  const retried = (name: string, body: Activity, count = 2): Activity => ({
+    activity: 'retry',
+    name,
+    count,
+    interval: 5,
+    evenPermanent: true,
+    do: body,
+  });
+  const nested = (body: Activity): WorkflowDefinition => workflow(sequence('order', body));
+  const hard: readonly (readonly [string, WorkflowDefinition, readonly string[]])[] = [
+    ['a retry goes before the handlers of what is directly in it', nested(retried('r', on(sequence('s', step('a')), step('b')))), ['s/a']],
+    ['a handler farther in goes before a retry', nested(retried('r', sequence('s', on(sequence('t', step('a')), step('b'))))), ['s/t/a']],
+    ['one retry in another', nested(retried('r', retried('q', step('a')), 1)), ['q/a']],
+    ['a fault in a handler goes past its neighbours', nested(on(sequence('r', step('a')), step('b'), step('c'))), ['a', 'b']],
+    [
+      'what handles faults in the handler of a retry',
+      nested(on(retried('r', step('a')), on(sequence('h', step('b')), step('c')))),
+      ['a', 'h/b'],
+    ],
+    ['a fault in the handler of a retry', nested(on(retried('r', step('a')), step('b'))), ['a', 'b']],
+    [
+      'a fault in a handler that another one takes',
+      nested(on(sequence('r', on(sequence('s', step('a')), step('b'))), step('c'))),
+      ['s/a', 's/b'],
+    ],
+  ];
+  for (const [what, definition, failed] of hard) {
+    test(`F-163: the table says what the engine does: ${what}`, () => {
+      const paths = failed.map((path) => `order/r/${path}`);
+      const [last = ''] = paths.slice(-1);
+      const verdict = faultPathOf(programOf(definition), last, { type: 'Refused', permanent: true }, 'declared');
+      const run = rehearse(definition, {}, ...paths.map((path) => always(path, refused)), done);
+      assert.ok(agrees(verdict, run, last));
+    });
+  }
+
+  test('F-163: and for any fault at any step of any workflow', () => {
+    let met = 0;
+    const property = fc.property(roots, fc.constantFrom(...faultTypes), fc.boolean(), (shape, type, permanent) => {
+      const { completeWithinSeconds: _, ...definition } = definitionOf(shape);
+      const program = programOf(definition);
+      const plain = rehearse(definition, {}, done);
+      // Other faults on the way would have used up runs.
+      fc.pre(plain.outcome === 'completed' && plain.facts.every((fact) => fact.type !== 'FaultRaised'));
+      for (const { path, purpose } of plain.steps) {
+        if (purpose !== 'do') continue;
+        const verdict = faultPathOf(program, definitionPath(path), { type, permanent }, 'declared');
+        const run = rehearse(definition, {}, always(path, failing(type, permanent)), done);
+        // What nobody takes and may pass is as good as silence: it is the silence for which the order is held.
+        if (agrees(verdict.askedAgain ? { ...verdict, fault: silence } : verdict, run, path)) met += 1;
+      }
+    });
+    fc.assert(property, { numRuns: 150 });
+    assert.ok(met > 100, String(met));
+  });
+
+  test('what onExhausted says of a step that nobody answers', () => {
+    const handled = { ...sequence('order', step('charge')), faultHandlers: [{ fault: 'Engine', do: delay('rest', 1) }] };
+    const ends = (['error', 'wait', 'undo', 'fault'] as const).map((onExhausted) => {
+      const definition = workflow(handled, { onExhausted });
+      const done = whenever({ concerns: () => true, first: 1, last: Infinity, answer: 'silence' });
+      const [verdict] = faultPathsOf(definition).filter(({ fault }) => fault === silence);
+      assert.ok(verdict?.askedAgain);
+      if (onExhausted !== 'undo') agrees(verdict, rehearse(definition, {}, done), 'order/charge');
+      return verdict.end.kind;
+    });
+    assert.deepEqual(ends, ['operator', 'waits', 'undone', 'handled']);
+  });
+
+  test('what a handler does: it undoes a scope, raises another fault, ends the order, or the order goes on behind it', () => {
+    const scope = (name: string, ...inside: readonly Parameters<typeof sequence>[1][]) => sequence(name, ...inside);
+    const raise = (fault: string) => ({ activity: 'raise', name: `raise-${fault}`, fault, message: fault }) as const;
+    const ends = (body: Parameters<typeof sequence>[1]) => {
+      const inner = { ...scope('inner', step('a', { faults: ['No'] })), faultHandlers: [{ fault: 'No', do: body }] };
+      const [verdict] = faultPathsOf(workflow(sequence('order', inner, step('b'))));
+      return verdict?.end.kind === 'handled' ? [verdict.end.does, verdict.end.goesOn] : undefined;
+    };
+    assert.deepEqual(ends(sequence('h', { activity: 'compensate', name: 'compensate' })), [
+      [{ kind: 'undoes', scope: 'order/inner' }],
+      true,
+    ]);
+    assert.deepEqual(ends(sequence('h', step('c'), raise('Other'))), [[{ kind: 'raises', fault: 'Other' }], false]);
+    assert.deepEqual(ends({ activity: 'terminate', name: 'terminate' }), [[{ kind: 'terminates' }], false]);
+    const settled = { ...scope('h', raise('Other')), faultHandlers: [{ fault: 'Other', do: step('c') }] };
+    assert.deepEqual(ends(settled), [[], true]);
+  });
+});
