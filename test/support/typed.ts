@@ -1,7 +1,9 @@
 import { typeOfExpression } from '../../lib/core/checks/expression-types.ts';
+import { typeOfTemplate } from '../../lib/core/checks/fitting.ts';
 import { typeOfSchema } from '../../lib/core/checks/json-schema-types.ts';
 import { double, never, objectOf, type Type, text, unknown } from '../../lib/core/checks/types.ts';
 import { parseExpression } from '../../lib/core/expression.ts';
+import type { Json } from '../../lib/core/json.ts';
 import { order } from './typed-order.ts';
 
 /** A type in words; objects two levels deep. */
@@ -49,5 +51,15 @@ export function typed(expression: string): readonly string[] {
   const type = typeOfExpression(parsed.expression.ast, readable, (message, position, severity = 'error') => {
     said.push(`${severity} at ${position}: ${message}`);
   });
+  return [shown(type), ...said];
+}
+
+/** The type of what a template yields where a schema says what is wanted, and what is said of it. */
+export function fitted(template: Json, wanted: Json, what?: string): readonly string[] {
+  const said: string[] = [];
+  const say = (message: string, severity = 'error') => {
+    said.push(`${severity}: ${message}`);
+  };
+  const type = typeOfTemplate(template, typeOfSchema(wanted), { readable, asker: 'payment.charge', what, say });
   return [shown(type), ...said];
 }
