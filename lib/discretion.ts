@@ -1,6 +1,8 @@
 import { asks } from './core/definition.ts';
-import { nodeAt, type Program } from './core/program.ts';
-import { secretPointers, secretTexts } from './core/secrets.ts';
+import { parseExpression } from './core/expression.ts';
+import { expressionsIn, nodeAt, type Program } from './core/program.ts';
+import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
+import type { UndoPlan } from './core/undo-plan.ts';
 import type { Loaded } from './planned.ts';
 
 /** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
@@ -11,5 +13,39 @@ export const secretsOf = ({ program, order, instance }: Loaded): readonly string
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
   const node = nodeAt(program, path);
+  // What a signal or a person brings along has a schema, which may mark what is secret.
+  if (node.activity === 'waitFor') return secretPointers(node.payload);
+  if (node.activity === 'askOperator') return secretPointers(node.answer);
   return asks(node) ? (node.secretOutput ?? []) : [];
 };
+
+/** A plan as it may be shown: nothing in it repeats a secret of the order, or of what a step answered. */
+export function discreetPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
+  const texts = secretsOf(loaded);
+  const steps = plan.steps.map((step) => ({
+    ...step,
+    input: withoutTexts(masked(step.input, secretInputAt(loaded.program, step.path)), texts),
+  }));
+  return { ...plan, steps };
+}
+
+/** Pointers into the input of a step's undo that are made of what a step answered in secret: that answer is not kept. */
+function secretInputAt(program: Program, path: string): readonly string[] {
+  const secret = new Map([...program.nodes].map(([at, node]) => [node.name, secretOutputAt(program, at)]));
+  const { undo } = nodeAt(program, path);
+  return [...expressionsIn(undo?.input ?? null)].flatMap(({ text, pointer }) => {
+    const parsed = parseExpression(text);
+    const names = parsed.ok ? parsed.expression.steps.map(({ name }) => name) : [];
+    return names.some((name) => readsSecret(text, name, secret.get(name) ?? [])) ? [pointer] : [];
+  });
+}
+
+/** `steps.charge.chargeId` alone reads one field; anything else may read all of it. */
+function readsSecret(text: string, name: string, pointers: readonly string[]): boolean {
+  if (pointers.length === 0) return false;
+  const before = `steps.${name}.`;
+  const fields = text.trim();
+  if (!fields.startsWith(before) || !/^[\w.]+$/.test(fields.slice(before.length))) return true;
+  const read = `/${fields.slice(before.length).replaceAll('.', '/')}`;
+  return pointers.some((pointer) => `${pointer}/`.startsWith(`${read}/`) || `${read}/`.startsWith(`${pointer}/`) || pointer.includes('*'));
+}

@@ -36,6 +36,7 @@ export type { Data, Variable } from './authoring/leaves.ts';
 export { assign, compensate, delay, raise, terminate, variable } from './authoring/leaves.ts';
 export type { ForEachOptions, Turn } from './authoring/loops.ts';
 export { forEach, whilst } from './authoring/loops.ts';
+export type { QuestionActivity, SignalActivity } from './authoring/people.ts';
 export { askOperator, waitFor } from './authoring/people.ts';
 export type { AnsweringActivity, StepActivity } from './authoring/step.ts';
 export type { App, LocalTrial, Workflow } from './authoring/workflow.ts';

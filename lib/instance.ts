@@ -13,7 +13,9 @@ export type OrderFact =
   | { readonly type: 'OrderClaimed'; readonly epoch: number }
   | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
   | { readonly type: 'InstructionGiven'; readonly kind: Instruction['kind']; readonly by: string; readonly reason: string }
-  | { readonly type: 'ResponseUndeliverable'; readonly channel: string };
+  | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
+  /** What could not be read any more was made anew of the journal. `whole`: the journal was all there. */
+  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };
 
 export type JournalEntry = Fact<OrderFact>;
 
@@ -26,7 +28,12 @@ export interface Instance {
   readonly seq: number;
   /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
   readonly lastAsked: readonly string[];
+  /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
+  readonly keys?: readonly string[];
 }
+
+/** How many idempotency keys of calls an order remembers. */
+export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
 
@@ -34,9 +41,56 @@ export const newInstance: Instance = { state: initialState, tail: [], seq: 0, la
  * As text. DynamoDB bills every byte of it at every write: an entry of the journal has no number, for its place gives
  * it, and instead of its time the milliseconds since the entry before.
  */
-export function encodeInstance({ tail, ...instance }: Instance): string {
+export function encodeInstance({ seq, tail, ...instance }: Instance): string {
   const short = tail.map(({ seq: _, at, ...fact }, index) => ({ at: at - (tail[index - 1]?.at ?? 0), ...fact }));
-  return JSON.stringify({ ...instance, tail: short });
+  // The tail first: where the text breaks off, or its state is damaged, what happened can still be read.
+  return JSON.stringify({ seq, tail: short, ...instance });
+}
+
+type Timed = OrderFact & { readonly at: number };
+
+/** Of a blob that can't be read: the entries of its tail up to the first that is damaged. */
+export interface SalvagedTail {
+  readonly entries: readonly Timed[];
+  /** Whether these are all of them; then `seq` is the last one's number. */
+  readonly whole: boolean;
+  readonly seq?: number;
+}
+
+export function salvagedTail(blob: string): SalvagedTail {
+  const [head = '', seq] = /^\{"seq":(\d+),"tail":\[/.exec(blob) ?? [];
+  const entries: Timed[] = [];
+  for (let from = head.length, at = 0; head !== '' && blob[from] !== ']'; ) {
+    const end = endOfObject(blob, from);
+    const entry = end === undefined ? undefined : factIn(blob.slice(from, end));
+    if (end === undefined || entry === undefined) return { entries, whole: false };
+    at += entry.at;
+    entries.push({ ...entry, at });
+    from = blob[end] === ',' ? end + 1 : end;
+  }
+  return head === '' ? { entries, whole: false } : { entries, whole: true, seq: Number(seq) };
+}
+
+/** Where the object that begins here ends; undefined where none does. */
+function endOfObject(text: string, from: number): number | undefined {
+  if (text[from] !== '{') return undefined;
+  for (let at = from, depth = 0, quoted = false; at < text.length; at++) {
+    const character = text[at];
+    if (quoted && character === '\\') at++;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && character === '{') depth++;
+    else if (!quoted && character === '}' && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+function factIn(text: string): Timed | undefined {
+  try {
+    const fact = JSON.parse(text) as Timed;
+    return typeof fact.type === 'string' && Number.isFinite(fact.at) ? fact : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Throws UnreadableRecordError for a damaged blob: that concerns this order alone. */

@@ -1,6 +1,15 @@
-import type { Instruction } from './instruction.ts';
+import * as z from 'zod';
+import { mayTakeSignal, signalsAhead, takesSignalNow } from './core/ahead.ts';
+import { limits } from './core/definition.ts';
+import { isQuestion } from './core/fault.ts';
+import type { Json, JsonObject } from './core/json.ts';
+import { nodeAt, type Program } from './core/program.ts';
+import type { State } from './core/state.ts';
+import { failingUndos } from './core/undoing.ts';
+import type { Decision, Instruction, Signal } from './instruction.ts';
 import { timeText } from './messages.ts';
 import type { Loaded, Planned } from './planned.ts';
+import { bodyProblems, type SubmissionProblem } from './submission.ts';
 
 /** What an instruction would do, for a look before it is given. */
 export interface InstructionPlan {
@@ -16,26 +25,88 @@ export interface InstructionPlan {
   readonly fault?: string;
 }
 
-/** Every reason why an instruction can't be carried out now; none means that it is feasible. */
-export function infeasibleReasons({ record, instance }: Loaded, instruction: Instruction, now: number): readonly string[] {
-  const reasons: string[] = [];
+type Resubmission = Extract<Instruction, { kind: 'resubmit' }>;
+
+/** Every reason why a decision can't be carried out now; none means that it is feasible. */
+export function infeasibleReasons({ program, record, instance }: Loaded, decision: Decision, now: number): readonly string[] {
+  const { state } = instance;
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
-  if (instruction.kind === 'terminate') return [];
-  if (instance.state.ending) return [`The order is being undone: it ends as ${instance.state.ending.outcome}.`];
-  if (instruction.kind === 'cancel') return [];
+  if (decision.kind === 'terminate') return [];
+  if (decision.kind === 'mark-compensated') return markingReasons(state, record.processState, decision.path);
+  if (state.ending) return [`The order is being undone: it ends as ${state.ending.outcome}.`];
+  if (decision.kind === 'cancel') return [];
+  if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
   if (record.processState !== 'Error')
     return [
-      instruction.kind === 'compensate'
+      decision.kind === 'compensate'
         ? `The order is ${record.processState}: only an order in Error is compensated by instruction; cancel it instead.`
         : `The order is ${record.processState}: only an order in Error has a failed step to resubmit.`,
     ];
-  if (instruction.kind === 'compensate') return [];
+  return decision.kind === 'compensate' ? [] : resubmissionReasons(state, decision, now);
+}
 
-  const { endBy } = instance.state;
-  if (endBy !== undefined && endBy <= now && instruction.completeWithinSeconds === undefined) {
-    reasons.push(`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`);
+/** All that the definition says against what a decision brings along. */
+export function problemsWith({ program, instance }: Loaded, decision: Decision): readonly SubmissionProblem[] {
+  if (decision.kind === 'resubmit' && decision.answer !== undefined && instance.state.held) {
+    const node = nodeAt(program, instance.state.held.path);
+    return node.activity === 'askOperator' ? schemaProblems(node.answer, decision.answer, '/answer') : [];
   }
-  return reasons;
+  return decision.kind === 'signal' ? payloadProblems([...program.nodes.values()], decision) : [];
+}
+
+type Nodes = readonly { readonly activity: string; readonly signal?: unknown; readonly payload?: unknown }[];
+
+/** Several may wait for it, each with a schema of its own: it must please one of them. */
+function payloadProblems(nodes: Nodes, { name, payload }: Signal): readonly SubmissionProblem[] {
+  const waiting = nodes.filter(({ activity, signal }) => activity === 'waitFor' && signal === name);
+  const problems = waiting.map((node) => schemaProblems(node.payload as JsonObject | undefined, payload, ''));
+  return problems.some((each) => each.length === 0) ? [] : (problems[0] ?? []);
+}
+
+const validators = new WeakMap<JsonObject, z.ZodType>();
+
+function schemaProblems(schema: JsonObject | undefined, value: Json, prefix: string): readonly SubmissionProblem[] {
+  if (schema === undefined) return [];
+  const validator = validators.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  validators.set(schema, validator);
+  return bodyProblems(validator, value, prefix);
+}
+
+function signalReasons(program: Program, state: State, name: string): readonly string[] {
+  if (!mayTakeSignal(program, state, name)) {
+    const names = signalsAhead(program, state);
+    const known = names.length === 0 ? 'Nothing more waits for any signal.' : `What may still wait, waits for: ${names.join(', ')}.`;
+    return [`Nothing will ever wait for the signal "${name}" in this order any more. ${known}`];
+  }
+  if ((state.signals ?? []).length < limits.signalsMax || takesSignalNow(program, state, name)) return [];
+  return [`The order keeps ${limits.signalsMax} signals already, the most that may wait to be taken. Send it when some of them have been.`];
+}
+
+function resubmissionReasons({ held, endBy }: State, { answer, completeWithinSeconds }: Resubmission, now: number): readonly string[] {
+  const asked = held && isQuestion(held.fault);
+  return [
+    ...(asked && answer === undefined ? [`The order waits for an answer to: ${held.fault.message} Give it with answer.`] : []),
+    ...(!asked && answer !== undefined ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
+    ...(endBy !== undefined && endBy <= now && completeWithinSeconds === undefined
+      ? [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]
+      : []),
+  ];
+}
+
+/** The step that is meant: the one of that path, or of whose undo it is the path; without one, the only one there is. */
+export function stepToMark(state: State, path: string | undefined): string | undefined {
+  const failing = failingUndos(state);
+  if (path === undefined) return failing.length === 1 ? failing[0] : undefined;
+  return failing.find((each) => each === path || `${each}/undo` === path);
+}
+
+function markingReasons(state: State, processState: string, path: string | undefined): readonly string[] {
+  const failing = failingUndos(state);
+  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
+  const held = processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : [];
+  if (stepToMark(state, path) !== undefined) return held;
+  if (path !== undefined) return [...held, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
+  return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
 }
 
 export const instructionPlan = (_: Loaded, { record, asks }: Planned): InstructionPlan => ({

@@ -1,24 +1,24 @@
 import { replyToCaller } from './child-reply.ts';
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
-import { workflowsAgent } from './core/child-order.ts';
 import type { AskCommand, CancelCommand, Command } from './core/command.ts';
-import { asks } from './core/definition.ts';
-import type { Event, StepReply } from './core/event.ts';
-import { engineFault, engineFaults, type Fault, shortType } from './core/fault.ts';
-import { requestIdOf, stepOfRequest } from './core/identity.ts';
+import { rootPath } from './core/definition.ts';
+import type { Event } from './core/event.ts';
+import { engineFault, engineFaults, type Fault, isQuestion, shortType } from './core/fault.ts';
+import { requestIdOf } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
-import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
-import { nodeAt } from './core/program.ts';
+import type { JsonObject } from './core/json.ts';
 import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
 import { completeByOf, longWait } from './deadlines.ts';
 import { secretOutputAt, secretsOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
-import { type Instance, journal, type OrderFact } from './instance.ts';
-import type { Instruction } from './instruction.ts';
+import { type Instance, journal, keysKept, type OrderFact } from './instance.ts';
+import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
+import { stepToMark } from './operator.ts';
 import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
 import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
+import { asksAgent, isValid, trusted, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
 export class OrderDraft {
@@ -80,14 +80,23 @@ export class OrderDraft {
     const before = this.instance.state;
     switch (incoming.type) {
       case 'reply':
-        if (this.asksAgent(incoming) && this.isValid(incoming))
-          this.happen({ type: 'replied', requestId: incoming.requestId, sentAt: incoming.sentAt, reply: this.trusted(incoming) });
+        if (asksAgent(this.current(), incoming) && isValid(this.current(), incoming, this.settings))
+          this.happen({
+            type: 'replied',
+            requestId: incoming.requestId,
+            sentAt: incoming.sentAt,
+            reply: trusted(this.current(), incoming, this.secrets()),
+          });
         break;
       case 'heartbeat':
-        if (this.asksAgent(incoming)) this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        if (asksAgent(this.current(), incoming))
+          this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
         break;
       case 'instruction':
-        this.instruct(incoming.instruction);
+        this.instruct(incoming.instruction, incoming.key);
+        break;
+      case 'signal':
+        this.signal(incoming.signal, incoming.key);
         break;
       case 'recall':
         this.recall();
@@ -207,7 +216,9 @@ export class OrderDraft {
 
   /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
   private terminated(fault: Fault): void {
-    this.announce('Workflow Terminated', `${this.record.orderId}#${this.record.errorGen}/terminated`, this.detailOf(fault));
+    // A question is part of the workflow: nothing went wrong.
+    if (!isQuestion(fault))
+      this.announce('Workflow Terminated', `${this.record.orderId}#${this.record.errorGen}/terminated`, this.detailOf(fault));
     this.status('delayed');
   }
 
@@ -225,18 +236,39 @@ export class OrderDraft {
     };
   }
 
-  private instruct(instruction: Instruction): void {
+  /** A signal is not an instruction: an order in Error stays there, and keeps it. */
+  private signal({ name, payload }: Signal, key: string | undefined): void {
+    this.remember(key);
+    if (isUnclaimed(this.record) && this.instance.state.phase === 'running') this.claim();
+    this.happen({ type: 'signalled', name, payload });
+  }
+
+  private remember(key: string | undefined): void {
+    if (key !== undefined) this.instance = { ...this.instance, keys: [...(this.instance.keys ?? []), key].slice(-keysKept) };
+  }
+
+  private instruct(instruction: Instruction, key: string | undefined): void {
     const { by, reason, kind } = instruction;
+    this.remember(key);
     this.note({ type: 'InstructionGiven', kind, by, reason });
     this.set({ processState: 'Processing', fault: null, failureCount: 0 });
     // Where it went into Error before it was claimed, or after a reset, this is the claim.
     if (this.record.lockedBy === null) this.lock();
-    if (instruction.kind === 'cancel') return this.happen({ type: 'cancelled', outcome: 'cancelled' });
-    if (instruction.kind === 'compensate') return this.happen({ type: 'cancelled', outcome: 'compensated' });
-    if (instruction.kind === 'terminate') return this.happen({ type: 'terminated' });
-    const { completeWithinSeconds } = instruction;
-    if (this.instance.state.phase === 'initialized') this.start();
-    else this.happen({ type: 'resubmitted', ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }) });
+    switch (instruction.kind) {
+      case 'cancel':
+        return this.happen({ type: 'cancelled', outcome: 'cancelled' });
+      case 'compensate':
+        return this.happen({ type: 'cancelled', outcome: 'compensated' });
+      case 'terminate':
+        return this.happen({ type: 'terminated' });
+      case 'mark-compensated':
+        return this.happen({ type: 'markedCompensated', path: stepToMark(this.instance.state, instruction.path) ?? rootPath });
+      case 'resubmit': {
+        const { kind: _, by: __, reason: ___, ...how } = instruction;
+        if (this.instance.state.phase === 'initialized') return this.start();
+        return this.happen({ type: 'resubmitted', ...how });
+      }
+    }
   }
 
   /** Finished as it was, it is under way once more, until what it did is undone. */
@@ -288,37 +320,6 @@ export class OrderDraft {
     return own?.phase === 'asked' && requestIdOf(this.record.orderId, path, own) === requestId;
   }
 
-  /** A reply speaks for the agent on whose queue it came, and for no other. */
-  private asksAgent({ requestId, agent }: { readonly requestId: string; readonly agent: string }): boolean {
-    const path = stepOfRequest(this.record.orderId, requestId);
-    if (path === undefined || !this.instance.state.activities[path]) return false;
-    const node = nodeAt(this.loaded.program, path);
-    return asks(node) && node.agent === agent;
-  }
-
-  /** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
-  private isValid({ requestId, agent, reply }: Extract<Incoming, { type: 'reply' }>): boolean {
-    if (reply.status !== 'succeeded') return true;
-    const node = nodeAt(this.loaded.program, stepOfRequest(this.record.orderId, requestId) ?? '');
-    return asks(node) && (agent === workflowsAgent || this.settings.isOutput(agent, node.operation, reply.output));
-  }
-
-  /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
-  private trusted({ requestId, reply }: Extract<Incoming, { type: 'reply' }>): StepReply {
-    if (reply.status !== 'failed') return reply;
-    const path = stepOfRequest(this.record.orderId, requestId) ?? '';
-    const node = nodeAt(this.loaded.program, path);
-    const declared = asks(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
-    const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
-    const fault: Fault = {
-      ...brief(reply.fault),
-      type: declared ?? known ?? reply.fault.type,
-      class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
-      source: path,
-    };
-    return { status: 'failed', fault: this.discreetFault(fault) };
-  }
-
   /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
   private discreet(fact: OrderFact): OrderFact {
     if ('fault' in fact && fact.fault) return { ...fact, fault: this.discreetFault(fact.fault) };
@@ -328,11 +329,15 @@ export class OrderDraft {
   }
 
   private discreetFault(fault: Fault): Fault {
-    return withoutTexts(fault as unknown as Json, this.secrets()) as unknown as Fault;
+    return withoutSecrets(fault, this.secrets());
   }
 
   private secrets(): readonly string[] {
-    return secretsOf({ ...this.loaded, instance: this.instance });
+    return secretsOf(this.current());
+  }
+
+  private current(): Loaded {
+    return { ...this.loaded, record: this.record, instance: this.instance };
   }
 
   private summaryOf(fault: Fault): FaultSummary {
@@ -357,18 +362,6 @@ export class OrderDraft {
     this.changed = true;
   }
 }
-
-/** A fault lies in the state, in the journal and in announcements: no error page of a service is to fill them. */
-function brief(fault: Fault): Fault {
-  const { data, ...rest } = fault;
-  const bytes = data === undefined ? 0 : utf8Bytes(data);
-  const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
-  const message =
-    rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
-  return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };
-}
-
-const faultLimits = { messageCharactersMax: 2048, dataBytesMax: 16 * 1024 };
 
 /** What may be claimed: Pending, and nobody's (SAS). */
 const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>

@@ -3,7 +3,7 @@ import type { StepReply } from './core/event.ts';
 import type { Json } from './core/json.ts';
 import type { Program } from './core/program.ts';
 import type { Instance } from './instance.ts';
-import type { Instruction } from './instruction.ts';
+import type { Instruction, Signal } from './instruction.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 
 /** Something that came in for one order, and counts at most once. */
@@ -13,7 +13,9 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'wake-up' }
   /** The order that called this one has it undone. */
   | { readonly type: 'recall' }
-  | { readonly type: 'instruction'; readonly instruction: Instruction }
+  /** `key`: what it is remembered by, so that the same again changes nothing. */
+  | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
+  | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
 );
 
 /** One order as it was loaded, with its instance decoded. */

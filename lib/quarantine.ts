@@ -60,7 +60,7 @@ export async function quarantine(
     processState: 'Error',
     errorGen,
     fault: { type, class: 'basic-failure', message: reason, permanent: true },
-    notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason }],
+    notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason, ...(head.processState === 'Error' ? { before: 'Error' } : {}) }],
     outbox: [
       ...head.outbox,
       entry('Service Exception', `${orderId}#${errorGen}/service`),

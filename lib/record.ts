@@ -86,7 +86,8 @@ export type Note = { readonly at: number } & (
   | { readonly type: 'OrderReset'; readonly failureCount: number }
   | { readonly type: 'ThresholdExceeded'; readonly path?: string; readonly failureCount: number }
   | { readonly type: 'DeadlineMoved'; readonly path?: string; readonly reason: string }
-  | { readonly type: 'RecordUnreadable'; readonly reason: string }
+  /** `before`: it was in Error already, for something else. */
+  | { readonly type: 'RecordUnreadable'; readonly reason: string; readonly before?: 'Error' }
 );
 
 /** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */

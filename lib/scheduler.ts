@@ -3,14 +3,15 @@ import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
+import { isQuestion } from './core/fault.ts';
+import type { Program } from './core/program.ts';
 import type { Definitions } from './definitions.ts';
-import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type OrderFact } from './instance.ts';
-import type { Instruction } from './instruction.ts';
+import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
-import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
+import { isHeldByOther, type LockPolicy } from './lease.ts';
 import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
-import { type InstructionPlan, infeasibleReasons, instructionPlan } from './operator.ts';
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned } from './planned.ts';
 import type { Publisher } from './publisher.ts';
@@ -37,13 +38,6 @@ export interface SchedulerOptions {
   readonly onServiceException?: (orderId: string, error: Error) => void;
 }
 
-export type Instructed =
-  | { readonly outcome: 'done'; readonly rev: number }
-  | { readonly outcome: 'planned'; readonly plan: InstructionPlan }
-  | { readonly outcome: 'not-found' }
-  | { readonly outcome: 'stale'; readonly rev: number }
-  | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
-
 /** Applies what happened to an order, saves the new state in one conditional write, then sends what follows from it. */
 export interface Scheduler {
   /**
@@ -56,16 +50,7 @@ export interface Scheduler {
     order: OrderRecord,
     options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number },
   ): ReturnType<Store['create']>;
-  /**
-   * Carries out an operator's instruction, or says why not, changing nothing.
-   *
-   * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
-   */
-  instruct(
-    orderId: string,
-    instruction: Instruction,
-    options: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean },
-  ): Promise<Instructed>;
+  readonly instruct: Instruct;
 }
 
 /** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
@@ -81,10 +66,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function load(orderId: string): Promise<Loaded | undefined> {
     const found = await store.load(orderId);
     if (!found) return undefined;
-    const { name, version } = found.state.workflow;
+    return { program: programOf(orderId, found.state), order: found.order, record: found.state, instance: decodeInstance(found.state) };
+  }
+
+  function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {
     const program = definitions.program(name, version);
     if (!program) throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`);
-    return { program, order: found.order, record: found.state, instance: decodeInstance(found.state) };
+    return program;
   }
 
   /** One write of a plan, fenced by what was loaded. */
@@ -126,10 +114,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return 'written';
   }
 
-  /** Every hold is told of once, whoever put the order into Error. */
+  /** Every hold for a fault is told of once, whoever put the order into Error. */
   function tellOfHold(before: Loaded, { order, record, instance }: Loaded): void {
     const { held } = instance.state;
-    if (held && held !== before.instance.state.held) options.onTerminated?.(order.orderId, record);
+    if (held && !isQuestion(held.fault) && held !== before.instance.state.held) options.onTerminated?.(order.orderId, record);
   }
 
   /** The other half of write-then-send: outbox first, each entry acknowledged, then the requests. */
@@ -196,23 +184,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
-  const instructNow: Scheduler['instruct'] = async (orderId, instruction, { id, ifMatch, dryRun = false }) => {
-    for (let race = 1; race <= racesMax; race++) {
-      const loaded = await load(orderId);
-      if (!loaded) return { outcome: 'not-found' };
-      const now = clock.now();
-      if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, loaded.record.heldUntil ?? now);
-      if (ifMatch !== undefined && ifMatch !== loaded.record.rev) return { outcome: 'stale', rev: loaded.record.rev };
-      const reasons = infeasibleReasons(loaded, instruction, now);
-      if (reasons.length > 0) return { outcome: 'infeasible', reasons };
-
-      const planned = planOf(loaded, [{ id, type: 'instruction', instruction }], now);
-      if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
-      if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-      if ((await save(loaded, planned)) === 'written') return { outcome: 'done', rev: loaded.record.rev + 1 };
-    }
-    return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
-  };
+  const instruct = createInstructing(options, { load, programOf, planOf, save });
 
   return {
     async accept(orderId, incoming, again) {
@@ -267,12 +239,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return created;
     },
 
-    instruct: (orderId, instruction, how) =>
-      withLockPolicy(() => instructNow(orderId, instruction, how).catch(refusal), {
-        policy: options.lockPolicy ?? 'NoRetry',
-        clock,
-        onAttempt: () => telemetry.count('lockAttempt'),
-      }),
+    instruct,
   };
 }
 
@@ -286,12 +253,6 @@ const without = (page: Page, instance: Instance): Instance => ({
   ...instance,
   tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)),
 });
-
-/** What would break what must hold is refused before it is done. */
-const refusal = (error: unknown): Instructed => {
-  if (error instanceof InvariantError) return { outcome: 'infeasible', reasons: [error.message] };
-  throw error;
-};
 
 const nothing: Along = { messages: [], announcements: [] };
 

@@ -12,7 +12,20 @@ import { redriveIn, topologyOf } from './topology.ts';
 
 export type { ManualClock } from './clock.ts';
 export { manualClock } from './clock.ts';
-export type { FaultMatrix, FaultRow, Purpose, Rehearsal, RehearsedOutcome, RehearsedStep, When, Whens } from './rehearsal/index.ts';
+export type {
+  FaultMatrix,
+  FaultRow,
+  Purpose,
+  QuestionWhens,
+  Rehearsal,
+  RehearsedOutcome,
+  RehearsedStep,
+  RehearsedWait,
+  SignalWhens,
+  When,
+  Whens,
+  WorkflowWhens,
+} from './rehearsal/index.ts';
 export { rehearse, when } from './rehearsal/index.ts';
 
 export interface TestSystemOptions {

@@ -19,6 +19,7 @@ export const inventory = defineAgent('inventory', {
     run: (_, { idempotencyKey }) => ({ reservationId: idempotencyKey }),
   }),
   release: operation({ input: z.object({ reservationId: Text }), output: Nothing, run: () => ({}) }),
+  unpack: operation({ input: z.object({ basket: Text }), output: Nothing, run: () => ({}) }),
 });
 
 export const payment = defineAgent('payment', {

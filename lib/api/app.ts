@@ -27,7 +27,12 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   const api = { ...options, openApi: () => (document ??= JSON.stringify(openApi(routes, definitions))) };
 
   /** In this order: who calls, whether he may, whether the request is well-formed, what it means. */
-  async function conduct(row: Route, request: Request, id: string, requestId: string): Promise<Answer | Refusal> {
+  async function conduct(
+    row: Route,
+    request: Request,
+    { id, name }: Pick<Call, 'id' | 'name'>,
+    requestId: string,
+  ): Promise<Answer | Refusal> {
     const caller = await callerOf(row, request);
     if (isRefusal(caller)) return caller;
     if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json']))
@@ -40,7 +45,16 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     if (isRefusal(headers)) return headers;
     const body = await bodyOf(row, request);
     if (isRefusal(body)) return body;
-    return row.handle({ api, caller, requestId, id, query: query.value, headers: headers.value, body: body.value } as Call<never, never>);
+    return row.handle({
+      api,
+      caller,
+      requestId,
+      id,
+      name,
+      query: query.value,
+      headers: headers.value,
+      body: body.value,
+    } as Call<never, never>);
   }
 
   async function callerOf({ roles }: Route, { headers }: Request): Promise<Caller | Refusal> {
@@ -84,13 +98,13 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   for (const [path, rows] of Map.groupBy(routes, ({ path }) => path)) {
     const byMethod = new Map(rows.map((row) => [row.method as string, row]));
     const allow = [...byMethod.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
-    app.all(path.replace('{id}', ':id'), (context) => {
+    app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), (context) => {
       const { method } = context.req;
       // Hono answers HEAD with the head of what GET would answer.
       const row = byMethod.get(method === 'HEAD' ? 'GET' : method);
       return serve(context, row, (requestId) =>
         row
-          ? conduct(row, context.req.raw, context.req.param('id') ?? '', requestId)
+          ? conduct(row, context.req.raw, { id: context.req.param('id') ?? '', name: context.req.param('name') ?? '' }, requestId)
           : refuse('method-not-allowed', { headers: { allow } }),
       );
     });

@@ -4,20 +4,24 @@ import { requestIdFrom } from '../core/identity.ts';
 import { UnreadableRecordError } from '../errors.ts';
 import { decodeInstance, type Instance, type JournalEntry } from '../instance.ts';
 import { timeText } from '../messages.ts';
+import { salvagedJournal } from '../rebuild.ts';
 import type { StateRecord } from '../record.ts';
 import { wholeJournal } from '../steps.ts';
 import type { Store } from '../store.ts';
 import type { Caller } from './authentication.ts';
 import { isOperator } from './views.ts';
 
-/** An order's journal and instance. Where the instance is damaged, the pages that were put aside still tell of it. */
+/** An order's journal and instance. Where the instance is damaged, pages and what is left of its tail still tell of it. */
 export async function readJournal(
   store: Store,
   state: StateRecord,
 ): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
   const instance = readableInstance(state);
   if (instance && instance.tail.length === instance.seq) return { journal: instance.tail, instance };
-  return { journal: wholeJournal(await store.pages(state.orderId), instance?.tail ?? []), instance };
+  const pages = await store.pages(state.orderId);
+  return instance
+    ? { journal: wholeJournal(pages, instance.tail), instance }
+    : { journal: salvagedJournal(state, pages).entries, instance };
 }
 
 function readableInstance(state: StateRecord): Instance | undefined {

@@ -1,10 +1,15 @@
 import type * as z from 'zod';
+import { rootPath } from '../core/definition.ts';
+import type { Json } from '../core/json.ts';
+import type { UndoPlan } from '../core/undo-plan.ts';
 import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
-import type { Instructed } from '../scheduler.ts';
-import { etagOf, visibleOrder } from './orders.ts';
+import type { Instructed } from '../instructing.ts';
+import type { Instruction } from '../instruction.ts';
+import { etagOf } from './orders.ts';
+import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { CancelBody, InstructionBody, InstructionHeaders } from './schemas.ts';
+import type { InstructionBody, InstructionHeaders } from './schemas.ts';
 
 type InstructionCall = Call<unknown, z.output<typeof InstructionHeaders>, z.output<typeof InstructionBody>>;
 
@@ -21,52 +26,60 @@ export async function instructOrder(call: InstructionCall): Promise<Answer | Ref
       return refuse('stale', { headers: { etag: etagOf(instructed.rev) } });
     case 'infeasible':
       return infeasible(instructed.reasons);
+    case 'invalid':
+      return refuse('invalid', { errors: instructed.problems });
+    case 'key-reused':
+      return refuse('idempotency-key-reused');
     case 'planned':
-      return json(200, { orderId: id, ...instructed.plan }, { orderId: id });
-    case 'done': {
+      return json(200, { orderId: id, ...instructed.plan, ...(await undoOf(call)) }, { orderId: id });
+    case 'replayed':
+    case 'done':
       api.telemetry.log('info', 'instruction given', { orderId: id, requestId, by: caller.subject, kind: body.kind, rev: instructed.rev });
-      // The order may have gone on since: what is told belongs together.
-      const head = await api.store.head(id);
-      const { rev, processState } = head ?? { rev: instructed.rev, processState: 'Processing' };
-      return json(202, { orderId: id, rev, processState }, { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } });
-    }
+      return acceptedAnswer(call, instructed.rev);
   }
 }
 
-type CancelCall = Call<unknown, unknown, z.output<typeof CancelBody>>;
-
-/** A client's own order, or any for an operator: what runs is cancelled, what was done is undone. */
-export async function cancelOrder(call: CancelCall): Promise<Answer | Refusal> {
-  const { api, caller, requestId, id, body } = call;
-  if (!(await visibleOrder(call))) return refuse('not-found');
-  const cancelled = await withoutLease(call, () =>
-    api.scheduler.instruct(id, { kind: 'cancel', by: caller.subject, reason: body.reason }, { id: requestId }),
-  );
-  if (isRefusal(cancelled)) return cancelled;
-  if (cancelled.outcome === 'infeasible')
-    return refuse('conflict', { errors: cancelled.reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });
-  if (cancelled.outcome !== 'done') return refuse('not-found');
-  const head = await api.store.head(id);
-  const { rev, processState } = head ?? { rev: cancelled.rev, processState: 'Processing' };
+/** Carried out. The order may have gone on since: what is told belongs together. */
+export async function acceptedAnswer({ api, id }: Pick<Call, 'api' | 'id'>, writtenAt: number): Promise<Answer> {
+  const { rev, processState } = (await api.store.head(id)) ?? { rev: writtenAt, processState: 'Processing' };
   return json(202, { orderId: id, rev, processState }, { orderId: id, headers: { etag: etagOf(rev), location: `/orders/${id}` } });
 }
 
 function carryOut(call: InstructionCall): Promise<Instructed | Refusal> {
-  const { api, caller, requestId, id, headers, body } = call;
-  const { dryRun = false, completeWithinSeconds, ...decided } = body;
+  const { api, requestId, id, headers, body } = call;
+  const { dryRun = false } = body;
   const ifMatch = headers['if-match'];
-  const more = decided.kind === 'resubmit' && completeWithinSeconds !== undefined ? { completeWithinSeconds } : {};
   return withoutLease(call, () =>
-    api.scheduler.instruct(
-      id,
-      { ...decided, ...more, by: caller.subject },
-      { id: requestId, dryRun, ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }) },
-    ),
+    api.scheduler.instruct(id, instructionOf(call), {
+      id: requestId,
+      dryRun,
+      ...(ifMatch === undefined ? {} : { ifMatch: Number(ifMatch.slice(1, -1)) }),
+    }),
   );
 }
 
+/** What is not of its kind is no part of it. */
+function instructionOf({ caller, body }: InstructionCall): Instruction {
+  const { kind, reason, completeWithinSeconds, answer, path } = body;
+  const given = { by: caller.subject, reason };
+  if (kind === 'mark-compensated') return { kind, ...given, ...(path === undefined ? {} : { path }) };
+  if (kind !== 'resubmit') return { kind, ...given };
+  return {
+    kind,
+    ...given,
+    ...(completeWithinSeconds === undefined ? {} : { completeWithinSeconds }),
+    ...(answer === undefined ? {} : { answer: answer as Json }),
+  };
+}
+
+/** Who thinks of undoing all of it wants to know what that is. */
+async function undoOf(call: InstructionCall): Promise<{ readonly undo?: UndoPlan }> {
+  const planned = call.body.kind === 'compensate' ? await plannedUndo(call, rootPath) : undefined;
+  return planned === undefined || isRefusal(planned) ? {} : { undo: planned };
+}
+
 /** Somebody has the order to himself, or nobody can read it: that is an answer. */
-async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
+export async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promise<Instructed>): Promise<Instructed | Refusal> {
   try {
     return await work();
   } catch (error) {

@@ -41,7 +41,7 @@ const operation = (row: Route, definitions: Definitions): Schema => ({
   summary: row.summary,
   ...(row.roles === 'anyone' ? { security: [] } : { description: `For: ${row.roles.join(', ')}.` }),
   parameters: [
-    ...(row.path.includes('{id}') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []),
+    ...[...row.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
     ...parameters(row.query, 'query'),
     ...parameters(row.headers, 'header'),
   ],

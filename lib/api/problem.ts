@@ -47,7 +47,7 @@ export const problems = {
   'idempotency-key-reused': {
     status: 422,
     title: 'Idempotency key reused',
-    detail: 'This Idempotency-Key belongs to another submission of yours. Take a new key for a new order.',
+    detail: 'This Idempotency-Key belongs to another call of yours. Take a new key for what is new.',
   },
   'precondition-required': {
     status: 428,

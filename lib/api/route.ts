@@ -29,6 +29,8 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
   readonly requestId: string;
   /** The id in the path; empty where it has none. */
   readonly id: string;
+  /** The name behind it; empty where the path has none. */
+  readonly name: string;
   readonly query: Query;
   readonly headers: Head;
   readonly body: Body;
@@ -51,7 +53,7 @@ export interface Route<
   Body extends z.ZodType = z.ZodType,
 > {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** With `{id}` for the one thing that varies. */
+  /** With `{id}` for what it is about, and `{name}` for what belongs to that. */
   readonly path: string;
   /** Who may call; `anyone` needs no token. */
   readonly roles: readonly Role[] | 'anyone';

@@ -1,9 +1,14 @@
+import { keysKept } from '../instance.ts';
 import { listClients, registerClient } from './clients.ts';
-import { cancelOrder, instructOrder } from './instructions.ts';
+import { cancelOrder, signalOrder } from './from-outside.ts';
+import { instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
+import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
+
+const replays = `The same \`Idempotency-Key\` again changes nothing more, as long as it is among the last ${keysKept} of the order: then with \`Idempotent-Replayed: true\`.`;
 
 /** Every call there is. A row is all that is needed for one; without a row there is none. */
 export const routes: readonly Route[] = [
@@ -62,10 +67,42 @@ export const routes: readonly Route[] = [
     path: '/orders/{id}/cancel',
     roles: ['client', 'operator'],
     summary: 'Cancel what runs and undo what was done',
+    headers: schemas.KeyHeaders,
     body: schemas.CancelBody,
-    answers: { 202: { description: 'It is being undone, and ends as cancelled', schema: schemas.Instructed } },
-    refusals: ['not-found', 'conflict', 'locked'],
+    answers: {
+      202: {
+        description: `It is being undone, and ends as cancelled. ${replays}`,
+        schema: schemas.Instructed,
+      },
+    },
+    refusals: ['not-found', 'conflict', 'locked', 'idempotency-key-reused'],
     handle: cancelOrder,
+  }),
+  route({
+    method: 'POST',
+    path: '/orders/{id}/signals/{name}',
+    roles: ['client', 'operator'],
+    summary: 'Send what an order waits for, or will wait for',
+    headers: schemas.KeyHeaders,
+    body: schemas.SignalBody,
+    answers: {
+      202: {
+        description: `What waits for it goes on; with nothing that waits yet, it is kept. ${replays}`,
+        schema: schemas.Instructed,
+      },
+    },
+    refusals: ['not-found', 'conflict', 'locked', 'idempotency-key-reused'],
+    handle: signalOrder,
+  }),
+  route({
+    method: 'GET',
+    path: '/orders/{id}/plan',
+    roles: ['operator'],
+    summary: 'Show what an undo of the order would do, or of one scope of it',
+    query: schemas.PlanQuery,
+    answers: { 200: { description: 'The steps that would be undone, in this order. Nothing was changed.', schema: schemas.UndoPlanned } },
+    refusals: ['not-found'],
+    handle: showPlan,
   }),
   route({
     method: 'POST',

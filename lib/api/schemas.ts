@@ -27,6 +27,10 @@ const moment = z.iso
   .exactOptional();
 const oneOf = <const T extends readonly string[]>(values: T) => z.enum(values, `one of ${values.join(', ')}`).exactOptional();
 
+export const PlanQuery = z.strictObject({
+  undo: z.string().min(1, 'a scope: its name, or its path').max(1024, 'a scope: its name, or its path').default('order'),
+});
+
 export const PageQuery = z.strictObject({ limit, cursor });
 
 export const OrderListQuery = z.strictObject({
@@ -49,7 +53,14 @@ export const OrderListQuery = z.strictObject({
 export type OrderListQuery = z.output<typeof OrderListQuery>;
 
 const keyHelp = '1 to 255 printable ASCII characters that name this submission: the same key again is the same order';
-export const SubmissionHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(/^[\x20-\x7e]{1,255}$/, keyHelp) });
+const keyPattern = /^[\x20-\x7e]{1,255}$/;
+export const SubmissionHeaders = z.object({ 'idempotency-key': z.string({ error: keyHelp }).regex(keyPattern, keyHelp) });
+export const KeyHeaders = z.object({
+  'idempotency-key': z
+    .string()
+    .regex(keyPattern, '1 to 255 printable ASCII characters that name this call: the same key again changes nothing more')
+    .exactOptional(),
+});
 export const ReadHeaders = z.object({ 'if-none-match': z.string().exactOptional() });
 export const InstructionHeaders = z.object({
   'if-match': z
@@ -69,15 +80,25 @@ const reason = z.string().min(1).max(bodyLimits.charactersMax).regex(/\S/, 'A re
 
 export const CancelBody = z.strictObject({ reason });
 
+export const SignalBody = anyJson.describe('what the signal brings along, as the workflow that waits for it says');
+
 export const InstructionBody = z.strictObject({
-  kind: z.enum(['resubmit', 'compensate', 'terminate']),
+  kind: z.enum(['resubmit', 'compensate', 'mark-compensated', 'terminate']),
   reason,
   dryRun: z.boolean().exactOptional(),
   completeWithinSeconds: z
     .int()
     .min(1)
     .max(366 * 24 * 60 * 60)
-    .exactOptional(),
+    .exactOptional()
+    .describe('resubmit: a new time for the whole order, from now'),
+  answer: anyJson.exactOptional().describe('resubmit: to the question for which the order is held'),
+  path: z
+    .string()
+    .min(1)
+    .max(bodyLimits.charactersMax)
+    .exactOptional()
+    .describe('mark-compensated: of the step whose undo goes on failing; may be left out where there is one only'),
 });
 
 const channelId = z
@@ -153,6 +174,20 @@ export const FullOrder = z.strictObject({
 });
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });
 export const Instructed = z.strictObject({ orderId: z.string(), rev: z.int(), processState });
+const UndoPlan = z.strictObject({
+  scope: z.string(),
+  steps: z.array(
+    z.strictObject({
+      path: z.string(),
+      agent: z.string(),
+      operation: z.string(),
+      input: anyJson.describe('null where the outcome is unknown; what is secret is masked'),
+      outcomeUnknown: z.boolean().describe('whether it was done is found out first'),
+    }),
+  ),
+  withoutUndo: z.array(z.strictObject({ path: z.string(), agent: z.string(), operation: z.string() })),
+});
+export const UndoPlanned = z.strictObject({ orderId: z.string(), ...UndoPlan.shape });
 export const InstructionPlan = z.strictObject({
   orderId: z.string(),
   processState,
@@ -167,6 +202,7 @@ export const InstructionPlan = z.strictObject({
     }),
   ),
   fault: z.string().optional(),
+  undo: UndoPlan.optional().describe('compensate'),
 });
 export const HistoryEntry = z.looseObject({ seq: z.int(), at: time, type: z.string(), path: z.string().optional() });
 export const Client = z.strictObject({

@@ -1,6 +1,7 @@
 import { resultVariable, workflowsAgent } from '../core/child-order.ts';
-import type { Activity } from './activity.ts';
+import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { sequence } from './blocks.ts';
+import { composite } from './composite.ts';
 import type { Expr, In } from './expression.ts';
 import { assign, variable } from './leaves.ts';
 import { recordStep, type StepActivity } from './step.ts';
@@ -23,8 +24,19 @@ type ValueOf<V> =
         : V;
 
 /** The whole of a workflow, with what it answers to the workflow that calls it: a literal, expressions, or a mixture. */
-export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> =>
-  sequence(activity, assign(variable<unknown>(resultVariable), value as In<unknown>));
+export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> => {
+  const result = assign(variable<unknown>(resultVariable), value as In<unknown>);
+  const { shape, fixed } = recordedIn(activity);
+  const isPlain = shape.activity === 'sequence' && !fixed && !('undo' in shape);
+  // One level less in the paths of its steps; and what its handlers compensate is the whole order.
+  if (isPlain) return composite({ ...shape, children: [...(shape['children'] as readonly Shape[]), recordedIn(result).shape] });
+  return sequence(activity, result);
+};
+
+const called = Symbol('called workflow');
+
+/** The workflow behind a recorded call. */
+export const calledBy = (shape: object): Workflow | undefined => (shape as { readonly [called]?: Workflow })[called];
 
 /**
  * Runs another workflow as a child, an order of its own with this body. It succeeds when that completes, with what it
@@ -34,6 +46,7 @@ export const answering = <F extends string, const V>(activity: Activity<F>, valu
 export const call = <I, R, C extends string>(workflow: Workflow<I, R, C>, order: In<I>): StepActivity<C, R> => {
   const { name, version, toCaller = [] } = workflow;
   const faults = toCaller.length > 0 ? { faults: toCaller } : {};
-  const shape = { activity: 'call', name, agent: workflowsAgent, operation: `${name}@${version}`, input: order, ...faults };
+  const operation = `${name}@${version}`;
+  const shape = { activity: 'call', name, agent: workflowsAgent, operation, input: order, ...faults, [called]: workflow };
   return recordStep<C, R>(shape, () => recordStep({ activity: 'step', name: 'undo', agent: workflowsAgent, operation: 'undo', input: {} }));
 };

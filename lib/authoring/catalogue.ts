@@ -1,34 +1,33 @@
 import * as z from 'zod';
 import type { Catalogue, OperationSchemas } from '../core/catalogue.ts';
 import { workflowsAgent } from '../core/child-order.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { AnyOperation } from './agent.ts';
-import type { App } from './workflow.ts';
+import type { App, Written } from './workflow.ts';
 
-/** The operations that steps of one workflow were written with, by name: `payment.charge`. */
-export const catalogueOf = (operations: ReadonlyMap<string, AnyOperation>): Catalogue => ({
-  schemasOf: (agent, operation) => {
+/** What the steps of one workflow were written with, by name (`payment.charge`), and what the workflows take that it calls. */
+export const catalogueOf = ({ operations, called }: Written): Catalogue => ({
+  schemasOf(agent, operation) {
+    if (agent === workflowsAgent) return orderOf(called.get(operation));
     const described = operations.get(`${agent}.${operation}`);
     return described && schemasOf(described);
   },
 });
 
-/** All that the agents of an app can do, and what its workflows take that others call; there is nothing else to ask for. */
+const orderOf = (workflow: WorkflowDefinition | undefined): OperationSchemas => (workflow ? { input: workflow.order } : {});
+
+/** All that the agents of an app can do, and all its workflows; there is nothing else to ask for. */
 export function catalogueOfApp({ workflows, agents }: Pick<App, 'workflows' | 'agents'>): Catalogue {
   const operations = agents.flatMap((agent) =>
     Object.entries(agent.operations).map(([name, each]) => [`${agent.name}.${name}`, each] as const),
   );
-  const { schemasOf: ofAgents } = catalogueOf(new Map(operations));
-  const orders = new Map(workflows.map(({ name, version, order }) => [`${name}@${version}`, order]));
-  const ofCall = (operation: string): OperationSchemas => {
-    const input = orders.get(operation);
-    return input ? { input } : {};
-  };
+  const called = new Map(workflows.map((workflow) => [`${workflow.name}@${workflow.version}`, workflow]));
   return {
-    schemasOf: (agent, operation) => (agent === workflowsAgent ? ofCall(operation) : ofAgents(agent, operation)),
+    ...catalogueOf({ operations: new Map(operations), called }),
     all: new Map([
       ...agents.map((agent) => [agent.name, Object.keys(agent.operations)] as const),
-      [workflowsAgent, [...orders.keys(), 'undo']],
+      [workflowsAgent, [...called.keys(), 'undo']],
     ]),
   };
 }

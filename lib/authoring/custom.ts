@@ -1,15 +1,26 @@
 import type { Behaviour } from '../core/behaviour.ts';
 import { registerActivity } from '../core/custom.ts';
-import type { ActivityBase, Activity as Node } from '../core/definition.ts';
+import type { ActivityBase, CelExpression, Activity as Node } from '../core/definition.ts';
 import { type Activity, distinct, type FaultsOf, leaf } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
+import type { Expr } from './expression.ts';
 import type { FaultType } from './fault.ts';
 
 /** The activities inside one of an app's own, by what they are for. */
 export type Parts = { readonly [part: string]: Activity<string> };
 
+/** A field as it stands in a definition: expressions are `{"$cel": "…"}` by then, for `evaluate`. */
+type Recorded<T> =
+  T extends Expr<unknown>
+    ? CelExpression
+    : T extends readonly (infer U)[]
+      ? readonly Recorded<U>[]
+      : T extends object
+        ? { readonly [K in keyof T]: Recorded<T[K]> }
+        : T;
+
 /** How an app's own activity stands in a definition: its fields, and its parts as nodes of the tree. */
-export type CustomNode<Fields, P extends string> = ActivityBase & Fields & { readonly [part in P]: Node };
+export type CustomNode<Fields, P extends string> = ActivityBase & Recorded<Fields> & { readonly [part in P]: Node };
 
 /** What an app's own activity does. The engine asks it only for pure answers: see `Behaviour`. */
 export type CustomBehaviour<Fields, S, P extends string> = Omit<Behaviour<CustomNode<Fields, P>, S>, 'children' | 'templates'> & {

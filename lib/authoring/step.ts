@@ -33,8 +33,12 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
 };
 
 /** An activity that answers and has nothing to undo. Its answer is read under its name, so that is the author's to choose. */
-export const recordAnswering = <F extends string, O>(shape: Shape): AnsweringActivity<F, O> =>
+export const recordAnswering = <A extends AnsweringActivity<never, unknown>>(
+  shape: Shape,
+  membersOf: (shape: Shape) => object = () => ({}),
+): A =>
   record(shape, true, {
-    output: expression<O>(fieldOf('steps', shape.name)),
-    named: (name: string) => recordAnswering<F, O>({ ...shape, name }),
-  }) as AnsweringActivity<F, O>;
+    ...membersOf(shape),
+    output: expression(fieldOf('steps', shape.name)),
+    named: (name: string) => recordAnswering<A>({ ...shape, name }, membersOf),
+  }) as unknown as A;

@@ -4,7 +4,7 @@ import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/def
 import { exprVersion } from '../core/expression.ts';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
-import type { Answering } from './call.ts';
+import { type Answering, calledBy } from './call.ts';
 import { catalogueOf } from './catalogue.ts';
 import { isComposite } from './composite.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
@@ -61,29 +61,47 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
     root: rootOf(build({ order: expression('order'), orderId: expression('orderId') })),
   };
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
-  const operations = new Map(operationsIn(recorded.root));
+  const found = foundIn(recorded.root);
 
-  const errors = check(definition, catalogueOf(operations)).filter(({ severity }) => severity === 'error');
+  const errors = check(definition, catalogueOf(found)).filter(({ severity }) => severity === 'error');
   if (errors.length > 0)
     throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
-  operationsOfWorkflow.set(definition, operations);
+  written.set(definition, found);
   return definition;
 }
 
-const operationsOfWorkflow = new WeakMap<WorkflowDefinition, ReadonlyMap<string, AnyOperation>>();
+/** What a workflow was written with, beside the data that it leaves. */
+export interface Written {
+  readonly operations: ReadonlyMap<string, AnyOperation>;
+  readonly called: ReadonlyMap<string, WorkflowDefinition>;
+}
+
+const written = new WeakMap<WorkflowDefinition, Written>();
+
+function foundIn(root: Shape): Written {
+  const shapes = [...shapesIn(root)];
+  return {
+    operations: new Map(shapes.flatMap((shape) => entry(describedBy(shape), ({ name, operation }) => [name, operation]))),
+    called: new Map(shapes.flatMap((shape) => entry(calledBy(shape), (workflow) => [`${workflow.name}@${workflow.version}`, workflow]))),
+  };
+}
 
 /**
  * The operations that a workflow's steps ask for, by name (`payment.charge`), with their schemas: for test kits.
  * None of a definition that was not written here: plain data knows no schemas.
  */
-export const operationsOf = (workflow: WorkflowDefinition): ReadonlyMap<string, AnyOperation> =>
-  operationsOfWorkflow.get(workflow) ?? new Map();
+export const operationsOf = (workflow: WorkflowDefinition): Written['operations'] => written.get(workflow)?.operations ?? new Map();
 
-function* operationsIn(shape: unknown): Generator<readonly [string, AnyOperation]> {
+/** The workflows that a workflow calls, by name and version (`ship-one@1`); none of one that was not written here. */
+export const calledIn = (workflow: WorkflowDefinition): Written['called'] => written.get(workflow)?.called ?? new Map();
+
+const entry = <T, V>(found: T | undefined, of: (found: T) => readonly [string, V]): readonly (readonly [string, V])[] =>
+  found === undefined ? [] : [of(found)];
+
+function* shapesIn(shape: unknown): Generator<object> {
   if (typeof shape !== 'object' || shape === null) return;
-  const about = describedBy(shape);
-  if (about) yield [about.name, about.operation];
-  for (const part of Object.values(shape)) yield* operationsIn(part);
+  yield shape;
+  for (const part of Object.values(shape)) yield* shapesIn(part);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isEnded, type OrderView, type StepView, timeOf } from './orders.ts';
+import { isEnded, type OrderView, questionType, type StepView, timeOf } from './orders.ts';
 import { spanText } from './text.ts';
 
 /** What happened to an order between two looks at it, one line each; undefined before the first look. */
@@ -50,6 +50,7 @@ const took = ({ startedAt, closedAt }: StepView): string =>
 function endLine(order: OrderView): string {
   const { processState, outcome, fault, submittedAt, updatedAt } = order;
   if (processState === 'Processed') return `${outcome ?? 'processed'} after ${spanText(timeOf(updatedAt) - timeOf(submittedAt))}`;
+  if (fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
   const what = fault ? `: ${fault.type}${fault.source ? ` at ${fault.source}` : ''}${fault.message ? `: ${fault.message}` : ''}` : '';
   return `waits for an operator${what}`;
 }

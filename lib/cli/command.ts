@@ -29,6 +29,8 @@ export interface CliCommand<O extends object = object> {
   /** With the words of its group: `order list`. */
   readonly name: string;
   readonly summary: string;
+  /** Its `--data` is what it sends, and not the data folder: that comes from REDRESS_DATA. */
+  readonly sendsData?: true;
   /** Adds arguments and options. */
   declare?(command: Command): Command;
   /** Resolves with the exit code, when it is not 0. */

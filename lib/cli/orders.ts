@@ -93,9 +93,13 @@ export async function resolveOrderId(api: Api, given: string): Promise<string> {
   );
 }
 
+/** What the fault of an order is called that waits for an answer. */
+export const questionType = 'OperatorAsked';
+
 /** How an order stands, in a few words: `completed`, `waits for an operator: CardDeclined`. */
 export function stateText({ processState, outcome, fault, suspended }: OrderView): string {
   if (processState === 'Processed') return outcome ?? 'processed';
+  if (processState === 'Error' && fault?.type === questionType) return `waits for an answer: ${fault.message ?? ''}`;
   if (processState === 'Error') return `waits for an operator${fault ? `: ${fault.type}` : ''}`;
   return `${processState === 'Pending' ? 'waits to be taken up' : 'at work'}${suspended ? ', suspended' : ''}`;
 }

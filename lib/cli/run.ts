@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { readConfig } from '../config.ts';
 import { tokenFor } from './access.ts';
-import type { Cli } from './command.ts';
+import type { Cli, CliCommand } from './command.ts';
 import { commands } from './commands/index.ts';
 import { withData } from './data.ts';
 import { UsageError } from './errors.ts';
@@ -28,7 +28,7 @@ interface CommonOptions {
 export async function runCli(args: readonly string[], { environment, terminal }: Surroundings): Promise<number> {
   let exitCode = 0;
   const program = programOf(commands, terminal, async (command, options, operands) => {
-    exitCode = (await command.run(cliOf(options, environment, terminal), options, operands)) ?? 0;
+    exitCode = (await command.run(cliOf(settingsOf(command, options), environment, terminal), options, operands)) ?? 0;
   });
   try {
     await program.parseAsync(helpForm(args), { from: 'user' });
@@ -39,6 +39,9 @@ export async function runCli(args: readonly string[], { environment, terminal }:
     return report(error, terminal, environment);
   }
 }
+
+const settingsOf = ({ sendsData }: CliCommand, { data, ...settings }: CommonOptions): CommonOptions =>
+  sendsData || data === undefined ? settings : { ...settings, data };
 
 /** Commander's own `help` knows a group, but not a command in it. */
 const helpForm = ([first, ...rest]: readonly string[]): readonly string[] =>

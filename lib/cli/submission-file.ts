@@ -12,16 +12,26 @@ export interface SubmissionBody {
 
 /** Reads a submission from a file, or from the input when it is called `-`. A bare order is put into one. */
 export async function readSubmission(file: string, terminal: Pick<Terminal, 'readInput'>): Promise<SubmissionBody> {
-  const text = file === '-' ? await terminal.readInput() : textOf(file);
-  let value: unknown;
-  try {
-    // Some editors put a byte order mark before it.
-    value = JSON.parse(text.replace(/^\ufeff/, ''));
-  } catch (error) {
-    throw new UsageError(`${nameOf(file)} is not JSON: ${(error as Error).message}.`);
-  }
+  const value = await readJson(file, terminal);
   const isSubmission = typeof value === 'object' && value !== null && Object.hasOwn(value, 'order');
   return isSubmission ? (value as SubmissionBody) : { order: value };
+}
+
+/** JSON as it was typed; `@file` reads it from there, `@-` from the input. */
+export async function readData(data: string, terminal: Pick<Terminal, 'readInput'>): Promise<unknown> {
+  return data.startsWith('@') ? readJson(data.slice(1), terminal) : parsed(data, data);
+}
+
+const readJson = async (file: string, terminal: Pick<Terminal, 'readInput'>): Promise<unknown> =>
+  parsed(file === '-' ? await terminal.readInput() : textOf(file), nameOf(file));
+
+function parsed(text: string, name: string): unknown {
+  try {
+    // Some editors put a byte order mark before it.
+    return JSON.parse(text.replace(/^\ufeff/, ''));
+  } catch (error) {
+    throw new UsageError(`${name} is not JSON: ${(error as Error).message}.`);
+  }
 }
 
 function textOf(file: string): string {

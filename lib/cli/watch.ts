@@ -2,6 +2,7 @@ import { changesBetween } from './changes.ts';
 import type { Cli } from './command.ts';
 import { followOrder } from './follow.ts';
 import type { Api } from './http.ts';
+import { questionType } from './orders.ts';
 import { printable } from './text.ts';
 
 /** Prints each change of an order until it has ended; 0 when it is completed, else 1. With `--json` it prints the order as it ended. */
@@ -15,6 +16,7 @@ export async function watch(cli: Cli, api: Api, orderId: string): Promise<number
     lost: ({ message }) => terminal.say(`${printable(message)} Trying again...`),
   });
   if (json) cli.print(order, () => '');
-  if (order?.processState === 'Error') terminal.say(`Put right what is wrong, then: redress order resubmit ${orderId} --reason TEXT`);
+  if (order?.fault?.type === questionType) terminal.say(`Answer it: redress order answer ${orderId} --data JSON`);
+  else if (order?.processState === 'Error') terminal.say(`Put right what is wrong, then: redress order resubmit ${orderId} --reason TEXT`);
   return order?.outcome === 'completed' ? 0 : 1;
 }

@@ -45,7 +45,7 @@ export function check(definition: WorkflowDefinition, catalogue?: Catalogue): re
     report(rootPath, `${all.length} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
   checkReads(root, report);
   checkTypes(all, definition.order, catalogue, report);
-  checkHandlers(root, definition.toOperator ?? [], report);
+  checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);
   checkUndoing(root, report);
   return problems;
 }

@@ -256,7 +256,9 @@ export class Draft {
       return false;
     }
     this.patch(path, { cleanUp, cleaning: true });
-    this.execute(childPath(path, start));
+    const child = childPath(path, start);
+    this.doneNoMore(child);
+    this.execute(child);
     return true;
   }
 
@@ -334,6 +336,12 @@ export class Draft {
     const gone = new Set(over.map((each) => relocated(each, path)));
     const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
     if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
+  }
+
+  /** What cleans up does so after every run, however often it did before. */
+  private doneNoMore(path: string): void {
+    for (const [each, known] of Object.entries(this.state.known ?? {}))
+      if (known.outcome === 'done' && (each === path || each.startsWith(`${path}/`))) this.known(each, { ...known, outcome: 'undone' });
   }
 
   /** What was known of the steps of a retry that is over; another one around it may still need it. */

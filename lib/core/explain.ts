@@ -1,16 +1,19 @@
 import type { StepState } from './activities/step.ts';
 import { asks } from './definition.ts';
-import { shortType } from './fault.ts';
+import { isQuestion, shortType } from './fault.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { Outcome, State } from './state.ts';
 
+/** Id of the order that a call has started. */
+type ChildOf = (path: string, generation: number) => string;
+
 /** Why an order is where it is: one sentence for a person. Times are UTC; with `now` they are as short as can be. */
-export function explain(program: Program, state: State, now?: number): string {
+export function explain(program: Program, state: State, now?: number, childOf?: ChildOf): string {
   if (state.phase === 'initialized') return 'Waits to be taken up.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
   if (state.held) return heldText(state, state.held);
 
-  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now) ?? []);
+  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now, childOf) ?? []);
   const shown = waits.slice(0, shownMax);
   const more = waits.length - shown.length;
   const text = [...shown, ...(more > 0 ? [`${more} more like these`] : [])].join('; ');
@@ -33,20 +36,30 @@ function heldText({ activities }: State, { path, fault }: NonNullable<State['hel
   const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
+  if (isQuestion(fault)) return `Waits for a person to answer: ${fault.message} (${path})${after}.`;
   return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
 }
 
 /** What one activity waits for; undefined where others have to go on first. */
-function waitOf(program: Program, state: State, path: string, now: number | undefined): string | undefined {
+function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
   const { own } = state.activities[path] ?? {};
   const node = nodeAt(program, path);
   if (own === undefined) return undefined;
+  if (node.activity === 'call' && isAtWork(own as StepState)) return callText(node, path, own as StepState, childOf);
   if (asks(node)) return stepText(node, state, path, own as StepState, now);
   const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
+  if (node.activity === 'waitFor')
+    return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
   if (until === undefined) return undefined;
   if (node.activity === 'delay') return `waits ${lengthText(until, now)} at ${path}`;
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
+
+const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'asked' || phase === 'failedForNow');
+
+/** A child takes the time that it takes: until when its caller waits before it asks again is nobody's concern. */
+const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
+  `waits for ${childOf ? `the order ${childOf(path, generation)}` : 'an order'} of ${operation} at ${path}`;
 
 function stepText(
   { agent, operation }: { readonly agent: string; readonly operation: string },

@@ -3,7 +3,7 @@ import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import type { Json } from './json.ts';
 import { fill, inputOf, scopeOf } from './program.ts';
-import type { UndoEntry } from './state.ts';
+import type { State, UndoEntry } from './state.ts';
 
 /** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
 export function noteDone(draft: Draft, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
@@ -65,10 +65,11 @@ export function undoNext(draft: Draft, path: string): void {
   const { scope } = draft.own(path) as { readonly scope: string };
   const own = draft.handlerAround(path);
   // What a handler itself has done is not the work that it undoes; a scope farther out may undo it later.
-  const entry = (draft.state.undo ?? []).findLast((each) => isWithin(each.path, scope) && !(own && isAt(each.path, own)));
+  const isEnding = draft.activity(path)?.status === 'Compensating';
+  const entry = (draft.state.undo ?? []).findLast((each) => (isEnding || isWithin(each.path, scope)) && !(own && isAt(each.path, own)));
   if (!entry) return nothingLeft(draft, path, scope);
   // Somebody else undoes it, or finds out whether it was done: whoever closes that wakes this one (see `goOnUndoing`).
-  if (draft.activity(entry.path) ?? draft.activity(`${entry.path}/undo`)) return;
+  if ((entry.path !== path && draft.activity(entry.path)) || draft.activity(`${entry.path}/undo`)) return;
   if (entry.input === undefined) return askWhetherDone(draft, entry, path);
   undo(draft, entry, path);
 }
@@ -84,8 +85,8 @@ export function goOnUndoing(draft: Draft): void {
 /** An activity that undoes something may be cancelled meanwhile: it goes on until nothing is left. */
 export const isUndoing = (draft: Draft, path: string): boolean => (draft.own(path) as { scope?: string } | undefined)?.scope !== undefined;
 
-const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
-const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
+export const isAt = (path: string, around: string): boolean => path === around || isWithin(path, around);
+export const isWithin = (path: string, scope: string): boolean => path.startsWith(`${scope}/`) || path.startsWith(`${scope}[`);
 
 function nothingLeft(draft: Draft, path: string, scope: string): void {
   if (scope === rootPath && draft.node(path).activity === 'compensate') draft.set({ compensated: true });
@@ -143,6 +144,14 @@ export function noteUndone(draft: Draft, undoPath: string): void {
   for (const [each, known] of Object.entries(draft.state.known ?? {}))
     if (isWithin(each, path) && known.outcome === 'done') draft.known(each, { ...known, outcome: 'undone' });
 }
+
+/** Steps whose undo has failed and goes on being tried, or of which nobody can say whether there is anything to undo. */
+export const failingUndos = ({ activities }: State): readonly string[] =>
+  Object.entries(activities).flatMap(([path, { own }]) => {
+    const { mode, failed } = (own ?? {}) as Partial<StepState>;
+    if (!failed) return [];
+    return mode === 'undo' ? [path.slice(0, -'/undo'.length)] : mode === 'settle' ? [path] : [];
+  });
 
 /** A person has seen to it: the undo that would not succeed is done, or there is nothing to undo. */
 export function markCompensated(draft: Draft, path: string): void {

@@ -199,8 +199,8 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
   if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
-  if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Compensating') return undoNext(draft, path);
+  if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
   if (activity.status === 'Faulting' && activity.handling) return handled(draft, path, child, closing);
   if (activity.status === 'Faulting' && !activity.waits) return woundUp(draft, path);

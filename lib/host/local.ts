@@ -28,10 +28,12 @@ const complain = (line: string): void => void process.stderr.write(`redress: ${l
 export async function startLocal(environment: Environment): Promise<void> {
   const startedAt = performance.now();
   try {
-    const config = readConfig(environment);
+    const configured = readConfig(environment);
     const issuer = readIssuer(environment);
     const app = await loadApp(environment['REDRESS_APP']);
-    await run(app, { config, issuer, environment, startedAt });
+    // As it is deployed: an order that names no workflow goes to the app's first.
+    const defaultWorkflow = environment['DEFAULT_WORKFLOW'] ?? app.workflows[0]?.name ?? configured.defaultWorkflow;
+    await run(app, { config: { ...configured, defaultWorkflow }, issuer, environment, startedAt });
   } catch (error) {
     if (!(error instanceof SetupError)) throw error;
     complain(`${error.message} ${error.remedy}`);

@@ -5,34 +5,44 @@ import type { AskCommand } from '../core/command.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { StepReply } from '../core/event.ts';
 import { engineFault, engineFaults } from '../core/fault.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { sampleOf } from './sample.ts';
 import type { Asking, Rule } from './when.ts';
 
-/** Stands in for every agent: by the rules, or with a value that fits the operation's schema. */
-export function createAnswers(workflow: WorkflowDefinition, rules: readonly Rule[]) {
-  const operations = operationsOf(workflow);
-  const counts = new Map<Rule, number>();
+/** Stands in for everybody outside of an order: agents, whoever sends signals, operators. */
+export class Answers {
+  private readonly rules: readonly Rule[];
+  private readonly counts = new Map<Rule, number>();
   /** Keys under which something was asked for that may be asked for only once. */
-  const noted = new Set<string>();
+  private readonly noted = new Set<string>();
 
-  return (asking: Asking, ask: AskCommand): Rule['answer'] => {
-    const operation = operations.get(asking.operation);
-    if (!operation?.atMostOnce) return answerTo(operation, asking, ask);
-    const isKnown = asking.purpose === 'settle' || noted.has(ask.idempotencyKey);
+  constructor(rules: readonly Rule[]) {
+    this.rules = rules;
+  }
+
+  /** Every rule counts what it concerns, whichever of them answers. */
+  ruleFor(asking: Asking): Rule | undefined {
+    const concerned = this.rules.filter((rule) => rule.concerns(asking));
+    for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
+    return concerned.find((each) => each.first <= (this.counts.get(each) ?? 0) && (this.counts.get(each) ?? 0) <= each.last);
+  }
+
+  /** What an agent answers: by the rules, or with a value that fits the operation's schema. */
+  ofAgent(asking: Asking, ask: AskCommand, workflow: WorkflowDefinition): Rule['answer'] {
+    const operation = operationsOf(workflow).get(asking.operation);
+    if (!operation?.atMostOnce) return this.answerTo(operation, asking, ask);
+    const isKnown = asking.purpose === 'settle' || this.noted.has(ask.idempotencyKey);
     if (isKnown && !operation.lookup) return unknown;
-    const answer = answerTo(operation, asking, ask);
+    const answer = this.answerTo(operation, asking, ask);
     // Not now: nothing was sent.
-    if (answer === 'silence' || answer.status !== 'failed' || answer.fault.permanent) noted.add(ask.idempotencyKey);
+    if (answer === 'silence' || answer.status !== 'failed' || answer.fault.permanent) this.noted.add(ask.idempotencyKey);
     return answer;
-  };
+  }
 
-  function answerTo(operation: AnyOperation | undefined, asking: Asking, { input }: AskCommand): Rule['answer'] {
+  private answerTo(operation: AnyOperation | undefined, asking: Asking, { input }: AskCommand): Rule['answer'] {
     const parsed = operation && z.safeParse(operation.input, input);
-    if (parsed?.success === false) return refused(asking.operation, z.prettifyError(parsed.error));
-    // Every rule counts what it concerns, whichever of them answers.
-    const concerned = rules.filter((rule) => rule.concerns(asking));
-    for (const rule of concerned) counts.set(rule, (counts.get(rule) ?? 0) + 1);
-    const rule = concerned.find((each) => each.first <= (counts.get(each) ?? 0) && (counts.get(each) ?? 0) <= each.last);
+    if (parsed?.success === false) return refused(`The input of ${asking.operation} is not what it takes`, parsed.error);
+    const rule = this.ruleFor(asking);
     if (rule) return rule.answer;
 
     const sample = operation && sampleOf(operation.output, asking.operation);
@@ -43,7 +53,31 @@ export function createAnswers(workflow: WorkflowDefinition, rules: readonly Rule
       `No answer could be made up for ${asking.operation} (${asking.path}): ${why}. Say what it answers, with when(${agent}.${name}).answers({…}).`,
     );
   }
+
+  /** What comes from a person or from outside, and after how long. Nothing, if no rule says so. */
+  fromOutside(asking: Asking, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
+    const { answer = 'silence', afterMs = 0 } = this.ruleFor(asking) ?? {};
+    if (answer === 'silence' || answer.status !== 'succeeded') return undefined;
+    const problem = misfit(schema, answer.output);
+    if (problem !== undefined)
+      throw new TypeError(`The ${asking.operation} (${asking.path}) does not take ${JSON.stringify(answer.output)}: ${problem}.`);
+    return { value: answer.output, afterMs };
+  }
 }
+
+/** What is wrong with a value, by a JSON Schema; undefined where it fits. */
+export function misfit(schema: JsonObject | undefined, value: Json): string | undefined {
+  if (schema === undefined) return undefined;
+  const parser = parsers.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  parsers.set(schema, parser);
+  const { error } = z.safeParse(parser, value);
+  return error && inOneLine(error);
+}
+
+/** Made once for a schema: it takes longer than a rehearsal. */
+const parsers = new WeakMap<JsonObject, z.ZodType>();
+
+const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
 
 /** As the agent itself would: it never asks again blindly. */
 const unknown: StepReply = {
@@ -55,13 +89,7 @@ const unknown: StepReply = {
 };
 
 /** As the agent itself would: it asks nobody with an input that is not what it takes. */
-const refused = (operation: string, issues: string): StepReply => ({
+const refused = (what: string, error: z.ZodError): StepReply => ({
   status: 'failed',
-  fault: engineFault(
-    engineFaults.requestRefused,
-    `The input of ${operation} is not what it takes: ${issues.replaceAll(/\s*\n\s*/g, ' ')}.`,
-    {
-      class: 'application-failure',
-    },
-  ),
+  fault: engineFault(engineFaults.requestRefused, `${what}: ${inOneLine(error)}.`, { class: 'application-failure' }),
 });

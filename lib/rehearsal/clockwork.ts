@@ -17,8 +17,12 @@ const maxFailuresUsual = 3;
 /** The next moment at which anything happens that nobody answers: with the rules of `lib/deadlines.ts`. */
 export function nextDue(program: Program, state: State): Due | undefined {
   const all = Object.entries(state.activities).flatMap(([path, { own }]): readonly Due[] => {
-    if (nodeAt(program, path).activity === 'step' && (own as StepState).mode === undefined)
-      return [{ at: (own as StepState).completeBy, late: path, counts: true }];
+    const { activity } = nodeAt(program, path);
+    const { mode, completeBy } = (own ?? {}) as Partial<StepState>;
+    if (activity === 'step' && mode === undefined) return [{ at: completeBy ?? 0, late: path, counts: true }];
+    // What is called answers by itself when it ends: only the order's own time is waited for.
+    if (activity === 'call' && mode === undefined)
+      return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
     const at = behaviourAt(program, path).wakeAt?.(own);
     return at === undefined ? [] : [{ at, counts: false }];
   });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isObject, type Json } from '../core/json.ts';
+import { isObject, type Json, type JsonObject } from '../core/json.ts';
 
 interface Schema {
   readonly [keyword: string]: unknown;
@@ -10,11 +10,13 @@ interface Schema {
  * With a problem where that was not possible.
  */
 export function sampleOf(schema: z.ZodType, name: string): { readonly value: Json; readonly problem?: string } {
-  const root = z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as Schema;
-  const value = madeOf(root, name, root, 0);
+  const value = sampleOfJson(z.toJSONSchema(schema, { io: 'output', unrepresentable: 'any' }) as JsonObject, name);
   const parsed = z.safeParse(schema, value);
   return parsed.success ? { value } : { value, problem: z.prettifyError(parsed.error).replaceAll(/\s*\n\s*/g, ' ') };
 }
+
+/** The same of a JSON Schema, and without a look at whether it fits. */
+export const sampleOfJson = (schema: JsonObject, name: string): Json => madeOf(schema, name, schema, 0);
 
 const depthMax = 16;
 

@@ -18,9 +18,11 @@ const granted: { readonly [who in Who]: readonly Role[] } = {
 
 /** A request that is well-formed for its row, so that only access decides. */
 const cancel = 'POST /orders/{id}/cancel';
+const signal = 'POST /orders/{id}/signals/{name}';
 const wellFormed: { readonly [call: string]: Asked } = {
   'POST /orders': { headers: { 'idempotency-key': 'matrix' }, body: goodSubmission },
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
+  'POST /orders/{id}/signals/{name}': { body: {} },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
 };
@@ -31,11 +33,11 @@ test('every call is open to the roles of its row and to nobody else, and an orde
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
   for (const { method, path, roles } of routes) {
     const call = `${method} ${path}`;
-    const good = call === 'POST /orders' ? [202] : call === cancel ? [202, 409] : [200];
+    const good = call === 'POST /orders' ? [202] : call === cancel ? [202, 409] : call === signal ? [409] : [200];
     for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : { any: 'acme' })) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
-        const { status } = await ask(method, path.replace('{id}', id), { as: who, ...wellFormed[call] });
+        const { status } = await ask(method, path.replace('{id}', id).replace('{name}', 'visa'), { as: who, ...wellFormed[call] });
         const allowed = roles === 'anyone' || roles.some((role) => granted[who].includes(role));
         const seen = object === 'any' || (object === 'own' && who !== 'other');
         assert.ok((!allowed ? [403] : !seen ? [404] : good).includes(status), `${call} ${object} as ${who}: ${status}`);

@@ -52,7 +52,7 @@ test('every answer is what the contract says, for every role', async () => {
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'] } });
   const asked: { readonly [call: string]: Asked } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
-    'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'r', dryRun: true } },
+    'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
     'PUT /clients/{id}': { body: {} },
   };
   let checked = 0;

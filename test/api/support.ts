@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, fault, operation, parallel, secret, sequence } from 'redress';
+import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, parallel, secret, sequence } from 'redress';
 import * as z from 'zod';
 import { type ApiOptions, createApi } from '../../lib/api/app.ts';
 import type { Role } from '../../lib/api/authentication.ts';
@@ -53,7 +53,7 @@ const fulfil = defineWorkflow(
     );
   },
 );
-const app = defineApp({ workflows: [fulfil], agents: [stock, payment, shipping] });
+const shop = defineApp({ workflows: [fulfil], agents: [stock, payment, shipping] });
 
 export const card = 'tok_canary_4711';
 export const goodOrder = { sku: 'tea', quantity: 2, card };
@@ -89,7 +89,11 @@ export interface Answered {
 }
 
 /** The embedded system in memory behind its API. Every answer is checked for what holds of all of them. */
-export function startApi(change: Partial<ApiOptions> & { claimOnSubmit?: boolean } = {}) {
+export function startApi({
+  app = shop,
+  claimOnSubmit = true,
+  ...change
+}: Partial<ApiOptions> & { app?: App; claimOnSubmit?: boolean } = {}) {
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void lines.push(line) });
@@ -108,7 +112,7 @@ export function startApi(change: Partial<ApiOptions> & { claimOnSubmit?: boolean
     definitions,
     clock,
     defaultWorkflow: 'fulfil-order',
-    claimOnSubmit: change.claimOnSubmit ?? true,
+    claimOnSubmit,
     stepMs: 10_000,
     maxFailures: 3,
   });
@@ -169,14 +173,15 @@ export function startApi(change: Partial<ApiOptions> & { claimOnSubmit?: boolean
   const stored = async (): Promise<string> =>
     JSON.stringify([await store.list({}, undefined, 1000), await store.clients(), publisher.published(0, 1000).length]);
 
-  return { ask, submitOrder, answer, orderInError, stored, store, channel, database, clock, api, lines, definitions };
+  return { ask, submitOrder, answer, orderInError, stored, store, scheduler, channel, publisher, database, clock, api, lines, definitions };
 }
 
 /** Whatever a call answers stands in the published contract. */
 function checkPublished(method: string, path: string, { status, text }: Omit<Answered, 'json'>): void {
   const row = routes.find(
     (each) =>
-      each.method === method && new RegExp(`^${each.path.replace('{id}', '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')),
+      each.method === method &&
+      new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+').replace('.', '\\.')}$`).test(path.replace(/\?.*/, '')),
   );
   if (!row) return;
   const isPublished = status < 400 ? status in row.answers : refusalCodes(row).includes((JSON.parse(text) as { code: ProblemCode }).code);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import { runCli } from '../../lib/cli/run.ts';
@@ -36,7 +36,7 @@ const till = defineAgent('till', {
 const sell = defineWorkflow('fulfil-order', { version: 1, order: Order, toOperator: [Declined] }, ({ order }) =>
   sequence(stock.reserve({ item: order.item }), till.charge({ card: order.card })),
 );
-const app = defineApp({ workflows: [sell], agents: [stock, till] });
+const shop = defineApp({ workflows: [sell], agents: [stock, till] });
 
 export interface Ran {
   readonly exitCode: number;
@@ -122,7 +122,7 @@ export interface RunningSystem {
 }
 
 /** The whole system in a data folder of its own, as `redress start` runs it. */
-export async function runningSystem(): Promise<RunningSystem> {
+export async function runningSystem(app: App = shop): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), 'redress-cli-'));
   const { store, channel, publisher, database } = openEmbedded(folder, { clock: systemClock, redriveOf: redriveIn(topologyOf(app)) });
   const { cursorKey, ...issuer } = openLocalIssuer(folder);

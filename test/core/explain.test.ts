@@ -31,6 +31,27 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'Waits for agent to answer order/charge (2nd asking) until 00:01:00.');
   });
 
+  test('it waits for a signal, with or without an end', () => {
+    const signal = (withinSeconds: object): Activity => ({ activity: 'waitFor', name: 'wait', signal: 'visa', ...withinSeconds });
+    assert.equal(why(started(sequence('order', signal({})))), 'Waits for the signal visa at order/wait.');
+    assert.equal(why(started(sequence('order', signal({ withinSeconds: 90 })))), 'Waits for the signal visa until 00:01:30 at order/wait.');
+  });
+
+  test('it waits for a person to answer', () => {
+    const run = started(sequence('order', { activity: 'askOperator', name: 'price', question: 'What is the price?' }));
+    assert.equal(why(run), 'Waits for a person to answer: What is the price? (order/price).');
+  });
+
+  test('it waits for an order that it has called, whose id whoever asks may know', () => {
+    const call: Activity = { activity: 'call', name: 'ship', agent: 'workflows', operation: 'ship-one@1', input: {} };
+    const run = started(sequence('order', call));
+    assert.equal(why(run), 'Waits for an order of ship-one@1 at order/ship.');
+    assert.equal(
+      explain(run.program, run.state, run.now, (path, generation) => `ord_${path.length}${generation}`),
+      'Waits for the order ord_101 of ship-one@1 at order/ship.',
+    );
+  });
+
   test('it waits for several, of which three are named', () => {
     const run = started(parallel('order', ...['a', 'b', 'c', 'd', 'e'].map((name) => step(name))));
     assert.equal(

@@ -1,16 +1,27 @@
-/** Mistakes that must not compile. Nothing of this runs: `tsc` reports every line that it would let pass. */
+/**
+ * Mistakes that must not compile, each with the word that the compiler's message names, or at which it points. Nothing of
+ * this runs: `tsc` reports every line that it would let pass, and `negative.test.ts` reads what it says of the others.
+ */
 import {
   type Activity,
+  answering,
+  askOperator,
   assign,
+  ChildNotCompleted,
   type Composite,
+  call,
   cel,
   choice,
+  compute,
   DeadlineExceeded,
+  defineActivity,
   defineAgent,
+  defineLeafActivity,
   defineWorkflow,
   EngineFault,
   fault,
   forEach,
+  NoSignal,
   operation,
   orElse,
   otherwise,
@@ -23,6 +34,7 @@ import {
   terminate,
   text,
   variable,
+  waitFor,
   when,
   whilst,
 } from 'redress';
@@ -57,13 +69,13 @@ const payment = defineAgent('payment', {
     input: z.object({ orderId: z.string(), minorUnits: z.number(), card: z.string() }),
     output: z.object({ chargeId: z.string() }),
     faults: [CardDeclined],
-    // @ts-expect-error a fault that the operation does not declare
+    // @ts-expect-error a fault that the operation does not declare: AddressInvalid
     run: (_, call) => call.failed(AddressInvalid, 'nowhere'),
   }),
   refund: operation({
     input: z.object({ chargeId: z.string() }),
     output: z.object({ refundId: z.string() }),
-    // @ts-expect-error an output that is not what the operation promises
+    // @ts-expect-error an output that is not what the operation promises: refund
     run: () => ({ refund: 're_1' }),
   }),
 });
@@ -86,43 +98,43 @@ const customer = defineAgent('customer', {
 });
 
 export const wrong = defineWorkflow('wrong', { version: 1, order: Order, toOperator: [Refused] }, ({ order, orderId }) => {
-  // @ts-expect-error a misspelt field
+  // @ts-expect-error a misspelt field: itms
   inventory.reserve({ orderId, items: order.itms });
-  // @ts-expect-error a field of the wrong type
+  // @ts-expect-error a field of the wrong type: items
   inventory.reserve({ orderId, items: order.card });
-  // @ts-expect-error a missing input
+  // @ts-expect-error a missing input: orderId
   inventory.reserve({ items: order.items });
-  // @ts-expect-error an input that the operation does not know
+  // @ts-expect-error an input that the operation does not know: orderId
   inventory.release({ reservationId: 'res_1', orderId });
-  // @ts-expect-error an operation that the agent does not have
+  // @ts-expect-error an operation that the agent does not have: hold
   inventory.hold({ orderId });
 
   const reserve = inventory.reserve({ orderId, items: order.items });
-  // @ts-expect-error an output that the step does not have
+  // @ts-expect-error an output that the step does not have: chargeId
   payment.refund({ chargeId: reserve.output.chargeId });
-  // @ts-expect-error a field that may be missing, where a text is needed
+  // @ts-expect-error a field that may be missing, where a text is needed: text
   customer.notify({ orderId, kind: 'shipped', text: order.note });
   customer.notify({ orderId, kind: 'shipped', text: orElse(order.note, 'no note') });
-  // @ts-expect-error something else of another type
+  // @ts-expect-error something else of another type: 5
   customer.notify({ orderId, kind: 'shipped', text: orElse(order.note, 5) });
-  // @ts-expect-error a literal outside the enumeration
+  // @ts-expect-error a literal outside the enumeration: kind
   customer.notify({ orderId, kind: 'lost', text: 'x' });
-  // @ts-expect-error a misspelt field inside CEL
+  // @ts-expect-error a misspelt field inside CEL: addres
   cel<boolean>`${order.addres.city} == "Bonn"`;
-  // @ts-expect-error CEL of another type
+  // @ts-expect-error CEL of another type: minorUnits
   payment.charge({ orderId, card: order.card, minorUnits: cel<string>`${order.card}` });
-  // @ts-expect-error a step instead of its output inside a text
+  // @ts-expect-error a step instead of its output inside a text: reserve
   text`${reserve}`;
-  // @ts-expect-error a misspelt field of an entry
+  // @ts-expect-error a misspelt field of an entry: price
   sum(order.items, (item) => cel`${item.price}`);
-  // @ts-expect-error a sum over what is no list
+  // @ts-expect-error a sum over what is no list: order.address
   sum(order.address, () => cel`1`);
 
-  // @ts-expect-error an undo fed from a field that the step does not return
+  // @ts-expect-error an undo fed from a field that the step does not return: chargeId
   reserve.undo(({ chargeId }) => payment.refund({ chargeId }));
-  // @ts-expect-error an undo that is no step
+  // @ts-expect-error an undo that is no step: sequence
   reserve.undo(() => sequence());
-  // @ts-expect-error a handler on a step, which has nothing inside it
+  // @ts-expect-error a handler on a step, which has nothing inside it: on
   reserve.on(OutOfStock, () => sequence());
 
   return parallel(reserve, payment.charge({ orderId, card: order.card, minorUnits: 1 }));
@@ -131,20 +143,20 @@ export const wrong = defineWorkflow('wrong', { version: 1, order: Order, toOpera
 export const wrongHandlers = defineWorkflow('wrong-handlers', { version: 1, order: Order, toOperator: [Refused] }, ({ order, orderId }) => {
   const reserve = inventory.reserve({ orderId, items: order.items });
   const tell = customer.notify({ orderId, kind: 'refused', text: 'x' });
-  // @ts-expect-error a handler that nothing can reach
+  // @ts-expect-error a handler that nothing can reach: Fraud
   sequence(reserve).on(Fraud, () => tell);
   const refused = sequence(reserve).on(Refused, () => tell);
-  // @ts-expect-error the second handler is unreachable: the first, more general one took it
+  // @ts-expect-error the second handler is unreachable: the first, more general one took it: OutOfStock
   refused.on(OutOfStock, () => tell);
-  // @ts-expect-error the same fault twice
+  // @ts-expect-error the same fault twice: Refused
   refused.on(Refused, () => tell);
-  // @ts-expect-error a handler outside, for what one inside has taken
+  // @ts-expect-error a handler outside, for what one inside has taken: OutOfStock
   parallel(refused).on(OutOfStock, () => tell);
-  // @ts-expect-error a field that a fault does not have
+  // @ts-expect-error a field that a fault does not have: reason
   sequence(reserve).on(Refused, ({ fault }) => customer.notify({ orderId, kind: 'refused', text: fault.reason }));
-  // @ts-expect-error a fault instead of its message
+  // @ts-expect-error a fault instead of its message: text
   sequence(reserve).on(Refused, ({ fault }) => customer.notify({ orderId, kind: 'refused', text: fault }));
-  // @ts-expect-error a handler that does nothing at all
+  // @ts-expect-error a handler that does nothing at all: void
   sequence(reserve).on(Refused, () => {});
 
   return sequence(reserve);
@@ -152,43 +164,43 @@ export const wrongHandlers = defineWorkflow('wrong-handlers', { version: 1, orde
 
 export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: Order, toOperator: [Refused] }, ({ order, orderId }) => {
   const reserve = inventory.reserve({ orderId, items: order.items });
-  // @ts-expect-error no such option of a retry
+  // @ts-expect-error no such option of a retry: times
   retry(reserve, { times: 3, every: 20 });
-  // @ts-expect-error a retry without its interval
+  // @ts-expect-error a retry without its interval: interval
   retry(reserve, { count: 3 });
-  // @ts-expect-error a retry of two activities
+  // @ts-expect-error a retry of two activities: arguments
   retry(reserve, reserve, { count: 3, interval: 20 });
-  // @ts-expect-error a condition that is no condition
+  // @ts-expect-error a condition that is no condition: order.card
   choice(when(order.card, reserve));
-  // @ts-expect-error a condition that is written in TypeScript
+  // @ts-expect-error a condition that is written in TypeScript: order.card
   choice(when(order.card === 'x', reserve));
-  // @ts-expect-error "otherwise" before the last branch
+  // @ts-expect-error "otherwise" before the last branch: otherwise
   choice(otherwise(reserve), when(cel<boolean>`true`, reserve));
-  // @ts-expect-error a choice of nothing
+  // @ts-expect-error a choice of nothing: choice
   choice();
-  // @ts-expect-error a loop over what is no list
+  // @ts-expect-error a loop over what is no list: order.address
   forEach(order.address, () => reserve);
-  // @ts-expect-error a misspelt field of an entry
+  // @ts-expect-error a misspelt field of an entry: skew
   forEach(order.items, (item) => customer.notify({ orderId, kind: 'refused', text: item.skew }));
-  // @ts-expect-error a position used as a text
+  // @ts-expect-error a position used as a text: text
   forEach(order.items, (_, index) => customer.notify({ orderId, kind: 'refused', text: index }));
-  // @ts-expect-error no such option of a forEach
+  // @ts-expect-error no such option of a forEach: atOnce
   forEach(order.items, () => reserve, { atOnce: 2 });
-  // @ts-expect-error an end of a forEach that is no condition
+  // @ts-expect-error an end of a forEach that is no condition: until
   forEach(order.items, () => ({ do: reserve, until: order.card }));
-  // @ts-expect-error a scope without a name
+  // @ts-expect-error a scope without a name: scope
   scope(reserve);
-  // @ts-expect-error no such option of a while
+  // @ts-expect-error no such option of a while: turns
   whilst(cel<boolean>`true`, reserve, { turns: 3 });
 
   const left = variable<number>('left');
-  // @ts-expect-error a value of another type
+  // @ts-expect-error a value of another type: 'three'
   assign(left, 'three');
-  // @ts-expect-error a variable of which nobody says what it holds
+  // @ts-expect-error a variable of which nobody says what it holds: 'left'
   variable('left');
-  // @ts-expect-error what is no variable
+  // @ts-expect-error what is no variable: order.card
   assign(order.card, 'tok_visa');
-  // @ts-expect-error a variable read as another type
+  // @ts-expect-error a variable read as another type: text
   customer.notify({ orderId, kind: 'refused', text: left });
 
   return sequence(reserve);
@@ -213,7 +225,7 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
   faultsAre(all.on(EngineFault, () => sequence()).on(AddressInvalid, () => sequence())).exactly<
     'Refused/OutOfStock' | 'Refused/CardDeclined'
   >(true);
-  // @ts-expect-error a declined card may leave, too
+  // @ts-expect-error a declined card may leave, too: true
   faultsAre(all).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);
 
   faultsAre(charge.undo(() => ship)).exactly<'Refused/CardDeclined'>(true);
@@ -233,20 +245,133 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
 });
 
 export const raisedInHandler = defineWorkflow('raised-in-handler', { version: 1, order: Order }, ({ order, orderId }) =>
-  // @ts-expect-error what a handler raises is handled nowhere
+  // @ts-expect-error what a handler raises is handled nowhere: Fraud
   sequence(inventory.reserve({ orderId, items: order.items })).on(Refused, () => raise(Fraud, 'odd')),
 );
 
 export const forgotten = defineWorkflow('forgotten', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order, orderId }) =>
-  // @ts-expect-error AddressInvalid is neither handled nor sent to an operator
+  // @ts-expect-error AddressInvalid is neither handled nor sent to an operator: AddressInvalid
   sequence(shipping.ship({ orderId, address: order.address })),
 );
 
 export const tooNarrow = defineWorkflow('too-narrow', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order, orderId }) =>
-  // @ts-expect-error OutOfStock is refused, too, but only declined cards go to an operator
+  // @ts-expect-error OutOfStock is refused, too, but only declined cards go to an operator: OutOfStock
   sequence(inventory.reserve({ orderId, items: order.items })),
 );
 
 export const nothingToForget = defineWorkflow('nothing-to-forget', { version: 1, order: Order }, () =>
   sequence(inventory.release({ reservationId: 'res_1' })),
 );
+
+const signed = waitFor('signed', z.object({ by: z.string(), pages: z.int() }), { withinSeconds: 60 });
+const approval = askOperator('approval', { question: 'Is it right?', answer: z.object({ approved: z.boolean(), why: z.string() }) });
+const price = compute(
+  'price',
+  { version: 1, input: z.object({ items: Items }), output: z.object({ minorUnits: z.int() }) },
+  // @ts-expect-error a function that returns something else than it promises: minorUnits
+  ({ items }) => ({ cents: items.length }),
+);
+
+const shipOne = defineWorkflow(
+  'ship-one',
+  { version: 1, order: z.object({ sku: z.string(), address: Address }), toCaller: [OutOfStock, AddressInvalid] },
+  ({ order, orderId }) => {
+    const ship = shipping.ship({ orderId, address: order.address });
+    return answering(ship, { parcel: ship.output.shipmentId });
+  },
+);
+
+export const wrongWaits = defineWorkflow('wrong-waits', { version: 1, order: Order }, ({ order, orderId }) => {
+  const tell = (text: typeof signed.output.by) => customer.notify({ orderId, kind: 'shipped', text });
+  tell(signed.output.by);
+  // @ts-expect-error a field that the signal does not bring along: name
+  tell(signed.output.name);
+  // @ts-expect-error a field of the signal of another type: signed.output.pages
+  tell(signed.output.pages);
+  // @ts-expect-error a signal without its schema: withinSeconds
+  waitFor('signed', { withinSeconds: 60 });
+  // @ts-expect-error a time that is a text: withinSeconds
+  waitFor('signed', z.object({}), { withinSeconds: order.card });
+  // @ts-expect-error no such option of a waitFor: days
+  waitFor('signed', z.object({}), { days: 3 });
+  // @ts-expect-error an undo of what does nothing: undo
+  signed.undo(() => tell('x' as never));
+  // @ts-expect-error a handler on a waitFor, which has nothing inside it: on
+  signed.on(NoSignal, () => tell(order.card));
+
+  // @ts-expect-error a field that the answer does not have: reason
+  tell(approval.output.reason);
+  // @ts-expect-error an answer that is no condition: approval.output.why
+  choice(when(approval.output.why, tell(order.card)));
+  // @ts-expect-error a question without an answer: answer
+  askOperator('approval', { question: 'Is it right?' });
+  // @ts-expect-error a question that is no text: question
+  askOperator('approval', { question: order.address, answer: z.boolean() });
+  return sequence(signed, approval);
+});
+
+export const wrongFunctions = defineWorkflow('wrong-functions', { version: 1, order: Order }, ({ order, orderId }) => {
+  // @ts-expect-error a misspelt field of what a function takes: item
+  price({ item: order.items });
+  // @ts-expect-error what a function takes, of another type: items
+  price({ items: order.card });
+  // @ts-expect-error a field that a function does not return: cents
+  payment.charge({ orderId, card: order.card, minorUnits: price({ items: order.items }).output.cents });
+  return price({ items: order.items });
+});
+
+export const wrongCalls = defineWorkflow('wrong-calls', { version: 1, order: Order, toOperator: [Fraud] }, ({ order }) => {
+  const { address } = order;
+  const child = call(shipOne, { sku: 'tea', address });
+  // @ts-expect-error a field that the child's order has not got: skew
+  call(shipOne, { skew: 'tea', address });
+  // @ts-expect-error a field of the child's order of another type: sku
+  call(shipOne, { sku: order.items, address });
+  // @ts-expect-error a field of the child's order that is missing: address
+  call(shipOne, { sku: 'tea' });
+  // @ts-expect-error a field that the child does not answer with: shipmentId
+  customer.notify({ orderId: 'x', kind: 'shipped', text: child.output.shipmentId });
+  // @ts-expect-error a handler for a fault that the child cannot raise: CardDeclined
+  sequence(child).on(CardDeclined, () => sequence());
+  // @ts-expect-error what is no workflow: shipping.ship
+  call(shipping.ship, { sku: 'tea', address });
+
+  return sequence(child)
+    .on(Refused, () => terminate())
+    .on(AddressInvalid, () => terminate())
+    .on(ChildNotCompleted, () => terminate());
+});
+
+export const childForgotten = defineWorkflow('child-forgotten', { version: 1, order: Order, toOperator: [OutOfStock] }, ({ order }) =>
+  // @ts-expect-error AddressInvalid, which a child sends to its caller, is handled nowhere: AddressInvalid
+  sequence(call(shipOne, { sku: 'tea', address: order.address })),
+);
+
+export const callerForgotten = defineWorkflow(
+  'caller-forgotten',
+  { version: 1, order: Order, toCaller: [AddressInvalid] },
+  ({ order, orderId }) =>
+    // @ts-expect-error OutOfStock does not go to the caller, and to nobody else: OutOfStock
+    sequence(inventory.reserve({ orderId, items: order.items })),
+);
+
+const ensure = defineActivity<object, object, 'do' | 'last'>('negative:ensure', ['do', 'last'], { execute: () => ({}) });
+const lock = defineLeafActivity<{ readonly key: string }, object, 'Fraud'>('negative:lock', { execute: () => ({}) }, { faults: [Fraud] });
+
+export const wrongOwn = defineWorkflow('wrong-own', { version: 1, order: Order, toOperator: [Refused, Fraud] }, ({ order, orderId }) => {
+  const reserve = inventory.reserve({ orderId, items: order.items });
+  // @ts-expect-error a part that is missing: last
+  ensure({}, { do: reserve });
+  // @ts-expect-error a part that is no activity: last
+  ensure({}, { do: reserve, last: order.card });
+  // @ts-expect-error a field that an activity of one's own does not have: name
+  lock({ name: 'x' });
+  // @ts-expect-error a handler for what no part raises: AddressInvalid
+  ensure({}, { do: reserve, last: sequence() }).on(AddressInvalid, () => sequence());
+  // @ts-expect-error a name without a namespace: 'ensure'
+  defineActivity('ensure', [], { execute: () => ({}) });
+
+  faultsAre(ensure({}, { do: reserve, last: lock({ key: 'x' }) })).exactly<'Refused/OutOfStock' | 'Fraud'>(true);
+  faultsAre(call(shipOne, { sku: 'tea', address: order.address })).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);
+  return sequence(lock({ key: 'x' }));
+});

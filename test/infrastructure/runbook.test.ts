@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { commands } from '../../lib/cli/commands/index.ts';
 import { alarmKinds } from '../../lib/infrastructure/alarm-kinds.ts';
+import { alertTypes } from '../../lib/record.ts';
 import { alarmsOf, defaults, ofType } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,6 +58,12 @@ describe('alarms and articles belong together', () => {
   });
 });
 
+test('the runbook says what to do about an undo that goes on failing', () => {
+  const alerts = articlesIn('Alerts');
+  assert.deepEqual([...alerts.keys()], ['Compensation Stuck']);
+  for (const name of alerts.keys()) assert.ok((alertTypes as readonly string[]).includes(name), name);
+});
+
 test('the runbook says how to do what is rarely done', () => {
   assert.deepEqual(
     [...articlesIn('What is rarely done').keys()],
@@ -85,7 +92,7 @@ describe('what is written down can be typed', () => {
   test('every command of redress exists', () => {
     const known = commands.map(({ name }) => name);
     const typed = typedIn(text).flatMap((line) =>
-      [...line.matchAll(/(?:^|\s|`)redress ((?:[a-z]+ ?){1,2})/g)].map(([, words = '']) => words.trim()),
+      [...line.matchAll(/(?:^|\s|`)redress ((?:[a-z]+(?:-[a-z]+)* ?){1,2})/g)].map(([, words = '']) => words.trim()),
     );
     assert.ok(typed.length > 5);
     for (const words of typed)

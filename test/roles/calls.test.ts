@@ -135,7 +135,7 @@ describe('what may go wrong between the two', () => {
     const askings = (await on.take('desk-requests')) as { type: string; requestId: string; path: string }[];
     assert.deepEqual(
       askings.map(({ type, path }) => `${type} ${path}`),
-      ['request order/sequence/hotel', 'cancel order/sequence/hotel'],
+      ['request order/hotel', 'cancel order/hotel'],
     );
     await on.answer(askings[0] as never, failed('NoRoom'), { agent: 'desk' });
     await on.answer(await on.request('desk'), ok({ id: 'none' }), { agent: 'desk' });

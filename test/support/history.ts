@@ -23,7 +23,7 @@ export function createHistory(program: Program, orderId: string): Law {
     const replied = event.type === 'replied' && after.state !== before ? stepOfRequest(orderId, event.requestId) : undefined;
     if (event.type === 'replied' && replied) undo.replied(replied, event.reply);
     for (const fact of after.facts) {
-      faults.fact(fact, event);
+      faults.fact(fact, turn);
       undo.fact(fact, turn);
       keys.fact(fact, before);
       lives.fact(fact);

@@ -24,6 +24,12 @@ export interface Known {
   readonly alive: Set<string>;
 }
 
+/** The activities around one, nearest first. */
+function aroundOf(path: string): readonly string[] {
+  const around = parentOf(path);
+  return around === undefined ? [] : [around, ...aroundOf(around)];
+}
+
 interface Taker {
   readonly at: string;
   /** Of a handler; a retry has none. */
@@ -34,7 +40,13 @@ interface Taker {
 const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
-export function takerOf(program: Program, { handling, failedRuns }: Known, path: string, fault: Fault): Taker | undefined {
+export function takerOf(
+  program: Program,
+  { handling, failedRuns }: Known,
+  path: string,
+  fault: Fault,
+  { upTo }: { readonly upTo?: string | undefined } = {},
+): Taker | undefined {
   const absorbs = (at: string | undefined, from: string): boolean => {
     const node = at === undefined ? undefined : nodeAt(program, at);
     if (at === undefined || node?.activity !== 'retry' || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
@@ -42,6 +54,7 @@ export function takerOf(program: Program, { handling, failedRuns }: Known, path:
     return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };
   for (let at: string | undefined = path, from = ''; at !== undefined; from = at, at = parentOf(at)) {
+    if (at === upTo) return undefined;
     if (absorbs(at, from)) return { at };
     if (handling.has(at) || absorbs(parentOf(at), at)) continue;
     const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
@@ -57,14 +70,16 @@ export class FaultLaw {
   private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
   /** Of two faults inside a composite it has the first that reaches it. */
   private readonly faultedBy = new Map<string, string>();
+  /** What has closed in this turn. */
+  private readonly over = new Set<string>();
 
   constructor(program: Program, known: Known) {
     this.program = program;
     this.known = known;
   }
 
-  fact(fact: CoreFact, event: Event): void {
-    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault);
+  fact(fact: CoreFact, { before, event }: Turn): void {
+    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, before);
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
@@ -75,11 +90,15 @@ export class FaultLaw {
   }
 
   end({ phase, outcome }: State): void {
+    this.over.clear();
     if (phase === 'closed' && outcome !== 'terminated') assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
   }
 
-  private raised(path: string, fault: Fault): void {
-    const taker = takerOf(this.program, this.known, path, fault);
+  private raised(path: string, fault: Fault, { activities }: State): void {
+    const upTo = aroundOf(path).find((around) => activities[around]?.cleaning && !this.over.has(around));
+    const taker = takerOf(this.program, this.known, path, fault, { upTo });
+    // A fault of what cleans up goes nowhere.
+    if (!taker && upTo !== undefined) return;
     const { toCaller = [] } = this.program.definition;
     if (!taker && toCaller.some((type) => isKindOf(fault.type, type))) return;
     assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
@@ -98,6 +117,7 @@ export class FaultLaw {
   }
 
   private closed(path: string, result: string): void {
+    this.over.add(path);
     const winner = result === 'Faulted' ? this.wentUp(path) : undefined;
     this.faultedBy.delete(path);
     const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
@@ -119,7 +139,7 @@ export class FaultLaw {
   }
 }
 
-/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles or undoes. */
+/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles, undoes or cleans up. */
 export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
   // What a retry runs again in the same instant is another life of the same activity.
   const closed = new Set(after.facts.flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact.path] : [])));
@@ -128,7 +148,6 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
     if (before.activities[path] || mode === 'undo' || mode === 'settle') continue;
     for (let around = parentOf(path); around !== undefined; around = parentOf(around)) {
       const [then, now] = [before.activities[around], after.state.activities[around]];
-      // What cleans up runs in what ends.
       if (now?.cleaning) break;
       if (closed.has(around)) continue;
       const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.waits);

@@ -100,6 +100,11 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
       return run.happen({ type: 'woken' });
     },
   ],
+  [
+    /^signal (\S+)(?: (.+))?$/,
+    (run, name = '', payload) => run.happen({ type: 'signalled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
+  ],
+  [/^answer (.+)$/, (run, answer = 'null') => run.happen({ type: 'resubmitted', answer: JSON.parse(answer) as Json })],
   [/^cancel$/, (run) => run.happen({ type: 'cancelled', outcome: 'cancelled' })],
   [/^compensate$/, (run) => run.happen({ type: 'cancelled', outcome: 'compensated' })],
   [/^terminate$/, (run) => run.happen({ type: 'terminated' })],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { StepState } from '../../lib/core/activities/step.ts';
 import { advance, type Transition } from '../../lib/core/advance.ts';
+import { workflowsAgent } from '../../lib/core/child-order.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Event, StepReply } from '../../lib/core/event.ts';
@@ -90,7 +91,7 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
 
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
-  // Which signals are repetitions is known by those who take them in.
+  // A signal twice is two signals: whoever lets it in knows whether it is the same.
   if (event.type === 'signalled') return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
   return transition;
@@ -117,7 +118,9 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 /** Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. */
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
-    if (nodeAt(program, path).activity !== 'step' || activity.own === undefined) continue;
+    const node = nodeAt(program, path);
+    // The end of a child is the same whichever asking it answers.
+    if (node.activity !== 'step' || node.agent === workflowsAgent || activity.own === undefined) continue;
     const own = activity.own as StepState;
     const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string } = {}): Event => ({
       type: 'replied',

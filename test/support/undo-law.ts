@@ -49,8 +49,8 @@ export class UndoLaw {
     if (result === 'Compensated') return this.drop(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
-    if (node.undo && !asks(node) && result === 'Succeeded') this.addWhole(path);
-    if (!asks(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (!asks(node)) return result === 'Succeeded' && node.undo ? this.addWhole(path) : undefined;
+    if (!node.undo || asking === undefined || asking.endsWith('.0')) return;
     const settles = (activities[path]?.own as { mode?: string } | undefined)?.mode === 'settle';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
@@ -70,7 +70,7 @@ export class UndoLaw {
     this.work = this.work.filter((each) => each !== path);
   }
 
-  /** What has an undo as a whole is undone as a whole, once it is known what was done inside it. */
+  /** A composite that is undone as a whole: what its parts did goes with it, but not what nobody knows of. */
   private addWhole(path: string): void {
     this.work = this.work.filter((each) => !isInside(each, path) || this.replies.get(each)?.status !== 'succeeded');
     this.add(path);

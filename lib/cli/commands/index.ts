@@ -5,11 +5,14 @@ import { channelReceive } from './channel-receive.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
 import { demo } from './demo.ts';
-import { orderCancel, orderCompensate, orderTerminate } from './order-end.ts';
+import { orderAnswer } from './order-answer.ts';
+import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-end.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { orderList } from './order-list.ts';
+import { orderPlan } from './order-plan.ts';
 import { orderResubmit } from './order-resubmit.ts';
+import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
 import { orderWatch } from './order-watch.ts';
 import { reset } from './reset.ts';
@@ -29,9 +32,13 @@ export const commands: readonly CliCommand[] = [
   orderList,
   orderWatch,
   orderHistory,
+  orderSignal,
   orderResubmit,
+  orderAnswer,
   orderCancel,
+  orderPlan,
   orderCompensate,
+  orderMarkCompensated,
   orderTerminate,
   workflowGraph,
   workflowFaults,

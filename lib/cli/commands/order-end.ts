@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import type { CliCommand } from '../command.ts';
 import { textOption } from '../options.ts';
 import { type OrderView, orderPath, resolveOrderId } from '../orders.ts';
@@ -5,25 +6,36 @@ import { printable } from '../text.ts';
 
 interface Options {
   reason: string;
+  path?: string;
 }
 
-/** A decision that ends an order: as a call of its own, or as an operator's instruction. */
-const ending = (name: string, summary: string, kind: 'cancel' | 'compensate' | 'terminate'): CliCommand<Options> => ({
+/** A decision about an order: as a call of its own, or as an operator's instruction. */
+const ending = (
+  name: string,
+  summary: string,
+  kind: 'cancel' | 'compensate' | 'mark-compensated' | 'terminate',
+  more: (command: Command) => Command = (command) => command,
+): CliCommand<Options> => ({
   name: `order ${name}`,
   summary,
   declare: (command) =>
-    command
-      .argument('<id>', 'the order, or the beginning of its id')
-      .requiredOption('--reason <text>', 'why; kept in the history', textOption),
+    more(
+      command
+        .argument('<id>', 'the order, or the beginning of its id')
+        .requiredOption('--reason <text>', 'why; kept in the history', textOption),
+    ),
 
-  async run(cli, { reason }, [id = '']) {
+  async run(cli, { reason, path: step }, [id = '']) {
     const api = await cli.api('operator');
     const path = orderPath(await resolveOrderId(api, id));
     const { body: order, etag = '' } = await api.call<OrderView>('GET', path);
     const { body } =
       kind === 'cancel'
         ? await api.call('POST', `${path}/cancel`, { body: { reason } })
-        : await api.call('POST', `${path}/instructions`, { body: { kind, reason }, headers: { 'if-match': etag } });
+        : await api.call('POST', `${path}/instructions`, {
+            body: { kind, reason, ...(step === undefined ? {} : { path: step }) },
+            headers: { 'if-match': etag },
+          });
     cli.print(body, () => '');
     cli.terminal.say(`Accepted. See what becomes of it: redress order watch ${printable(order.orderId)}`);
   },
@@ -32,3 +44,9 @@ const ending = (name: string, summary: string, kind: 'cancel' | 'compensate' | '
 export const orderCancel = ending('cancel', 'cancels what runs of an order, and undoes what was done', 'cancel');
 export const orderCompensate = ending('compensate', 'undoes all that an order in Error has done', 'compensate');
 export const orderTerminate = ending('terminate', 'ends an order as it is: nothing is undone', 'terminate');
+export const orderMarkCompensated = ending(
+  'mark-compensated',
+  'says that an undo which goes on failing was seen to by hand',
+  'mark-compensated',
+  (command) => command.option('--path <step>', 'the step whose undo it is; needed where there are several', textOption),
+);

@@ -49,6 +49,8 @@ interface Asked {
   readonly from?: number;
   /** Of a settling: what was asked before may still be done until then. */
   readonly until?: number;
+  /** Of an undo or a settling: it has failed before. */
+  readonly failed?: true;
 }
 
 export type StepState = Asked & {
@@ -146,7 +148,7 @@ function rest(own: StepState, at: number, fault?: Fault): Next<StepState> {
   const failures = own.attempt - (own.from ?? 1) + 1;
   const pause = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
   const stuck = failures === stuckAfter || (fault?.permanent === true && failures <= stuckAfter);
-  return { state: { ...own, phase: 'resting', completeBy: at + pause }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
+  return { state: { ...own, phase: 'resting', completeBy: at + pause, failed: true }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
 }
 
 /** Milliseconds that an asking has. */

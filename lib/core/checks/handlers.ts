@@ -6,9 +6,9 @@ import type { Placed, Report } from './tree.ts';
 type Leaving = ReadonlyMap<string, string>;
 
 /** Which fault can come from where, and who takes it (F-69, F-163). */
-export function checkHandlers(root: Placed, toOperator: readonly string[], report: Report): void {
+export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
   for (const [fault, path] of leavingOf(root, report)) {
-    if (isKindOf(fault, 'Engine') || toOperator.some((type) => isKindOf(fault, type))) continue;
+    if (isKindOf(fault, 'Engine') || sentOn.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
@@ -23,7 +23,9 @@ function leavingOf(placed: Placed, report: Report): Leaving {
   if (node.activity === 'retry') checkExceptions(placed, node.except ?? [], within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
-  let left: Leaving = within;
+  // An activity of an app's own may raise faults itself.
+  const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
+  let left: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
   for (const { fault, do: body } of node.faultHandlers ?? []) {
     if (!isKindOf(fault, 'Engine') && !isRaised(fault, within))
       report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');

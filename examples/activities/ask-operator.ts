@@ -1,0 +1,44 @@
+import { askOperator, cel, choice, defineWorkflow, fault, type Ref, raise, sequence, text, when } from 'redress';
+import * as z from 'zod';
+import { inventory, payment, Refused, shipping } from './agents.ts';
+
+const Order = z.object({ sku: z.string(), total: z.number() });
+const NotApproved = fault('NotApproved');
+
+/** A person looks at what is unusual, and says how it goes on. */
+export const approval = (order: Ref<z.infer<typeof Order>>) =>
+  askOperator('approval', {
+    question: text`Is an order of ${order.total} right?`,
+    answer: z.object({ approved: z.boolean(), why: z.string() }),
+    details: { sku: order.sku },
+  });
+
+export const approved = defineWorkflow('example-ask-operator', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) => {
+  const reserve = inventory.reserve({ sku: order.sku }).undo(({ reservationId }) => inventory.release({ reservationId }));
+  const ask = approval(order);
+  const ifNot = choice(when(cel<boolean>`!${ask.output.approved}`, raise(NotApproved, ask.output.why)));
+
+  return sequence(reserve, ask, ifNot, payment.charge({ amount: order.total }), shipping.ship({ sku: order.sku })).on(
+    NotApproved,
+    ({ compensate }) => compensate(),
+  );
+});
+
+export const story = `
+  start
+  -> inventory order/reserve key order/reserve/1 attempt 1 with {"sku":"gold"}
+
+  ok order/reserve {"reservationId": "r1"}
+  == held order/approval OperatorAsked
+
+  # Nobody but a person goes on with it. An answer needs no more than this.
+
+  answer {"approved": false, "why": "It was meant for another shop."}
+  -> inventory order/reserve/undo key order/reserve/undo/1 attempt 1 with {"reservationId":"r1"}
+  == released
+
+  ok order/reserve/undo
+  == compensated
+`;
+
+export const body = { sku: 'gold', total: 4000 };

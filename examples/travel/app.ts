@@ -1,0 +1,13 @@
+import { defineApp } from 'redress';
+import { car, flight, hotel, post, visaOffice } from './agents.ts';
+import { bookGroup, bookTrip } from './workflow.ts';
+
+export default defineApp({
+  workflows: [bookTrip, bookGroup],
+  agents: [flight, hotel, car, visaOffice, post],
+  local: {
+    variables: [],
+    samples: new URL('./samples/', import.meta.url),
+    start: async () => ({ environment: {}, about: 'stand-ins, inside the agents', close: async () => {} }),
+  },
+});

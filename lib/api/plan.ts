@@ -1,0 +1,45 @@
+import type * as z from 'zod';
+import { scopeNamed, type UndoPlan, undoPlan } from '../core/undo-plan.ts';
+import { discreetPlan } from '../discretion.ts';
+import { rebuild } from '../rebuild.ts';
+import { stepsOf } from '../steps.ts';
+import { readJournal } from './history.ts';
+import { visibleOrder } from './orders.ts';
+import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
+import { type Answer, type Call, json } from './route.ts';
+import type { PlanQuery } from './schemas.ts';
+
+export async function showPlan(call: Call<z.output<typeof PlanQuery>>): Promise<Answer | Refusal> {
+  const { id, query } = call;
+  const planned = await plannedUndo(call, query.undo);
+  return isRefusal(planned) ? planned : json(200, { orderId: id, ...planned }, { orderId: id });
+}
+
+/** What an undo of a scope of this order would do now. An instance that can't be read is made anew first, as `compensate` does. */
+export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan | Refusal> {
+  const { api } = call;
+  const found = await visibleOrder(call);
+  if (!found) return refuse('not-found');
+  const { order, state: record } = found;
+  const program = api.definitions.program(order.workflow.name, order.workflow.version);
+  const path = program && scopeNamed(program, scope);
+  if (!program || path === undefined) return noScope;
+
+  const { journal, instance = rebuild({ program, order, record }, await api.store.pages(order.orderId), api.clock.now()).instance } =
+    await readJournal(api.store, record);
+  const done = stepsOf(program, journal, instance.state).filter(({ result }) => result === 'Succeeded');
+  const plan = undoPlan(
+    program,
+    { orderId: order.orderId, order: order.body },
+    instance.state,
+    path,
+    done.map((step) => step.path),
+  );
+  return discreetPlan({ program, order, record, instance }, plan);
+}
+
+const noScope = badParameter(
+  '/undo',
+  'unknown-scope',
+  'undo: the name of a composite of the workflow, or its path, such as order; without it, the whole order.',
+);

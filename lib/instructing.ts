@@ -1,0 +1,134 @@
+import { callBefore } from './call-key.ts';
+import type { Clock } from './clock.ts';
+import type { Program } from './core/program.ts';
+import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
+import type { Decision } from './instruction.ts';
+import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
+import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './operator.ts';
+import type { Incoming, Loaded, Planned } from './planned.ts';
+import { rebuild } from './rebuild.ts';
+import type { StateRecord } from './record.ts';
+import type { Store } from './store.ts';
+import type { SubmissionProblem } from './submission.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export type Instructed =
+  | { readonly outcome: 'done'; readonly rev: number }
+  /** The same call, under the same idempotency key, was carried out before. */
+  | { readonly outcome: 'replayed'; readonly rev: number }
+  /** Another call had this idempotency key. */
+  | { readonly outcome: 'key-reused' }
+  | { readonly outcome: 'planned'; readonly plan: InstructionPlan }
+  | { readonly outcome: 'not-found' }
+  | { readonly outcome: 'stale'; readonly rev: number }
+  | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] }
+  | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
+
+/**
+ * Carries out an operator's instruction, or lets a signal in; or says why not, changing nothing. `key`: see `callKey`.
+ *
+ * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
+ */
+export type Instruct = (
+  orderId: string,
+  decision: Decision,
+  how: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean; readonly key?: string },
+) => Promise<Instructed>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Names this host in claims and leases. */
+  readonly hostId: string;
+  readonly lockPolicy?: LockPolicy;
+}
+
+/** What the scheduler does for every transition. */
+interface Work {
+  load(orderId: string): Promise<Loaded | undefined>;
+  programOf(orderId: string, record: StateRecord): Program;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined;
+  save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'>;
+}
+
+/** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
+interface Found {
+  readonly loaded: Loaded;
+  readonly losses: readonly string[];
+}
+
+const racesMax = 20;
+
+export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
+  async function asItIs(orderId: string): Promise<Found | undefined> {
+    const loaded = await work.load(orderId);
+    return loaded && { loaded, losses: [] };
+  }
+
+  /** An order that can't be worked on is undone all the same, by what its journal still says (SAS). */
+  async function rebuiltOne(orderId: string): Promise<Found | undefined> {
+    const found = await store.load(orderId);
+    if (!found) return undefined;
+    const { order, state } = found;
+    const program = work.programOf(orderId, state);
+    const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
+    // A claim of its own: whatever was asked before is answered in vain.
+    const processState = state.processState === 'Processed' ? state.processState : 'Error';
+    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance }, losses };
+  }
+
+  async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+    try {
+      return await instructFound(asItIs, orderId, decision, how);
+    } catch (error) {
+      const isDamage = error instanceof UnreadableRecordError || error instanceof InvariantError;
+      if (!isDamage || (decision.kind !== 'compensate' && decision.kind !== 'terminate')) throw error;
+      return instructFound(rebuiltOne, orderId, decision, how);
+    }
+  }
+
+  async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+    const { id, ifMatch, dryRun = false, key } = how;
+    for (let race = 1; race <= racesMax; race++) {
+      const found = await find(orderId);
+      if (!found) return { outcome: 'not-found' };
+      const { loaded, losses } = found;
+      const { rev, heldUntil } = loaded.record;
+      const now = clock.now();
+      if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
+      const before = callBefore(loaded.instance.keys, key);
+      if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
+      if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
+      const reasons = [...infeasibleReasons(loaded, decision, now), ...(decision.kind === 'compensate' ? losses : [])];
+      if (reasons.length > 0) return { outcome: 'infeasible', reasons };
+      const problems = problemsWith(loaded, decision);
+      if (problems.length > 0) return { outcome: 'invalid', problems };
+
+      const planned = work.planOf(loaded, [incomingOf(decision, id, key)], now);
+      if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
+      if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+      if ((await work.save(loaded, planned)) === 'written') return { outcome: 'done', rev: rev + 1 };
+    }
+    return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
+  }
+
+  return (orderId, decision, how) =>
+    withLockPolicy(() => instruct(orderId, decision, how).catch(refusal), {
+      policy: lockPolicy,
+      clock,
+      onAttempt: () => telemetry.count('lockAttempt'),
+    });
+}
+
+const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
+  id,
+  ...(decision.kind === 'signal' ? { type: 'signal', signal: decision } : { type: 'instruction', instruction: decision }),
+  ...(key === undefined ? {} : { key }),
+});
+
+/** What would break what must hold is refused before it is done. */
+const refusal = (error: unknown): Instructed => {
+  if (error instanceof InvariantError) return { outcome: 'infeasible', reasons: [error.message] };
+  throw error;
+};

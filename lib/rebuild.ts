@@ -1,0 +1,71 @@
+import { rootPath } from './core/definition.ts';
+import { engineFault } from './core/fault.ts';
+import type { Fact } from './core/journal.ts';
+import { rebuiltState } from './core/rebuilding.ts';
+import { initialState } from './core/state.ts';
+import { type Instance, type JournalEntry, journal, salvagedTail } from './instance.ts';
+import type { Loaded } from './planned.ts';
+import type { StateRecord } from './record.ts';
+import { wholeJournal } from './steps.ts';
+import type { Page } from './store.ts';
+
+/** The journal of an order whose instance can't be read: what lies in pages, and of the tail what is left of it. */
+export function salvagedJournal(
+  { blob }: Pick<StateRecord, 'blob'>,
+  pages: readonly Page[],
+): { readonly entries: readonly JournalEntry[]; readonly whole: boolean } {
+  const paged = wholeJournal(pages, []);
+  const tail = salvagedTail(blob);
+  const first = tail.seq === undefined ? (paged.at(-1)?.seq ?? 0) + 1 : tail.seq - tail.entries.length + 1;
+  const entries = wholeJournal(
+    [paged as unknown as Page],
+    tail.entries.map((entry, index): JournalEntry => ({ ...entry, seq: first + index })),
+  );
+  return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1) };
+}
+
+/**
+ * An instance for one that can't be read: held for that, with all that may have to be undone. `problems` says why nothing
+ * may be undone by it; it is empty where all can be.
+ */
+export function rebuild(
+  { program, order, record }: Omit<Loaded, 'instance'>,
+  pages: readonly Page[],
+  now: number,
+): { readonly instance: Instance; readonly problems: readonly string[] } {
+  const { entries, whole } = salvagedJournal(record, pages);
+  const { stepMs, updatedAt, fault } = record;
+  const subject = { orderId: order.orderId, order: order.body };
+  // Nobody ever claimed it: nothing was asked.
+  const isNew = record.epoch === 0;
+  const { state, problems } = isNew
+    ? { state: initialState, problems: [] }
+    : rebuiltState(program, subject, entries as readonly Fact[], {
+        whole,
+        resubmitted: isResubmitted(record, entries),
+        stepMs,
+        lastAt: updatedAt,
+      });
+  const held = {
+    path: rootPath,
+    fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
+    at: now,
+  };
+  const known: Instance = {
+    state: isNew ? state : { ...state, phase: 'held', held, ...(order.caller ? { called: true } : {}) },
+    tail: [],
+    seq: entries.at(-1)?.seq ?? 0,
+    lastAsked: [],
+  };
+  const tail = entries.filter(({ seq }) => !pages.flat().some((each) => each.seq === seq));
+  return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems };
+}
+
+/** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */
+function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
+  const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
+  const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);
+  return left > entries.filter(({ type }) => type === 'InstructionGiven').length;
+}
+
+const unreadable = 'RecordUnreadable';

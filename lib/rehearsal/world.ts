@@ -1,0 +1,200 @@
+import { workflowsAgent } from '../core/child-order.ts';
+import type { AskCommand, Command } from '../core/command.ts';
+import type { WorkflowDefinition } from '../core/definition.ts';
+import type { StepReply } from '../core/event.ts';
+import { explain } from '../core/explain.ts';
+import { engineFaults, isQuestion, shortType } from '../core/fault.ts';
+import { requestIdOf } from '../core/identity.ts';
+import type { CoreFact } from '../core/journal.ts';
+import type { Json } from '../core/json.ts';
+import { nodeAt } from '../core/program.ts';
+import { Answers } from './answers.ts';
+import { Children } from './children.ts';
+import { type Due, type Happening, nextDue } from './clockwork.ts';
+import { Effects } from './effects.ts';
+import { Outside } from './outside.ts';
+import { Player } from './player.ts';
+import type { Rehearsal, RehearsedStep } from './rehearse.ts';
+import type { Purpose, Rule } from './when.ts';
+
+const startAt = Date.UTC(2026, 0, 1);
+/** What is still not through then is stuck. */
+const vainMax = 5;
+const eventsMax = 100_000;
+
+/** An order in virtual time, with all that it calls, and those who answer. */
+export class World {
+  /** As the system's, where an operation says nothing itself. */
+  readonly stepMs = 30_000;
+  private readonly main: Player;
+  private readonly answers: Answers;
+  private readonly children = new Children(this);
+  private readonly outside: Outside;
+  private readonly effects = new Effects();
+  private readonly steps: RehearsedStep[] = [];
+  private readonly commands: Command[] = [];
+  private readonly facts: CoreFact[] = [];
+  private readonly told: string[] = [];
+  private readonly inbox: (() => void)[] = [];
+  private now = startAt;
+  private events = 0;
+
+  constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[]) {
+    this.main = new Player(workflow, order, { orderId: 'rehearsal', prefix: '', label: '' });
+    this.answers = new Answers(rules);
+    this.outside = new Outside(this.answers, startAt);
+  }
+
+  play(): Rehearsal {
+    this.happen(this.main, { type: 'started', stepMs: this.stepMs });
+    for (;;) {
+      const job = this.inbox.shift();
+      if (job) job();
+      else if (this.main.state.phase === 'closed' || this.isStuck() || !this.passTime()) return this.result();
+    }
+  }
+
+  happen(player: Player, happening: Happening): void {
+    if (++this.events > eventsMax) throw new Error(`The rehearsal of ${this.main.name} does not end: ${eventsMax} events so far.`);
+    const { commands, facts } = player.happen(happening, this.now);
+    if (player === this.main) {
+      this.commands.push(...commands);
+      this.facts.push(...facts);
+    }
+    for (const command of commands) this.send(player, command);
+    for (const fact of facts) this.hear(player, fact);
+    this.outside.look(player, this.now);
+    if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
+  }
+
+  /** An answer to an asking, on its way to the order. */
+  answer(player: Player, ask: AskCommand, purpose: Purpose, reply: Rule['answer']): void {
+    const { agent, operation, attempt, input, requestId } = ask;
+    const path = `${player.prefix}${ask.path}`;
+    const answer = answerText(reply);
+    this.steps.push({ path, operation: `${agent}.${operation}`, purpose, attempt, input, answer, at: this.now - startAt });
+    this.tell(player, agent === workflowsAgent ? callText(player, ask, answer) : `${agent}.${operation} ${answer}`);
+    if (reply === 'silence') return;
+    this.happen(player, { type: 'replied', requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
+  }
+
+  /** What is still asked for once the transition is over; that which was asked and given up within it is never sent. */
+  private send(player: Player, command: Command): void {
+    if (command.type === 'cancel' && command.agent === workflowsAgent)
+      return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
+    if (command.type !== 'ask') return;
+    const own = player.own(command.path);
+    if (own?.phase !== 'asked' || requestIdOf(player.orderId, command.path, own) !== command.requestId) return;
+    const purpose = own.mode === 'undo' || own.mode === 'settle' ? own.mode : 'do';
+    this.inbox.push(() => this.serve(player, command, purpose));
+  }
+
+  /** What was sent is served, whatever has become of the order meanwhile. */
+  private serve(player: Player, ask: AskCommand, purpose: Purpose): void {
+    const path = `${player.prefix}${ask.path}`;
+    const asking = { operation: `${ask.agent}.${ask.operation}`, path, purpose };
+    const isCall = ask.agent === workflowsAgent;
+    const reply = isCall ? this.answers.ruleFor(asking)?.answer : this.answers.ofAgent(asking, ask, player.program.definition);
+    if (reply === undefined) return this.children.serve(player, ask, purpose);
+    this.effects.note(path, purpose, reply);
+    this.answer(player, ask, purpose, reply);
+  }
+
+  private hear(player: Player, fact: CoreFact): void {
+    if ((fact.type !== 'FaultRaised' && fact.type !== 'OrderHeld') || fact.fault.type !== engineFaults.noSignal) return;
+    const node = nodeAt(player.program, fact.path);
+    if (node.activity === 'waitFor') this.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
+  }
+
+  private tell(player: Player, text: string): void {
+    this.told.push(`${player.label}${text}`);
+  }
+
+  private get players(): readonly Player[] {
+    return [this.main, ...this.children.all];
+  }
+
+  /** What comes next from outside, or by time alone; false where nothing does. */
+  private passTime(): boolean {
+    const dues = this.players.flatMap((player): readonly (readonly [Player, Due])[] => {
+      const due = player.state.phase === 'running' ? nextDue(player.program, player.state) : undefined;
+      return due ? [[player, due]] : [];
+    });
+    const [first] = dues.toSorted(([, one], [, other]) => one.at - other.at);
+    const coming = this.outside.first();
+    if (coming && (!first || coming.at <= first[1].at)) {
+      this.now = Math.max(this.now, coming.at);
+      this.tell(coming.player, `${coming.operation} ok`);
+      this.happen(coming.player, coming.happening);
+    } else if (first) this.timeIsUp(...first);
+    return coming !== undefined || first !== undefined;
+  }
+
+  private timeIsUp(player: Player, due: Due): void {
+    this.now = Math.max(this.now, due.at);
+    if (!due.counts) return this.happen(player, { type: 'woken' });
+    const { event, laterMs, newClaim } = player.supervision.expire(due);
+    this.now += laterMs;
+    if (newClaim) player.epoch += 1;
+    this.happen(player, event);
+  }
+
+  private isStuck(): boolean {
+    return this.players.some(
+      ({ supervision, vain }) => supervision.longWaits >= vainMax || [...vain.values()].some((times) => times >= vainMax),
+    );
+  }
+
+  private result(): Rehearsal {
+    const { steps, commands, facts, main, now, effects, told } = this;
+    const { state, program } = main;
+    const { outcome, end, fault } = this.ending();
+    return {
+      outcome,
+      fault,
+      steps,
+      waits: this.outside.waits,
+      undone: effects.undone,
+      leftDone: effects.leftDone(),
+      commands,
+      facts,
+      state,
+      tookMs: now - startAt,
+      story: () => [...told, end].join(', '),
+      why: () => explain(program, state, now),
+    };
+  }
+
+  private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
+    const { phase, outcome = 'completed' } = this.main.state;
+    if (phase === 'closed') return { outcome, end: outcome, fault: undefined };
+    const holds = this.players.find(({ state }) => state.held);
+    if (holds?.state.held) {
+      const { path, fault } = holds.state.held;
+      const what = isQuestion(fault) ? `the question ${nodeAt(holds.program, path).name}` : shortType(fault.type);
+      return { outcome: 'held', end: `${holds.label}held for ${what}`, fault };
+    }
+    const waits = this.isStuck() ? undefined : this.outside.stillWaits();
+    return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
+  }
+}
+
+const answerText = (reply: Rule['answer']): string =>
+  reply === 'silence'
+    ? 'silent'
+    : reply.status === 'failed'
+      ? shortType(reply.fault.type)
+      : reply.status === 'succeeded'
+        ? 'ok'
+        : reply.status;
+
+/** `ship-one ok`, `ship-one AddressInvalid`; `ship-one undone`. */
+function callText({ program }: Player, { path, operation }: AskCommand, answer: string): string {
+  const isUndo = operation === 'undo';
+  const node = nodeAt(program, isUndo ? path.slice(0, -'/undo'.length) : path);
+  const [workflow = ''] = node.activity === 'call' ? node.operation.split('@') : [operation];
+  return `${workflow} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
+}
+
+const withSource = (reply: StepReply, path: string): StepReply =>
+  reply.status === 'failed' ? { ...reply, fault: { ...reply.fault, source: path } } : reply;

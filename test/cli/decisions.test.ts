@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { askOperator, defineAgent, defineApp, defineWorkflow, fault, operation, sequence, waitFor } from 'redress';
+import * as z from 'zod';
+import { type RunningSystem, redress, runningSystem } from './support.ts';
+
+const nothing = z.object({});
+const Closed = fault('AccountClosed');
+const till = defineAgent('till', {
+  charge: operation({ input: nothing, output: z.object({ id: z.string() }), run: () => ({ id: 'c-1' }) }),
+  refund: operation({
+    input: z.object({ id: z.string() }),
+    output: nothing,
+    faults: [Closed],
+    run: (_, call) => call.failed(Closed, 'The account is closed.'),
+  }),
+  tell: operation({ input: nothing, output: nothing, run: () => ({}) }),
+});
+const travel = defineWorkflow('fulfil-order', { version: 1, order: z.object({ item: z.string(), card: z.string() }) }, () =>
+  sequence(
+    till.charge({}).undo(({ id }) => till.refund({ id })),
+    till.tell({}),
+    waitFor('visa', z.strictObject({ granted: z.boolean() })),
+    askOperator('price', { question: 'What is the price?', answer: z.number() }),
+  ),
+);
+
+describe('what a person tells an order by the command line', () => {
+  let system: RunningSystem;
+  before(async () => void (system = await runningSystem(defineApp({ workflows: [travel], agents: [till] }))));
+  after(() => system.stop());
+
+  const submitted = async (): Promise<string> => {
+    const { json } = await system.redress(['order', 'submit', '-', '--json'], { input: JSON.stringify({ item: 'tea', card: 'c' }) });
+    return json.orderId;
+  };
+  const state = async (orderId: string) => (await system.redress(['order', 'get', orderId, '--json'])).json;
+  const until = async (orderId: string, holds: (order: Awaited<ReturnType<typeof state>>) => boolean) => {
+    for (let tries = 0; ; tries++) {
+      const order = await state(orderId);
+      if (holds(order)) return order;
+      assert.ok(tries < 200, JSON.stringify(order));
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+
+  test('a signal, typed or in a file; the same key again sends nothing; then the answer to a question', async () => {
+    const orderId = await submitted();
+    const file = join(system.folder, 'visa.json');
+    writeFileSync(file, '{"granted": true}');
+    const first = await system.redress(['order', 'signal', orderId, 'visa', '--data', `@${file}`, '--key', 'one']);
+    assert.deepEqual([first.exitCode, first.err.includes('Accepted')], [0, true], first.err);
+    const again = await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}', '--key', 'one']);
+    assert.match(again.err, /used before/);
+
+    const held = await until(orderId, ({ processState }) => processState === 'Error');
+    assert.equal(held.fault.type, 'OperatorAsked');
+    assert.match((await system.redress(['order', 'get', orderId])).out, /What is the price\?/);
+    const wrong = await system.redress(['order', 'answer', orderId, '--data', '"seven"']);
+    assert.deepEqual([wrong.exitCode, /\/answer/.test(wrong.err)], [1, true], wrong.err);
+    assert.equal((await system.redress(['order', 'answer', orderId, '--data', '@-'], { input: '7' })).exitCode, 0);
+    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'completed');
+    assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
+  });
+
+  test('what an undo would do is shown before it is done, and one that goes on failing is marked as done', async () => {
+    const orderId = await submitted();
+    await until(orderId, ({ steps }) => steps[1].status === 'Closed');
+    const { out } = await system.redress(['order', 'plan', orderId]);
+    assert.match(out, /order\/charge +till\.refund +\{"id":"c-1"\}/);
+    assert.match(out, /Without an undo, and to stay as they are: order\/tell\./);
+    assert.deepEqual((await system.redress(['order', 'plan', orderId, '--json'])).json.steps.length, 1);
+    assert.equal((await system.redress(['order', 'plan', orderId, '--undo', 'nowhere'])).exitCode, 1);
+
+    assert.equal((await system.redress(['order', 'cancel', orderId, '--reason', 'too late'])).exitCode, 0);
+    const alerts = async () => (await system.redress(['alerts'])).out;
+    for (let tries = 0; !/Compensation Stuck/.test(await alerts()); tries++) {
+      assert.ok(tries < 200, await alerts());
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand'];
+    assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
+    assert.equal((await system.redress(marked)).exitCode, 0);
+    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'cancelled');
+  });
+});
+
+test('what is typed wrongly is wrong use', async () => {
+  for (const args of [
+    ['order', 'answer', 'abc'],
+    ['order', 'answer', 'abc', '--data', '{half'],
+    ['order', 'signal', 'abc'],
+    ['order', 'signal', 'abc', 'visa', '--data', '@/no/such/file.json'],
+    ['order', 'mark-compensated', 'abc'],
+    ['order', 'plan'],
+  ]) {
+    const { exitCode, err } = await redress(args);
+    assert.equal(exitCode, 2, args.join(' '));
+    assert.notEqual(err, '');
+  }
+});

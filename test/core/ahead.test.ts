@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { ahead, mayTakeSignal, takesSignalNow } from '../../lib/core/ahead.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import { definitionPath } from '../../lib/core/program.ts';
+import { events, goWell, suffer, type World } from '../support/chaos.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { Service } from '../support/service.ts';
+import { definitionOf, roots } from '../support/shapes.ts';
+import { parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const visa: Activity = { activity: 'waitFor', name: 'visa', signal: 'visa' };
+const begun = (root: Activity): Run => {
+  const run = startRun(workflow(root));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const waitsAhead = ({ program, state }: Run): boolean => mayTakeSignal(program, state, 'visa');
+
+describe('what may still run of an order', () => {
+  test('whatever begins was ahead before, and what is not ahead never is again', () => {
+    fc.assert(
+      fc.property(roots, events, (shape, happen) => {
+        const run = startRun(definitionOf(shape));
+        const happened = run.happen.bind(run);
+        const watched: Run = Object.assign(run, {
+          happen: (happening: Parameters<Run['happen']>[0]) => {
+            const before = ahead(run.program, run.state);
+            const transition = happened(happening);
+            for (const path of beginnings(transition.facts)) assert.ok(before.has(path), `${path} began, and was not ahead`);
+            for (const path of ahead(run.program, transition.state))
+              assert.ok(before.has(path), `${path} is ahead now, and was not before`);
+            return transition;
+          },
+        });
+        const world: World = { run: watched, service: new Service() };
+        run.happen({ type: 'started', stepMs });
+        suffer(world, happen);
+        goWell(world);
+        assert.equal(ahead(run.program, run.state).size, 0, 'nothing is ahead of an order that has ended');
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('before it begins, everything is ahead; an undo step never is', () => {
+    const undoable = step('a', { undo: step('undo') as never });
+    const { program, state } = startRun(workflow(sequence('order', undoable, visa)));
+    assert.deepEqual([...ahead(program, state)], ['order', 'order/a', 'order/visa']);
+  });
+
+  test('in a sequence what lies behind is not ahead, in a parallel only what is alive', () => {
+    const run = begun(sequence('order', parallel('both', step('a'), visa), step('b')));
+    assert.ok(waitsAhead(run));
+    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    assert.deepEqual([...ahead(run.program, run.state)].sort(), ['order', 'order/b', 'order/both', 'order/both/a']);
+  });
+
+  test('the branch of a choice that was not taken is not ahead', () => {
+    const choice: Activity = { activity: 'choice', name: 'choice', branches: [{ when: true, do: step('a') }], otherwise: visa };
+    assert.ok(waitsAhead(startRun(workflow(sequence('order', choice)))));
+    assert.ok(!waitsAhead(begun(sequence('order', choice))));
+  });
+
+  test('a loop has all that is in it ahead until its last turn, and a retry until its last run', () => {
+    const body = (): Activity => sequence('body', visa, step('a'));
+    const loop: Activity = { activity: 'forEach', name: 'loop', list: [1, 2], maxConcurrency: 1, do: body() };
+    const run = begun(sequence('order', loop));
+    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    assert.ok(waitsAhead(run), 'in the second turn');
+    run.reply('order/loop[0]/body/a', ok());
+    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    assert.ok(!waitsAhead(run));
+
+    const retry = begun(sequence('order', { activity: 'retry', name: 'retry', count: 1, interval: 0, evenPermanent: true, do: body() }));
+    retry.happen({ type: 'signalled', name: 'visa', payload: {} });
+    assert.ok(waitsAhead(retry), 'in the second run');
+    retry.reply('order/retry/body/a', fault('No'));
+    retry.happen({ type: 'signalled', name: 'visa', payload: {} });
+    assert.ok(!waitsAhead(retry));
+  });
+
+  test('a handler is ahead as long as its composite may fault, and of several only the one that takes the fault', () => {
+    const both: Activity = {
+      ...parallel('both', step('a'), step('b')),
+      faultHandlers: [
+        { fault: 'No', do: step('sorry') },
+        { fault: 'Other', do: visa },
+      ],
+    };
+    const run = begun(sequence('order', both));
+    assert.ok(waitsAhead(run));
+    run.reply('order/both/a', fault('No'));
+    assert.ok(ahead(run.program, run.state).has('order/both/sorry'));
+    assert.ok(!waitsAhead(run), 'while the other branch is being cancelled');
+  });
+
+  test('a signal is taken at once where something waits for it now, and the order is not held', () => {
+    const now = ({ program, state }: Run): boolean => takesSignalNow(program, state, 'visa');
+    assert.ok(!now(begun(sequence('order', step('a'), visa))));
+    const run = begun(parallel('order', visa, step('a')));
+    assert.ok(now(run));
+    run.reply('order/a', fault('No'));
+    assert.deepEqual([now(run), waitsAhead(run)], [false, true], 'while it is held');
+  });
+
+  test('nothing takes a signal in an order that is being undone', () => {
+    const run = begun(sequence('order', parallel('both', step('a', { undo: step('undo') as never }), visa)));
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.equal(run.state.phase, 'running');
+    assert.ok(!waitsAhead(run));
+  });
+});
+
+/** Paths of the definition at which something began, its undo steps and what they settle apart. */
+const beginnings = (facts: ReturnType<Run['happen']>['facts']): readonly string[] =>
+  facts.flatMap((fact) => (fact.type === 'ActivityStarted' ? [definitionPath(fact.path)] : []));

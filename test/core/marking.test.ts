@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import { failingUndos } from '../../lib/core/undoing.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+const undoable = (name: string): Activity => step(name, { undo: step('undo', { operation: `un-${name}` }) as Step });
+const begun = (root: Activity): Run => {
+  const run = startRun(workflow(root));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const marked = (run: Run, path: string): void => void run.happen({ type: 'markedCompensated', path });
+
+describe('an undo that a person has seen to', () => {
+  test('it has failed before, and then counts as done: what is older is undone next', () => {
+    const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
+    for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
+    run.reply('order/c', fault('No'));
+    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    assert.deepEqual(failingUndos(run.state), []);
+    run.reply('order/b/undo', fault('No', { permanent: false }));
+    assert.deepEqual(failingUndos(run.state), ['order/b']);
+    run.now += 5_000;
+    run.happen({ type: 'woken' });
+    assert.deepEqual(failingUndos(run.state), ['order/b'], 'also while it is asked again');
+
+    marked(run, 'order/b');
+    assert.deepEqual(failingUndos(run.state), []);
+    run.reply('order/a/undo', ok());
+    assert.equal(run.state.outcome, 'compensated');
+    assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 2, 'it is never asked again');
+  });
+
+  test('where nobody can say whether a step was done, it says that there is nothing to undo', () => {
+    const run = begun(sequence('order', undoable('a')));
+    run.reply('order/a', fault('No', { unknown: true }));
+    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    run.reply('order/a', fault('No', { permanent: false }));
+    assert.deepEqual(failingUndos(run.state), ['order/a']);
+    marked(run, 'order/a');
+    assert.deepEqual([run.state.outcome, run.asks.some(({ path }) => path === 'order/a/undo')], ['compensated', false]);
+  });
+
+  test('a handler that compensates goes on behind it, and the order with it', () => {
+    const root: Activity = {
+      ...sequence('order', undoable('a'), step('b')),
+      faultHandlers: [{ fault: 'No', do: sequence('handler', { activity: 'compensate', name: 'compensate' }, step('tell')) }],
+    };
+    const run = begun(root);
+    run.reply('order/a', ok());
+    run.reply('order/b', fault('No'));
+    run.reply('order/a/undo', fault('No'));
+    marked(run, 'order/a');
+    assert.equal(run.asked('order/handler/tell').attempt, 1);
+  });
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Step } from '../../lib/core/activities/step.ts';
+import { advance } from '../../lib/core/advance.ts';
+import type { Command } from '../../lib/core/command.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import type { Event } from '../../lib/core/event.ts';
+import type { Fact } from '../../lib/core/journal.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { nodeAt } from '../../lib/core/program.ts';
+import { type Remains, rebuiltState } from '../../lib/core/rebuilding.ts';
+import type { State } from '../../lib/core/state.ts';
+import { events, type Happens, suffer, type World } from '../support/chaos.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { Service } from '../support/service.ts';
+import { definitionOf, roots, type Shape } from '../support/shapes.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+const factsOf = ({ turns }: Run): readonly Fact[] =>
+  turns.flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at }))).map((fact, index) => ({ ...fact, seq: index + 1 }));
+const rebuiltFrom = (run: Run, facts: readonly Fact[], whole: boolean, order: Json = {}): Remains =>
+  rebuiltState(run.program, { orderId: run.orderId, order }, facts, {
+    whole,
+    resubmitted: heldIn(factsOf(run)) > heldIn(facts),
+    stepMs,
+    lastAt: run.now,
+  });
+const heldIn = (facts: readonly Fact[]): number => facts.filter(({ type }) => type === 'OrderHeld').length;
+const undoable = (name: string, input: Json = {}): Activity =>
+  step(name, { input, undo: step('undo', { operation: `un-${name}`, input: { of: { $cel: `steps.${name}.id` } } }) as Step });
+const begun = (root: Activity): Run => {
+  const run = startRun(workflow(root));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+
+describe('what the journal still says of an order whose state is lost (F-29)', () => {
+  test('what was done is undone with what its step answered, newest first; what was refused is not', () => {
+    const run = begun(
+      sequence('order', undoable('a'), { activity: 'assign', name: 'set', variable: 'n', value: 7 }, undoable('b'), undoable('c')),
+    );
+    run.reply('order/a', ok({ id: 'A' }));
+    run.reply('order/b', ok({ id: 'B' }));
+    run.reply('order/c', fault('No'));
+    const { state, problems } = rebuiltFrom(run, factsOf(run), true);
+    assert.deepEqual(problems, []);
+    assert.deepEqual(state.vars, { n: 7 });
+    assert.deepEqual(
+      state.undo?.map(({ path, input }) => [path, input]),
+      [
+        ['order/a', { of: 'A' }],
+        ['order/b', { of: 'B' }],
+        ['order/c', undefined],
+      ],
+    );
+  });
+
+  test('of what is lost, every undoable step may have been asked; one that is known not to be done is not asked', () => {
+    const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), undoable('d')));
+    run.reply('order/a', ok({ id: 'A' }));
+    const { state } = rebuiltFrom(run, factsOf(run), false);
+    assert.deepEqual(
+      state.undo?.map(({ path, input, asked }) => [path, input, asked]),
+      [
+        ['order/a', { of: 'A' }, undefined],
+        ['order/c', undefined, {}],
+        ['order/d', undefined, {}],
+      ],
+    );
+    assert.deepEqual(
+      rebuiltFrom(run, factsOf(run), true).state.undo?.map(({ path }) => path),
+      ['order/a'],
+    );
+  });
+
+  test('what was masked in the journal is not sent anywhere: its step answers it again, or somebody must see to it', () => {
+    const run = begun(sequence('order', undoable('a'), undoable('b', { of: { $cel: 'steps.a.id' } }), step('c')));
+    run.reply('order/a', ok({ id: '[secret]' }));
+    const { state, problems } = rebuiltFrom(run, factsOf(run), true);
+    assert.deepEqual(
+      state.undo?.map(({ path, input }) => [path, input]),
+      [
+        ['order/a', undefined],
+        ['order/b', undefined],
+      ],
+    );
+    assert.deepEqual(problems, ['Whether order/b was done cannot be found out: what it was asked with needs what is lost, or was secret.']);
+  });
+
+  test('whatever befell an order of any shape: undone by its journal alone, or by the beginning of it, nothing that was done is left', () => {
+    const counts = { undone: 0, infeasible: 0 };
+    fc.assert(
+      fc.property(roots, events, fc.option(fc.double({ min: 0, max: 1, noNaN: true })), (shape, happen, part) => {
+        const result = undoneByJournal(shape, happen, part);
+        if (result === undefined) counts.infeasible += 1;
+        else counts.undone += result;
+      }),
+      { numRuns: 600 },
+    );
+    assert.ok(counts.undone > 60 && counts.infeasible < 600, JSON.stringify(counts));
+  });
+});
+
+/** How many effects were undone; undefined where that was refused. */
+function undoneByJournal(shape: Shape, happen: readonly Happens[], part: number | null): number | undefined {
+  const run = startRun(definitionOf(shape));
+  const world: World = { run, service: new Service() };
+  run.happen({ type: 'started', stepMs });
+  suffer(world, happen);
+  if (run.state.phase === 'closed') return 0;
+
+  const facts = factsOf(run);
+  const left = part === null ? facts : facts.slice(0, Math.floor(part * facts.length));
+  const { state, problems } = rebuiltFrom(run, left, left.length === facts.length);
+  if (problems.length > 0) return undefined;
+  bringToItsEnd(run, state, world.service);
+  return effectsUndone(run, world.service);
+}
+
+/** Compensates it, with every agent answering. The laws of a run know what was lost, so they are not asked. */
+function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, service: Service): void {
+  let state = rebuilt;
+  const happen = (event: object): readonly Command[] => {
+    const transition = advance(program, { orderId, order: {} }, state, { at: now + hours, epoch: epoch + 1, ...event } as Event);
+    state = transition.state;
+    return transition.commands;
+  };
+  const asks = [...happen({ type: 'cancelled', outcome: 'compensated' })];
+  for (let ask = asks.shift(); ask !== undefined; ask = asks.shift()) {
+    const reply = ask.type === 'ask' ? service.answer(ask, 'does') : undefined;
+    if (ask.type === 'ask' && reply) asks.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));
+  }
+  assert.deepEqual([state.phase, state.outcome], ['closed', 'compensated']);
+}
+
+const hours = 10 * 3_600_000;
+
+/** Every effect that has an undo is undone; how many. */
+function effectsUndone({ program }: Run, { applied }: Service): number {
+  const undoables = [...applied].filter(([, { path }]) => !path.endsWith('/undo') && nodeAt(program, path).undo);
+  for (const [key] of undoables) assert.ok(applied.has(key.replace(/\/(\d+)$/, '/undo/$1')), `${key} was done, and is not undone`);
+  return undoables.length;
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { Step } from '../../lib/core/activities/step.ts';
+import { type Activity, asks } from '../../lib/core/definition.ts';
+import { nodeAt } from '../../lib/core/program.ts';
+import { scopeNamed, type UndoPlan, undoPlan } from '../../lib/core/undo-plan.ts';
+import { events, type Happens, suffer, type World } from '../support/chaos.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { Service } from '../support/service.ts';
+import { definitionOf, roots, type Shape } from '../support/shapes.ts';
+import { parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const planOf = (run: Run, scope = 'order', done: readonly string[] = []): UndoPlan =>
+  undoPlan(run.program, { orderId: run.orderId, order: {} }, run.state, scope, done);
+const undoable = (name: string): Activity =>
+  step(name, { undo: step('undo', { operation: `un-${name}`, input: { of: { $cel: `steps.${name}.id` } } }) as Step });
+const begun = (root: Activity): Run => {
+  const run = startRun(workflow(root));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+
+describe('what an undo would do', () => {
+  test('completed steps, newest first, with what their undos are asked; those without an undo stay', () => {
+    const run = begun(sequence('order', undoable('a'), step('b'), undoable('c'), step('d')));
+    for (const name of ['a', 'b', 'c']) run.reply(`order/${name}`, ok({ id: name }));
+    assert.deepEqual(planOf(run, 'order', ['order/a', 'order/b', 'order/c']), {
+      scope: 'order',
+      steps: [
+        { path: 'order/c', agent: 'agent', operation: 'un-c', input: { of: 'c' }, outcomeUnknown: false },
+        { path: 'order/a', agent: 'agent', operation: 'un-a', input: { of: 'a' }, outcomeUnknown: false },
+      ],
+      withoutUndo: [{ path: 'order/b', agent: 'agent', operation: 'b' }],
+    });
+  });
+
+  test('what is at work, or of unknown outcome, is found out first; what was refused did nothing', () => {
+    const run = begun(parallel('order', undoable('a'), undoable('b'), undoable('c')));
+    run.reply('order/a', fault('No', { unknown: true }));
+    assert.equal(run.state.phase, 'held');
+    run.reply('order/b', fault('No'));
+    run.reply('order/c', ok({ id: 'c' }));
+    assert.deepEqual(
+      planOf(run).steps.map(({ path, input, outcomeUnknown }) => [path, input, outcomeUnknown]),
+      [
+        ['order/c', { of: 'c' }, false],
+        ['order/a', null, true],
+      ],
+    );
+  });
+
+  test('of a scope, only what was done inside it; of a whole, its own undo instead of those of its parts', () => {
+    const whole: Activity = { ...sequence('whole', undoable('b'), step('c')), undo: step('undo', { operation: 'un-whole' }) as Step };
+    const run = begun(sequence('order', undoable('a'), sequence('outer', whole), step('d')));
+    for (const path of ['order/a', 'order/outer/whole/b', 'order/outer/whole/c']) run.reply(path, ok({ id: 1 }));
+    const { program } = run;
+    assert.deepEqual(
+      [scopeNamed(program, 'outer'), scopeNamed(program, 'order/outer'), scopeNamed(program, 'a'), scopeNamed(program, 'nothing')],
+      ['order/outer', 'order/outer', undefined, undefined],
+    );
+    const plan = planOf(run, 'order/outer', ['order/a', 'order/outer/whole/b', 'order/outer/whole/c']);
+    assert.deepEqual([plan.steps.map(({ operation }) => operation), plan.withoutUndo], [['un-whole'], []]);
+  });
+
+  test('whatever befell an order of any shape, its undo does what the plan said, and in that order', () => {
+    let undone = 0;
+    fc.assert(
+      fc.property(roots, events, (shape, happen) => {
+        undone += carriedOut(shape, happen);
+      }),
+      { numRuns: 800 },
+    );
+    assert.ok(undone > 300, `only ${undone} steps were undone`);
+  });
+});
+
+/** Lets an order suffer, looks at the plan, has it compensated, and compares; how many steps were undone. */
+function carriedOut(shape: Shape, happen: readonly Happens[]): number {
+  const run = startRun(definitionOf(shape));
+  const world: World = { run, service: new Service() };
+  run.happen({ type: 'started', stepMs });
+  // What ends an order before it is looked at leaves nothing to look at.
+  suffer(
+    world,
+    happen.filter(([, size]) => size % 10 !== 0),
+  );
+  if (run.state.phase === 'closed' || run.state.ending) return 0;
+
+  const plan = planOf(run);
+  const before = run.asks.length;
+  const atWork = Object.keys(run.state.activities).flatMap((path) => (isUndo(run, path) ? [path] : []));
+  const alive = new Set(Object.keys(run.state.activities).map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
+  const severalAtOnce = Object.values(run.state.activities).filter(({ own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
+  run.happen({ type: 'cancelled', outcome: 'compensated' });
+  answerInOrder(world, plan);
+  assert.equal(run.state.phase, 'closed');
+
+  const asked = run.asks.slice(before).flatMap(({ path }) => (isUndo(run, path) ? [path] : []));
+  const really = [...new Set([...atWork, ...asked])].map((path) => path.slice(0, -'/undo'.length));
+  const applied = new Set([...world.service.applied.values()].map(({ path }) => path));
+  const said = plan.steps.filter(({ path, outcomeUnknown }) => !outcomeUnknown || applied.has(`${path}/undo`)).map(({ path }) => path);
+  assert.deepEqual(really.toSorted(), said.toSorted());
+  // What is at work when it begins is undone as its answers come; what is done already comes after that, in this order.
+  const noted = said.filter((path) => !alive.has(path));
+  if (!severalAtOnce) assert.deepEqual(really.slice(really.length - noted.length), noted);
+  for (const { path, input, outcomeUnknown } of plan.steps) {
+    const ask = run.asks.slice(before).find((each) => each.path === `${path}/undo`);
+    if (ask && !outcomeUnknown) assert.deepEqual(ask.input, input);
+  }
+  return really.length;
+}
+
+const isUndo = ({ program }: Run, path: string): boolean => path.endsWith('/undo') && asks(nodeAt(program, path));
+
+/** Every agent answers what it is asked, that of the plan's first step first. */
+function answerInOrder({ run, service }: World, { steps }: UndoPlan): void {
+  const place = (path: string): number => steps.findIndex((each) => each.path === path || `${each.path}/undo` === path);
+  for (let turn = 0; run.state.phase !== 'closed'; turn++) {
+    assert.ok(turn < 400, 'the order comes to no end');
+    const live = Object.entries(run.state.activities).filter(
+      ([path, { own }]) => asks(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'asked',
+    );
+    for (const [path] of live.toSorted(([a], [b]) => place(a) - place(b))) {
+      const ask = run.asks.findLast((each) => each.path === path);
+      const reply = ask && run.state.activities[path] ? service.answer(ask, 'does') : undefined;
+      if (ask && reply) run.reply(path, reply, { ask });
+    }
+    run.now += 45_000;
+    if (turn % 50 === 49) run.now += 3_600_000;
+    run.happen({ type: 'woken' });
+  }
+}

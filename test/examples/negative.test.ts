@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { installed } from '../../tools/run.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const lines = readFileSync(new URL('negative.types.ts', import.meta.url), 'utf8').split('\n');
+const mistake = /@ts-expect-error (?<what>.+): (?<word>\S+)$/;
+
+interface Message {
+  /** From 1. */
+  readonly line: number;
+  /** What stands where the message points. */
+  readonly at: string;
+  readonly text: string;
+}
+
+/** What the compiler says of the file once nothing in it is expected. */
+function messages(): readonly Message[] {
+  const folder = mkdtempSync(join(tmpdir(), 'redress-types-'));
+  try {
+    const paths = { redress: [`${root}lib/index.ts`] };
+    const config = { extends: `${root}tsconfig.json`, compilerOptions: { paths }, include: ['*.ts'] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+    writeFileSync(join(folder, 'negative.ts'), lines.join('\n').replaceAll('@ts-expect-error', ''));
+    symlinkSync(realpathSync(`${root}node_modules`), join(folder, 'node_modules'));
+    const { stdout } = spawnSync(process.execPath, [installed('tsc'), '-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
+    return stdout.split(/\n(?=\S)/).flatMap((text): readonly Message[] => {
+      const [, line = '', column = ''] = /negative\.ts\((\d+),(\d+)\): error/.exec(text) ?? [];
+      return line === '' ? [] : [{ line: Number(line), at: lines[Number(line) - 1]?.slice(Number(column) - 1) ?? '', text }];
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+test('F-163: each of the wrong workflows is refused where the mistake is, with a message that names it', () => {
+  const said = messages();
+  const mistakes = lines.flatMap((text, index) => {
+    const { what = '', word = '' } = mistake.exec(text)?.groups ?? {};
+    return word === '' ? [] : [{ what, word, line: index + 2 }];
+  });
+  assert.ok(mistakes.length >= 20);
+  assert.equal(mistakes.length, lines.filter((text) => text.includes('// @ts-expect-error')).length, 'each says what is to be named');
+
+  const unnamed = mistakes.filter(
+    ({ word, line }) => !said.some((message) => message.line === line && (message.at.startsWith(word) || message.text.includes(word))),
+  );
+  assert.deepEqual(unnamed, []);
+  const others = said.filter(({ line }) => !mistakes.some((each) => each.line === line));
+  assert.deepEqual(others, [], 'nothing else is wrong with them');
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  cel,
+  check,
+  close,
+  defineLeafActivity,
+  defineWorkflow,
+  delay,
+  type Expr,
+  fault,
+  parallel,
+  raiseFault,
+  retry,
+  sequence,
+  succeeded,
+  waitFor,
+} from 'redress';
+import { rehearse, when } from 'redress/testing';
+import * as z from 'zod';
+import { CardDeclined, customer, inventory, payment, Refused, shipping } from '../../examples/activities/agents.ts';
+import { ensured } from '../../examples/activities/ensure.ts';
+import { ensure } from '../../examples/activities/own/ensure.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { CoreFact } from '../../lib/core/journal.ts';
+import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
+import { checkEffects, events, goWell, suffer, type World } from '../support/chaos.ts';
+import { play } from '../support/play.ts';
+import { startRun, stepMs } from '../support/run.ts';
+import { Service } from '../support/service.ts';
+import { definitionOf, roots } from '../support/shapes.ts';
+import { step } from '../support/workflows.ts';
+
+const order = { sku: 'tea', total: 40 };
+const Order = z.object({ sku: z.string(), total: z.number() });
+const release = inventory.release({ reservationId: 'r1' });
+
+describe('an activity of one’s own: ensure(do, last)', () => {
+  test('F-169: `last` runs after success and after a fault', () => {
+    assert.equal(rehearse(ensured, order).story(), 'inventory.reserve ok, payment.charge ok, inventory.release ok, completed');
+    assert.equal(
+      rehearse(ensured, order, when(payment.charge).faults(CardDeclined)).story(),
+      'inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, customer.tell ok, completed',
+    );
+  });
+
+  test('F-79, F-169: cancelled by a sibling’s fault, it starts nothing of its own any more, but cleans up before it is closed', () => {
+    const paid = waitFor('paid', z.object({}));
+    const twoBranches = defineWorkflow('two-branches', { version: 1, order: Order }, ({ order }) =>
+      sequence(
+        parallel(ensure({}, { do: sequence(paid, shipping.ship(order)), last: release }), payment.charge({ amount: order.total })),
+      ).on(Refused, ({ compensate }) => compensate()),
+    );
+    play(
+      twoBranches,
+      `
+      start
+      -> payment order/parallel/charge key order/parallel/charge/1 attempt 1 with {"amount":40}
+
+      fault order/parallel/charge Refused/CardDeclined permanent
+      -> inventory order/parallel/ensure/release key order/parallel/ensure/release/1 attempt 1 with {"reservationId":"r1"}
+
+      signal paid {}
+
+      ok order/parallel/ensure/release
+      == rejected
+    `,
+      { order },
+    );
+  });
+
+  test('F-78, F-97: in a retry each run cleans up', () => {
+    const again = defineWorkflow('again', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order }) =>
+      retry(ensure({}, { do: payment.charge({ amount: order.total }), last: delay({ seconds: 5 }) }), { count: 1, interval: 20 }),
+    );
+    const run = rehearse(again, order, when(payment.charge).failsForNow(1));
+    assert.equal(run.story(), 'payment.charge ServiceUnavailable, payment.charge ok, completed');
+    assert.equal(run.tookMs, 30_000);
+  });
+
+  test('F-169: it stands in a definition as plain data, and is checked like the built-in ones', () => {
+    const { root } = JSON.parse(JSON.stringify(ensured)) as WorkflowDefinition;
+    assert.partialDeepStrictEqual(root, {
+      children: [{ name: 'reserve' }, { activity: 'example:ensure', do: { name: 'charge' }, last: { name: 'release' } }],
+    });
+    const unknown = { ...ensured, root: { ...root, children: [{ activity: 'example:unsure', name: 'x' }] } } as WorkflowDefinition;
+    assert.match(check(unknown)[0]?.message ?? '', /"example:unsure" is no activity\. Did you mean "example:ensure"\?/);
+  });
+
+  test('F-169: in orders of any shape, whatever befalls them, every law of the language holds, and each `ensure` has cleaned up once', () => {
+    fc.assert(
+      fc.property(roots, events, (shape, happen) => {
+        const definition = definitionOf(shape);
+        const world: World = {
+          run: startRun({ ...definition, root: withEnsure(definition.root) }),
+          service: new Service(),
+        };
+        world.run.happen({ type: 'started', stepMs });
+        suffer(world, happen);
+        goWell(world);
+        checkEffects(world);
+        if (world.run.state.outcome !== 'terminated')
+          checkCleanUps(
+            world.run.program,
+            world.run.turns.flatMap(({ facts }) => facts),
+          );
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('a leaf of one’s own', () => {
+  const TooMuch = fault('TooMuch');
+  interface Limit {
+    readonly total: Expr<number>;
+    readonly most: number;
+  }
+  const limit = defineLeafActivity<Limit, never, 'TooMuch'>(
+    'example:limit',
+    {
+      templates: ({ total }) => [total],
+      execute({ total, most }, { evaluate }) {
+        const found = evaluate(total);
+        if (!found.ok) return raiseFault(found.fault);
+        const isTooMuch = typeof found.value === 'number' && found.value > most;
+        const message = `${found.value} is more than ${most}.`;
+        return isTooMuch ? raiseFault({ type: TooMuch.path, class: 'expected', permanent: true, message }) : close(succeeded());
+      },
+    },
+    { faults: [TooMuch] },
+  );
+  const limited = defineWorkflow('limited', { version: 1, order: Order }, ({ order }) =>
+    sequence(limit({ total: order.total, most: 50 }), shipping.ship(order)).on(TooMuch, ({ fault }) =>
+      customer.tell({ text: fault.message }),
+    ),
+  );
+
+  test('F-169: it raises a fault that it declares, and reads what it is given', () => {
+    assert.equal(rehearse(limited, order).story(), 'shipping.ship ok, completed');
+    const { story, steps } = rehearse(limited, { ...order, total: 51 });
+    assert.equal(story(), 'customer.tell ok, completed');
+    assert.deepEqual(steps[0]?.input, { text: '51 is more than 50.' });
+  });
+
+  test('F-163: where nobody handles its fault, the workflow does not compile', () => {
+    // @ts-expect-error: TooMuch is handled nowhere
+    defineWorkflow('open', { version: 1, order: Order }, ({ order }) => sequence(limit({ total: order.total, most: 50 })));
+    // @ts-expect-error: a text is no total
+    limit({ total: cel<string>`"5"`, most: 50 });
+  });
+});
+
+/** The same tree, with an `ensure` around each scope and each sequence in it. */
+const withEnsure = (root: Activity): Activity =>
+  JSON.parse(JSON.stringify(root), (_, value: Activity | null) => {
+    if (value?.activity !== 'scope' && value?.activity !== 'sequence') return value;
+    const { name } = value;
+    return name === 'order' ? value : { activity: 'example:ensure', name: `ensure-${name}`, do: value, last: step(`last-${name}`) };
+  }) as Activity;
+
+/** F-78: from its start to its end, `last` has run once. */
+function checkCleanUps(program: Program, facts: readonly CoreFact[]): void {
+  const cleanUps = new Map<string, number>();
+  for (const fact of facts) {
+    const path = 'path' in fact ? (fact.path ?? '') : '';
+    if (fact.type === 'ActivityStarted' && isEnsure(program, path)) cleanUps.set(path, 0);
+    if (fact.type !== 'ActivityClosed') continue;
+    const around = parentOf(path) ?? '';
+    if (path.includes('/last-') && cleanUps.has(around)) cleanUps.set(around, (cleanUps.get(around) ?? 0) + 1);
+    if (!isEnsure(program, path)) continue;
+    assert.equal(cleanUps.get(path), 1, `${path} has cleaned up once`);
+    cleanUps.delete(path);
+  }
+}
+
+const isEnsure = (program: Program, path: string): boolean => path !== '' && nodeAt(program, path).activity === 'example:ensure';

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, operation, parallel } from 'redress';
+import * as z from 'zod';
+import { failed, ok, openDesk, submitted, timePasses } from './support.ts';
+
+const nothing = z.object({});
+const operations = ['reserve', 'release', 'charge', 'refund'] as const;
+const shop = defineAgent(
+  'worker',
+  Object.fromEntries(operations.map((name) => [name, operation({ input: nothing, output: nothing, run: () => ({}) })])) as {
+    [name in (typeof operations)[number]]: ReturnType<typeof operation<typeof nothing, typeof nothing>>;
+  },
+);
+const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+  parallel(
+    shop.reserve({}).undo(() => shop.release({})),
+    shop.charge({}).undo(() => shop.refund({})),
+  ),
+);
+
+test('F-103 of several undos that go on failing, the one that was seen to must be named; the others go on', async (context) => {
+  const desk = openDesk(context, defineApp({ workflows: [line], agents: [shop] }));
+  const orderId = await submitted(desk);
+  const instruct = (instruction: { kind: 'cancel' } | { kind: 'mark-compensated'; path?: string }) =>
+    timePasses(
+      desk.clock,
+      desk.system.scheduler.instruct(orderId, { ...instruction, by: 'olga', reason: 'by hand' }, { id: `i-${desk.clock.now()}` }),
+    );
+  const asked = await desk.requests();
+  await instruct({ kind: 'cancel' });
+  await desk.take('worker-requests');
+  for (const request of asked) await desk.answer(request, ok());
+  for (const request of await desk.requests()) await desk.answer(request, failed('Closed'));
+
+  const reasons = ['There are several: say which with path. Undos that have failed: order/reserve, order/charge.'];
+  assert.deepEqual(await instruct({ kind: 'mark-compensated' }), { outcome: 'infeasible', reasons });
+  assert.equal((await instruct({ kind: 'mark-compensated', path: 'order/charge' })).outcome, 'done');
+  assert.equal((await desk.state(orderId)).processState, 'Processing');
+  assert.equal((await instruct({ kind: 'mark-compensated' })).outcome, 'done', 'there is one left');
+  const { processState, outcome } = await desk.state(orderId);
+  assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
+});

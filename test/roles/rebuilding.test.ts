@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, operation, secret, sequence } from 'redress';
+import * as z from 'zod';
+import type { Request } from '../../lib/messages.ts';
+import { type Desk, failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
+
+const Id = z.object({ id: z.string() });
+const shop = defineAgent('worker', {
+  reserve: operation({ input: z.object({ item: z.string() }), output: Id, run: () => ({ id: 'r' }) }),
+  release: operation({ input: Id, output: z.object({}), run: () => ({}) }),
+  charge: operation({ input: z.object({ item: z.string() }), output: z.object({ id: secret(z.string()) }), run: () => ({ id: 'c' }) }),
+  refund: operation({ input: Id, output: z.object({}), run: () => ({}) }),
+  ship: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }),
+  recall: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }),
+});
+const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) =>
+  sequence(
+    shop.reserve(order).undo(({ id }) => shop.release({ id })),
+    shop.charge(order).undo(({ id }) => shop.refund({ id })),
+    shop.ship(order).undo(() => shop.recall(order)),
+  ),
+);
+const app = defineApp({ workflows: [line], agents: [shop] });
+const modes = [
+  { sendsAlong: true, how: 'one transaction' },
+  { sendsAlong: false, how: 'write, then send' },
+];
+
+const blobOf = ({ database }: Desk): string => (database.prepare('SELECT blob FROM states').get() as { blob: string }).blob;
+const damage = (desk: Desk, change: (blob: string) => string): void =>
+  void desk.database.prepare('UPDATE states SET blob = ?').run(change(blobOf(desk)));
+const instruct = (desk: Desk, orderId: string, kind: 'compensate' | 'terminate', dryRun = false) =>
+  timePasses(
+    desk.clock,
+    desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'lost' }, { id: `i-${desk.clock.now()}`, dryRun }),
+  );
+
+/** Reserved and charged; shipping is asked. Then the instance is damaged, and that is found out. */
+async function damaged(desk: Desk, change: (blob: string) => string): Promise<{ orderId: string; ship: Request }> {
+  const orderId = await submitted(desk);
+  await desk.answer(await desk.request(), ok({ id: 'R-1' }));
+  await desk.answer(await desk.request(), ok({ id: 'C-secret-1' }));
+  const ship = await desk.request();
+  damage(desk, change);
+  await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
+  await desk.deliver('wake-ups');
+  assert.equal((await desk.state(orderId)).processState, 'Error');
+  assert.deepEqual(typesOf(desk.announced()), ['Service Exception', 'Order In Error']);
+  return { orderId, ship };
+}
+
+/** What is asked from now on, each answered in turn, as services do that keep their keys; until nothing is asked any more. */
+async function carriedOut(desk: Desk): Promise<readonly (readonly [path: string, key: string, input: unknown])[]> {
+  const asked: (readonly [string, string, unknown])[] = [];
+  const answers: { readonly [path: string]: object } = { 'order/reserve': { id: 'R-1' }, 'order/charge': { id: 'C-secret-1' } };
+  for (let requests = await desk.requests(); requests.length > 0; requests = await desk.requests())
+    for (const request of requests) {
+      asked.push([request.path, request.idempotencyKey.slice(request.orderId.length), request.input]);
+      await desk.answer(request, ok((answers[request.path] ?? {}) as never));
+    }
+  return asked;
+}
+
+const item = { item: 'tea' };
+const settledAndUndone = (path: string, input: unknown): readonly (readonly [string, string, unknown])[] => [
+  [`order/${path}`, `/order/${path}/1`, item],
+  [`order/${path}/undo`, `/order/${path}/undo/1`, input],
+];
+
+describe('an order whose instance cannot be read is compensated all the same', () => {
+  for (const { sendsAlong, how } of modes) {
+    test(`F-29 its state is lost: by its journal, what was done is undone, and what is not known is found out first (${how})`, async (context) => {
+      const desk = openDesk(context, app, { sendsAlong });
+      const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
+      assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
+      assert.equal((await desk.state(orderId)).epoch, 2, 'a claim of its own');
+      await desk.answer(ship, ok());
+      assert.deepEqual(await carriedOut(desk), [
+        ...settledAndUndone('ship', item),
+        // Its answer is secret, so the journal does not have it.
+        ...settledAndUndone('charge', { id: 'C-secret-1' }),
+        ['order/reserve/undo', '/order/reserve/undo/1', { id: 'R-1' }],
+      ]);
+      const { processState, outcome, fault } = await desk.state(orderId);
+      assert.deepEqual([processState, outcome, fault], ['Processed', 'compensated', null]);
+      const journal = await journalOf(desk, orderId);
+      assert.deepEqual(
+        journal.map(({ seq }) => seq),
+        journal.map((_, index) => index + 1),
+        'the journal goes on where it was',
+      );
+      assert.ok(journal.some((entry) => entry.type === 'InstanceRebuilt' && entry.whole));
+    });
+
+    test(`F-29 its journal is lost as well: all that may have been asked is found out under its key, then undone (${how})`, async (context) => {
+      const desk = openDesk(context, app, { sendsAlong });
+      const { orderId } = await damaged(desk, () => '{"half');
+      assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
+      assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
+      assert.deepEqual(await carriedOut(desk), [
+        ...settledAndUndone('ship', item),
+        ...settledAndUndone('charge', { id: 'C-secret-1' }),
+        ...settledAndUndone('reserve', { id: 'R-1' }),
+      ]);
+      assert.equal((await desk.state(orderId)).outcome, 'compensated');
+    });
+  }
+
+  test('F-29 what can be read and makes no sense is the same', async (context) => {
+    const desk = openDesk(context, app);
+    const { orderId } = await damaged(desk, (blob) => blob.replace('"order/ship":{', '"order/nowhere":{'));
+    assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
+    assert.equal((await carriedOut(desk)).at(-1)?.[0], 'order/reserve/undo');
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+  });
+
+  test('F-29 one that was in Error before it was damaged is compensated; one that was resubmitted since may have keys that nobody knows', async (context) => {
+    const desk = openDesk(context, app);
+    const held = async (): Promise<string> => {
+      const orderId = await submitted(desk);
+      await desk.answer(await desk.request(), failed('Refused'));
+      return orderId;
+    };
+    const wake = async (orderId: string): Promise<void> => {
+      damage(desk, () => '{"half');
+      await desk.send('wake-ups', { v: 1, type: 'wake-up', orderId, sentAt: new Date(desk.clock.now()).toISOString() });
+      await desk.deliver('wake-ups');
+      assert.equal((await desk.state(orderId)).fault?.type, 'RecordUnreadable');
+    };
+    const first = await held();
+    await wake(first);
+    assert.equal((await instruct(desk, first, 'compensate', true)).outcome, 'planned');
+    await instruct(desk, first, 'terminate');
+
+    const second = await held();
+    await timePasses(desk.clock, desk.system.scheduler.instruct(second, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'again' }));
+    await wake(second);
+    const refused = await instruct(desk, second, 'compensate');
+    assert.equal(refused.outcome, 'infeasible');
+    assert.match(refused.outcome === 'infeasible' ? refused.reasons.join() : '', /has keys that nobody knows/);
+  });
+
+  test('F-29 it is terminated as well; but not resubmitted, for nobody knows where it stood', async (context) => {
+    const desk = openDesk(context, app);
+    const { orderId } = await damaged(desk, () => 'x');
+    await assert.rejects(
+      timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'r' }, { id: 'i' })),
+      { name: 'UnreadableRecordError' },
+    );
+    assert.equal((await instruct(desk, orderId, 'terminate')).outcome, 'done');
+    assert.deepEqual([(await desk.state(orderId)).outcome, await desk.requests()], ['terminated', []]);
+  });
+
+  test('F-29 the order itself is damaged: infeasible, for nobody knows what it was about', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const before = openDesk(context, app, { dataFolder });
+    const { orderId } = await damaged(before, () => 'x');
+    before.database.prepare("UPDATE orders SET record = '{'").run();
+    await assert.rejects(instruct(openDesk(context, app, { dataFolder }), orderId, 'compensate'), { name: 'UnreadableRecordError' });
+  });
+
+  test('F-29 what cannot be found out is said, and nothing is undone', async (context) => {
+    const needy = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
+      const charge = shop.charge(order).undo(({ id }) => shop.refund({ id }));
+      return sequence(
+        charge,
+        shop.reserve({ item: charge.output.id }).undo(({ id }) => shop.release({ id })),
+        shop.ship(order),
+      );
+    });
+    const desk = openDesk(context, defineApp({ workflows: [needy], agents: [shop] }));
+    const { orderId } = await damaged(desk, () => 'x');
+    assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
+      outcome: 'infeasible',
+      reasons: ['Whether order/reserve was done cannot be found out: what it was asked with needs what is lost, or was secret.'],
+    });
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+  });
+});
