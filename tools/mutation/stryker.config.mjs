@@ -11,6 +11,8 @@ export default {
   plugins: [at('runner.mjs')],
   testRunnerNodeArgs: ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'],
   coverageAnalysis: 'perTest',
+  // Tables, names and patterns that are made when a module is loaded: each would take a process of its own.
+  ignoreStatic: true,
   concurrency: 1,
   timeoutMS: 4000,
   reporters: ['clear-text', 'progress-append-only', 'json'],
