@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { callProblems } from '../../lib/core/calls.ts';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
 import { requestIdOf } from '../../lib/core/identity.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
@@ -178,5 +179,45 @@ describe('an order that another one called', () => {
     terminated.reply('order/quote', ok());
     terminated.happen({ type: 'terminated' });
     assert.deepEqual([own.state.undo, terminated.state.undo], [undefined, undefined]);
+  });
+});
+
+describe('workflows that call each other', () => {
+  const named = (name: string, root: Activity): WorkflowDefinition => workflow(root, { name, version: 1 });
+  const calling = (name: string, ...operations: string[]): WorkflowDefinition =>
+    named(name, sequence('', ...operations.map((operation, index) => call({ name: `c${index}`, operation }))));
+  const back = (...way: string[]) => `It calls itself in the end: ${way.join(' → ')}. No order of it could ever be finished.`;
+
+  test('are told of where one of them comes back to itself, each with its way', () => {
+    assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [
+      { workflow: 'a@1', path: 'order/c0', message: back('a@1', 'b@1', 'd@1', 'a@1') },
+      { workflow: 'b@1', path: 'order/c1', message: back('b@1', 'd@1', 'a@1', 'b@1') },
+      { workflow: 'd@1', path: 'order/c0', message: back('d@1', 'a@1', 'b@1', 'd@1') },
+    ]);
+    assert.deepEqual(callProblems([calling('a', 'a@1')]), [{ workflow: 'a@1', path: 'order/c0', message: back('a@1', 'a@1') }]);
+  });
+
+  test('are right as long as they come to an end, also where they call what is not there', () => {
+    assert.deepEqual(callProblems([calling('a', 'b@1', 'b@1', 'nope@1'), calling('b', 'c@1'), calling('c')]), []);
+    assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'b@2'), workflow(step('x'), { name: 'b', version: 2 })]), []);
+    const loop = callProblems([calling('x', 'a@1'), calling('a', 'b@1'), calling('b', 'a@1')]);
+    assert.deepEqual(
+      loop.map(({ workflow }) => workflow),
+      ['a@1', 'b@1'],
+    );
+  });
+
+  test('are looked for wherever a call may stand, and only where a call stands', () => {
+    const inside = { ...sequence('s', step('x')), faultHandlers: [{ fault: 'Engine', do: call({ operation: 'a@1' }) }] };
+    const others = [
+      step('y', { agent: 'workflows', operation: 'a@1' }),
+      call({ agent: 'other', operation: 'a@1' }),
+      call({ operation: 5 }),
+    ];
+    assert.deepEqual(
+      callProblems([named('a', sequence('', ...others, inside))]).map(({ path }) => path),
+      ['order/s/ship'],
+    );
+    assert.deepEqual(callProblems([named('a', null as never), named('b', 'text' as never)]), []);
   });
 });

@@ -59,6 +59,36 @@ describe('an activity of an app cleans up before it ends', () => {
     );
   });
 
+  test('a fault has it clean up, and nobody who cancels the order meanwhile stops that', () => {
+    const run = started(
+      workflow({ ...sequence('', ensured(step('a'), step('unlock'))), faultHandlers: [{ fault: 'Refused', do: step('tell') }] }),
+    );
+    run.reply('order/ensure/a', fault('Refused'));
+    assert.equal(run.state.activities['order/ensure']?.cleaning, true);
+    assert.deepEqual(run.happen({ type: 'cancelled', outcome: 'cancelled' }).commands, []);
+    run.reply('order/ensure/unlock', ok());
+    assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'cancelled']);
+  });
+
+  test('run again by a retry, it cleans up again: what cleaned up once is not done for ever', () => {
+    const retry = { activity: 'retry', name: 'retry', count: 1, interval: 5, do: ensured(step('a'), step('unlock')) } as Activity;
+    const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
+    const keys = [1, 2].map((attempt) => {
+      run.reply('order/retry/ensure/a', fault('Busy', { permanent: false }));
+      const { idempotencyKey } = run.asked('order/retry/ensure/unlock');
+      run.reply('order/retry/ensure/unlock', ok());
+      assert.equal(run.state.activities['order/retry/ensure']?.cleaning, undefined);
+      run.now += 5000;
+      run.happen({ type: 'woken' });
+      return [attempt, idempotencyKey];
+    });
+    assert.deepEqual(keys, [
+      [1, 'o1/order/retry/ensure/unlock/1'],
+      [2, 'o1/order/retry/ensure/unlock/2'],
+    ]);
+    assert.equal(run.asked('order/tell').attempt, 1);
+  });
+
   test('where nothing goes wrong there is nothing to clean up', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
     run.reply('order/ensure/a', ok());

@@ -4,5 +4,5 @@ import fc from 'fast-check?real';
 export default {
   ...fc,
   assert: (property, parameters = {}) =>
-    fc.assert(property, { ...parameters, numRuns: Math.min(parameters.numRuns ?? 100, 20), seed: 1, endOnFailure: true }),
+    fc.assert(property, { ...parameters, numRuns: Math.min(parameters.numRuns ?? 100, globalThis.runsMax), seed: 1, endOnFailure: true }),
 };
