@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { mayTakeSignal, signalsAhead, takesSignalNow } from '../../lib/core/ahead.ts';
+import type { Behaviour } from '../../lib/core/behaviour.ts';
+import { registerActivity } from '../../lib/core/custom.ts';
 import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
 import type { Json } from '../../lib/core/json.ts';
 import { after } from '../support/journal.ts';
@@ -13,6 +16,16 @@ const waitFor = (name: string, signal: string, withinSeconds?: Template): Activi
   ...(withinSeconds === undefined ? {} : { withinSeconds }),
 });
 const tell = (from: string): Activity => step('tell', { input: { $cel: `steps.${from}` } });
+
+/** An app's own activity: does one thing, then another one if that was cancelled. */
+const tidy: Behaviour<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
+  children: ({ do: body, last }) => [body, last],
+  templates: () => [],
+  execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
+  childClosed: (_, __, closing) => ({ close: closing }),
+  cancel: ({ last }) => ({ run: [last.name] }),
+};
+registerActivity('test:tidy', tidy as unknown as Behaviour);
 
 const started = (root: Activity): Run => {
   const run = startRun(workflow(root));
@@ -183,5 +196,71 @@ describe('an order asks a person', () => {
     assert.equal(run.state.held?.fault.message, 'Two?');
     run.happen({ type: 'resubmitted', answer: 2 });
     assert.equal(run.state.outcome, 'completed');
+  });
+});
+
+describe('what an order may still wait for is known', () => {
+  const names = (run: Run): readonly string[] => signalsAhead(run.program, run.state).toSorted();
+  const now = (run: Run, name: string): boolean => takesSignalNow(run.program, run.state, name);
+  const raise: Activity = { activity: 'raise', name: 'raise', fault: 'Odd', message: 'no' };
+
+  test('each name once, of what waits and of what may still begin to', () => {
+    const run = started(sequence('', waitFor('one', 'a'), step('x'), parallel('both', waitFor('two', 'b'), waitFor('three', 'a'))));
+    assert.deepEqual([names(run), now(run, 'a'), now(run, 'b'), now(run, 'x')], [['a', 'b'], true, false, false]);
+    signal(run, 'a');
+    assert.deepEqual([names(run), now(run, 'a')], [['a', 'b'], false]);
+    run.reply('order/x', ok());
+    assert.deepEqual([now(run, 'a'), now(run, 'b')], [true, true]);
+    run.happen({ type: 'terminated' });
+    assert.deepEqual([names(run), now(run, 'a')], [[], false]);
+  });
+
+  test('nothing while an order is being ended, and nothing at once while it waits for a person', () => {
+    const root = () => parallel('', step('x'), waitFor('one', 'a'));
+    const ended = started(root());
+    assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
+    ended.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), false);
+    const held = started(root());
+    held.reply('order/x', fault('Refused'));
+    assert.deepEqual([now(held, 'a'), names(held)], [false, ['a']]);
+  });
+
+  test('one whose time is over waits for a person, and is ahead though it takes nothing', () => {
+    const run = started(parallel('', waitFor('one', 'a', 60), waitFor('two', 'b')));
+    run.now += 60_000;
+    run.happen({ type: 'woken' });
+    assert.deepEqual([names(run), run.state.held?.path], [['a', 'b'], 'order/one']);
+  });
+
+  test('where the time of a wait could not be made, it does not wait yet', () => {
+    const run = started(sequence('', waitFor('one', 'a', { $cel: 'order.nothing' })));
+    assert.deepEqual([names(run), now(run, 'a')], [['a'], false]);
+  });
+
+  test('while one composite winds up, its handler for that fault is ahead, and no other', () => {
+    const inner = {
+      ...parallel('inner', step('x'), step('y'), waitFor('gone', 'gone')),
+      faultHandlers: [
+        { fault: 'Late', do: waitFor('late', 'late') },
+        { fault: 'Refused', do: waitFor('refused', 'refused') },
+      ],
+    };
+    const run = started(sequence('', inner, raise));
+    assert.deepEqual(names(run), ['gone', 'late', 'refused']);
+    run.reply('order/inner/x', fault('Refused/Card'));
+    assert.deepEqual([run.state.activities['order/inner']?.status, names(run)], ['Faulting', ['refused']]);
+    run.reply('order/inner/y', fault('No'));
+    assert.deepEqual([now(run, 'refused'), names(run)], [true, ['refused']]);
+  });
+
+  test('what cleans up is ahead until it is done', () => {
+    const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
+    const run = started(sequence('', own));
+    assert.deepEqual(names(run), ['last']);
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.deepEqual(names(run), ['last']);
+    run.reply('order/own/x', fault('No'));
+    assert.equal(now(run, 'last'), true);
   });
 });
