@@ -32,7 +32,9 @@ function rowOf(name: string, mutants: readonly { status: string }[]): string {
 }
 
 function table({ files }: Report): string {
-  const rows = Object.entries(files).map(([file, { mutants }]) => rowOf(`\`${file}\``, mutants));
+  const rows = Object.entries(files)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([file, { mutants }]) => rowOf(`\`${file}\``, mutants));
   const all = Object.values(files).flatMap(({ mutants }) => mutants);
   const head = ['| file | score | killed | time-out | survived | no test |', '|---|---|---|---|---|---|'];
   return [...head, ...rows, rowOf('**all**', all)].map((line) => `${line}\n`).join('');
