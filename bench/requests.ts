@@ -1,12 +1,12 @@
 import type { AwsEndpoints } from '../lib/aws.ts';
 import { openInvoked } from '../test/aws/invocations.ts';
 import { startDynoxide } from '../test/support/emulators.ts';
-import { budget, type Figure, writeUnitsPerStepMax } from './budget.ts';
+import { budget, type Figure, type OrderFigures, writeUnitsPerStepMax } from './budget.ts';
 import { printCosts } from './dollars.ts';
 import { withEmulators } from './emulated.ts';
 import { printPasses } from './passes.ts';
 import { losesItsAgent, nextKey, type Played, type Print, play, warmUp } from './played.ts';
-import shop, { counts, nameOf, order } from './shop.ts';
+import shop, { counts, type Kind, kinds, nameOf, order } from './shop.ts';
 
 /**
  * What orders ask of AWS, and what that costs: the functions of the whole system on emulators, one run after the other.
@@ -63,28 +63,38 @@ async function printOtherOrders(endpoints: AwsEndpoints, good: Played): Promise<
   announcing.close();
 }
 
+const longOrders: { readonly [kind in Kind]: string } = {
+  plain: 'nobody reads answers',
+  linked: 'each reads the answer of the one before it',
+  undoable: 'each has an undo',
+  undone: 'each is undone: what that takes more than doing it',
+};
+
 async function printLongOrders(endpoints: AwsEndpoints): Promise<void> {
   const invoked = await openInvoked({ app: shop, endpoints });
   await warmUp(invoked);
-  for (const linked of [false, true]) {
-    const steps = linked ? 'each reads the answer of the one before it' : 'nobody reads answers';
+  const done = new Map<number, OrderFigures>();
+  for (const kind of kinds) {
     const units = new Map<number, number>();
     for (const count of counts) {
-      const { figures } = await play(invoked, nameOf(count, linked));
-      const writeUnitsPerStep = figures.writeUnits / count;
-      units.set(count, figures.writeUnits);
+      const played = await play(invoked, nameOf(count, kind), kind === 'undone' ? { outcome: 'compensated' } : {});
+      if (kind === 'undoable') done.set(count, played.figures);
+      const less = (figure: 'writeUnits' | 'readUnits' | 'tableRequests'): number =>
+        played.figures[figure] - (kind === 'undone' ? (done.get(count)?.[figure] ?? 0) : 0);
+      const writeUnitsPerStep = less('writeUnits') / count;
+      units.set(count, less('writeUnits'));
       print({
         order: `${count} steps`,
-        steps,
+        steps: longOrders[kind],
         writeUnitsPerStep: rounded(writeUnitsPerStep),
-        readUnitsPerStep: rounded(figures.readUnits / count),
-        tableRequestsPerStep: rounded(figures.tableRequests / count),
-        stateBytes: figures.stateBytes,
+        readUnitsPerStep: rounded(less('readUnits') / count),
+        tableRequestsPerStep: rounded(less('tableRequests') / count),
+        stateBytes: played.figures.stateBytes,
         budget: writeUnitsPerStepMax,
         met: writeUnitsPerStep <= writeUnitsPerStepMax,
       });
     }
-    print({ order: `${counts.join(', ')} steps`, steps, ...growth(units) });
+    print({ order: `${counts.join(', ')} steps`, steps: longOrders[kind], ...growth(units) });
   }
   invoked.close();
 }

@@ -24,6 +24,7 @@ const inventory = defineAgent('inventory', {
   }),
   release: operation({ input: z.object({ reservationId: Text }), output: z.object({}), run: () => ({}) }),
   note: operation({ input: Note, output: Note, run: ({ text }) => ({ text }) }),
+  forget: operation({ input: Note, output: z.object({}), run: () => ({}) }),
 });
 
 const failedOnce = new Set<string>();
@@ -82,19 +83,27 @@ const refused = defineWorkflow('fulfil-refused', { version: 1, order: Order }, (
   ).on(Unreachable, ({ compensate }) => compensate());
 });
 
-/** Their names are as long as each other. Where steps are linked, each reads what the one before it answered; else nobody reads an answer. */
-const manySteps = (name: string, count: number, linked: boolean) =>
-  defineWorkflow(name, { version: 1, order: Order }, ({ order }) => {
+/** What the steps of a long order have to do with each other. */
+export const kinds = ['plain', 'linked', 'undoable', 'undone'] as const;
+export type Kind = (typeof kinds)[number];
+
+/** The names of the steps are as long as each other. `linked`: each reads what the one before it answered; else nobody reads an answer. */
+const manySteps = (count: number, kind: Kind) =>
+  defineWorkflow(nameOf(count, kind), { version: 1, order: Order }, ({ order, orderId }) => {
     const steps: StepActivity<never, z.output<typeof Note>>[] = [];
     for (let index = 1; index <= count; index++) {
-      const before = linked ? steps.at(-1) : undefined;
-      steps.push(inventory.note({ text: before ? before.output.text : order.currency }).named(`step-${String(index).padStart(4, '0')}`));
+      const before = kind === 'linked' ? steps.at(-1) : undefined;
+      const note = inventory.note({ text: before ? before.output.text : order.currency });
+      const step = kind === 'undoable' || kind === 'undone' ? note.undo(({ text }) => inventory.forget({ text })) : note;
+      steps.push(step.named(`step-${String(index).padStart(4, '0')}`));
     }
-    return sequence(...steps);
+    if (kind !== 'undone') return sequence(...steps);
+    const refusal = shipping.refuse({ orderId, address: order.address, items: order.items });
+    return sequence(...steps, refusal).on(Unreachable, ({ compensate }) => compensate());
   });
 
 export const counts = [10, 100, 1000] as const;
-export const nameOf = (count: number, linked: boolean): string => `${linked ? 'linked-' : ''}steps-${count}`;
+export const nameOf = (count: number, kind: Kind): string => (kind === 'plain' ? `steps-${count}` : `${kind}-steps-${count}`);
 
 const shop = defineApp({
   workflows: [
@@ -102,7 +111,7 @@ const shop = defineApp({
     threeSteps('fulfil-as-a-whole', 'charge', { recover: 'order' }),
     threeSteps('fulfil-at-second-try', 'chargeAtSecondTry'),
     refused,
-    ...counts.flatMap((count) => [false, true].map((linked) => manySteps(nameOf(count, linked), count, linked))),
+    ...counts.flatMap((count) => kinds.map((kind) => manySteps(count, kind))),
   ],
   agents: [inventory, payment, shipping],
 });

@@ -25,6 +25,7 @@ export {
   RequestRefused,
   RequestRejected,
   ServiceUnavailable,
+  StateTooLarge,
   TooManyItems,
   TooManyTurns,
 } from './authoring/engine-faults.ts';

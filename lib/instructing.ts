@@ -48,8 +48,8 @@ interface Ports {
 interface Work {
   load(orderId: string): Promise<Loaded | undefined>;
   programOf(orderId: string, record: StateRecord): Program;
-  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined;
-  save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'>;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Promise<Planned | undefined>;
+  save(loaded: Loaded, planned: Planned, smaller?: (room: number) => Promise<Planned | undefined>): Promise<'written' | 'lost'>;
 }
 
 /** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
@@ -75,7 +75,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
     // A claim of its own: whatever was asked before is answered in vain.
     const processState = state.processState === 'Processed' ? state.processState : 'Error';
-    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance }, losses };
+    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
   }
 
   async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
@@ -105,10 +105,12 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const problems = problemsWith(loaded, decision);
       if (problems.length > 0) return { outcome: 'invalid', problems };
 
-      const planned = work.planOf(loaded, [incomingOf(decision, id, key)], now);
+      const incoming = [incomingOf(decision, id, key)];
+      const planned = await work.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-      if ((await work.save(loaded, planned)) === 'written') return { outcome: 'done', rev: rev + 1 };
+      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written')
+        return { outcome: 'done', rev: rev + 1 };
     }
     return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
   }

@@ -170,6 +170,8 @@ export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): S
   putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
   pages: (orderId) => within({ orderId }, () => store.pages(orderId)),
   noteAsked: (asking) => within({ orderId: asking.orderId }, () => store.noteAsked(asking)),
+  putUndoPage: (orderId, rev, page) => within({ orderId }, () => store.putUndoPage(orderId, rev, page)),
+  undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
 });
 
 /** A channel whose sendings are counted for their order; receiving and acknowledging serve many orders at once. */

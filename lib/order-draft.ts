@@ -7,7 +7,7 @@ import type { Event } from './core/event.ts';
 import { engineFault, engineFaults, type Fault, isQuestion, shortType } from './core/fault.ts';
 import { requestIdOf } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
-import type { JsonObject } from './core/json.ts';
+import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
 import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
 import { completeByOf, longWait } from './deadlines.ts';
 import { secretOutputAt, secretsOf } from './discretion.ts';
@@ -16,7 +16,7 @@ import { type Instance, journal, keysKept, type OrderFact } from './instance.ts'
 import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
-import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
+import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
 import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
 import { asksAgent, isValid, trusted, withoutSecrets } from './replies.ts';
 
@@ -32,6 +32,7 @@ export class OrderDraft {
   private readonly taken: string[] = [];
   private readonly wakeUps: string[] = [];
   private changed = false;
+  private needs: number | undefined;
 
   constructor(loaded: Loaded, now: number, settings: Settings) {
     this.loaded = loaded;
@@ -169,6 +170,11 @@ export class OrderDraft {
     this.changed = true;
   }
 
+  /** Nothing that happened counts until this is read. */
+  wanting(): Wanting | undefined {
+    return this.needs === undefined ? undefined : { needs: this.needs };
+  }
+
   finish(evenUnchanged = false): Planned | undefined {
     if (!this.changed && !evenUnchanged) return undefined;
     this.settle();
@@ -286,18 +292,26 @@ export class OrderDraft {
   }
 
   private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
-    const { program, order } = this.loaded;
-    const transition = advance(program, { orderId: order.orderId, order: order.body }, this.instance.state, {
-      ...event,
-      at: this.now,
-      epoch: this.record.epoch,
-    } as Event);
+    const { program, order, undoPages: pages = new Map() } = this.loaded;
+    const subject = { orderId: order.orderId, order: order.body };
+    const happened = { ...event, at: this.now, epoch: this.record.epoch } as Event;
+    const transition = advance(program, subject, this.instance.state, happened, { pages, room: this.room() });
+    this.needs ??= transition.needs;
+    if (this.needs !== undefined) return;
     if (transition.state === this.instance.state && transition.facts.length === 0) return;
     this.instance = { ...this.instance, state: transition.state };
     this.changed = true;
     this.note(...transition.facts.map((fact) => this.discreet(fact)));
     this.commands.push(...transition.commands);
     for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.tellStuck(fact);
+  }
+
+  /** What is left of it for the next event. */
+  private room(): number | undefined {
+    const { room } = this.settings;
+    const added = (): readonly Json[] =>
+      this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
+    return room === undefined ? undefined : room - utf8Bytes(added());
   }
 
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */

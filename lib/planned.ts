@@ -2,6 +2,7 @@ import type { AskCommand, CancelCommand } from './core/command.ts';
 import type { StepReply } from './core/event.ts';
 import type { Json } from './core/json.ts';
 import type { Program } from './core/program.ts';
+import type { UndoPages } from './core/undo-pages.ts';
 import type { Instance } from './instance.ts';
 import type { Instruction, Signal } from './instruction.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
@@ -24,6 +25,10 @@ export interface Loaded {
   readonly order: OrderRecord;
   readonly record: StateRecord;
   readonly instance: Instance;
+  /** Made anew by the journal: another one may have put other pages aside under the same rev. */
+  readonly rebuilt?: true;
+  /** Pages of what can be undone that were read, because a plan needed them. */
+  readonly undoPages?: UndoPages;
 }
 
 /** What a transition needs to know of the host that makes it. */
@@ -33,6 +38,8 @@ export interface Settings {
   readonly announceProcessed: boolean;
   /** Whether an output is what the operation's schema promises. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
+  /** Bytes that the state and what the journal says of it may have: given where a plan turned out to be too large. */
+  readonly room?: number | undefined;
 }
 
 /** What is to be written, and what is to be sent once it is. */
@@ -47,4 +54,9 @@ export interface Planned {
   readonly outbox: readonly OutboxEntry[];
   /** Ids of what came in that changed something. */
   readonly taken: readonly string[];
+}
+
+/** Nothing can be planned until this page of what can be undone is read. */
+export interface Wanting {
+  readonly needs: number;
 }

@@ -1,3 +1,4 @@
+import { type Aside, asideOf, undoPageOf } from './aside.ts';
 import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
@@ -5,19 +6,21 @@ import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
+import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
 import { InvariantError, UnreadableRecordError } from './errors.ts';
-import { decodeInstance, encodeInstance, type Instance, journal, newRecord, type OrderFact } from './instance.ts';
+import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy } from './lease.ts';
 import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
 import { alongOf, sendEntries } from './outbox.ts';
-import type { Incoming, Loaded, Planned } from './planned.ts';
+import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
-import type { Along, Page, Store } from './store.ts';
+import { isImpossible, roomIn } from './state-size.ts';
+import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
 
@@ -53,9 +56,10 @@ export interface Scheduler {
   readonly instruct: Instruct;
 }
 
+type Smaller = (room: number) => Promise<Planned | undefined>;
+
 /** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
 const racesMax = 20;
-const tailBytesMax = 1024;
 const writeIdsKept = 4;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
@@ -75,8 +79,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return program;
   }
 
-  /** One write of a plan, fenced by what was loaded. */
-  async function save(loaded: Loaded, planned: Planned): Promise<'written' | 'lost'> {
+  /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
+  async function save(loaded: Loaded, planned: Planned, smaller?: Smaller): Promise<'written' | 'lost'> {
     const { orderId } = loaded.order;
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
@@ -85,10 +89,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
     const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
 
-    const page = fullTailOf(loaded);
-    if (page && !store.sendsAlong) await store.putPage(orderId, loaded.record.rev, page);
-    const next = page ? without(page, planned.instance) : planned.instance;
-    const instance = journal(next, undeliverable(unsent, now), now);
+    const { instance: left, ...aside } = asideOf(loaded, planned.instance);
+    if (!store.sendsAlong) await putAside(loaded, aside);
+    const instance = journal(left, undeliverable(unsent, now), now);
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
     const outbox = store.sendsAlong ? [] : [...kept, ...added];
@@ -96,13 +99,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const record = withDeadline(
       loaded.program,
       instance,
-      { ...planned.record, rev, outbox, writeIds, blob: blobOf(orderId, instance) },
+      { ...planned.record, rev, outbox, writeIds, blob: encodeInstance(instance) },
       now,
     );
+    const room = roomIn(record, instance, loaded);
+    const fitting = room === undefined ? undefined : await smaller?.(room);
+    if (fitting) return save(loaded, fitting);
+    if (isImpossible(record)) throw tooLarge(record);
 
-    const along = store.sendsAlong
-      ? { ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now), ...(page ? { page } : {}) }
-      : nothing;
+    const along = store.sendsAlong ? { ...aside, ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) } : nothing;
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
@@ -112,6 +117,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     tellOfHold(loaded, { ...loaded, record, instance });
     if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned);
     return 'written';
+  }
+
+  async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
+    await Promise.all([page && store.putPage(orderId, rev, page), undoPage && store.putUndoPage(orderId, rev, undoPage)]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
@@ -142,10 +151,27 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
     !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
 
+  /** A page of what can be undone that the plan turns out to need is read, and everything is planned anew. */
+  async function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Promise<Planned | undefined> {
+    const { orderId } = loaded.order;
+    const undoPages = new Map<number, UndoPage>();
+    for (;;) {
+      const planned = planWith({ ...loaded, undoPages }, incoming, now, room);
+      if (!planned || !('needs' in planned)) return planned;
+      undoPages.set(planned.needs, await undoPageOf(store, orderId, planned.needs));
+    }
+  }
+
+  function fittingNew(loaded: Loaded, claim: boolean, now: number): Planned {
+    const planned = planNew(loaded, claim, now, settings);
+    const room = roomIn({ ...planned.record, blob: encodeInstance(planned.instance) }, planned.instance, loaded);
+    return room === undefined ? planned : planNew(loaded, claim, now, { ...settings, room });
+  }
+
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
-  function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number): Planned | undefined {
+  function planWith(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: number): Planned | Wanting | undefined {
     try {
-      return plan(loaded, incoming, now, settings);
+      return plan(loaded, incoming, now, { ...settings, room });
     } catch (error) {
       if (error instanceof InvariantError) throw error;
       throw new UnreadableRecordError(loaded.order.orderId, `its instance makes no sense (${(error as Error).message})`);
@@ -163,9 +189,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return 'written';
     }
-    const planned = planOf(loaded, incoming, now);
+    const planned = await planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
-    if (planned) return save(loaded, planned);
+    if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
     else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
     return 'written';
@@ -209,16 +235,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const now = clock.now();
       const record = newRecord(order, program.definition, { stepMs, maxFailures });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
-      const planned = planNew(loaded, claim, now, settings);
+      const planned = fittingNew(loaded, claim, now);
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
       const state = withDeadline(
         program,
         planned.instance,
-        { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: blobOf(order.orderId, planned.instance) },
+        { ...planned.record, rev: 1, outbox: store.sendsAlong ? [] : added, writeIds, blob: encodeInstance(planned.instance) },
         now,
       );
+      if (isImpossible(state)) throw tooLarge(state);
       const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
       const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
@@ -242,17 +269,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     instruct,
   };
 }
-
-/** A tail of more than a kilobyte goes into a page before the write that drops it, or with it; the same page again changes nothing. */
-const fullTailOf = ({ record, instance }: Loaded): Page | undefined => {
-  if (record.blob.length <= tailBytesMax || JSON.stringify(instance.tail).length <= tailBytesMax) return undefined;
-  return instance.tail as unknown as Page;
-};
-
-const without = (page: Page, instance: Instance): Instance => ({
-  ...instance,
-  tail: instance.tail.filter(({ seq }) => seq > (page.at(-1)?.seq ?? 0)),
-});
 
 const nothing: Along = { messages: [], announcements: [] };
 
@@ -303,15 +319,10 @@ const alongOfPlan = (
   };
 };
 
-function blobOf(orderId: string, instance: Instance): string {
-  const blob = encodeInstance(instance);
-  if (blob.length * 3 > limits.stateBytesMax && Buffer.byteLength(blob) > limits.stateBytesMax) {
-    throw new InvariantError(
-      `The state of order ${orderId} would have ${Buffer.byteLength(blob)} bytes; at most ${limits.stateBytesMax} are stored. Let its steps answer with references.`,
-    );
-  }
-  return blob;
-}
+const tooLarge = ({ orderId }: StateRecord): InvariantError =>
+  new InvariantError(
+    `The state of order ${orderId} would be larger than can be stored: at most ${limits.stateBytesMax} bytes. Let its steps answer with references.`,
+  );
 
 /** Spreads those who lost the same race; derived from names instead of chance, so that a run can be repeated. */
 const jitterMs = (hostId: string, orderId: string, race: number): number => {

@@ -1,5 +1,6 @@
 import type { Outgoing } from './channel.ts';
 import type { Json } from './core/json.ts';
+import type { UndoPage } from './core/state.ts';
 import type { Announcement } from './publisher.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './record.ts';
 
@@ -18,6 +19,8 @@ export interface Along {
   readonly announcements: readonly Announcement[];
   /** Entries of the journal that the write drops from the state. */
   readonly page?: Page;
+  /** Entries of the undo list that the write drops from the state. */
+  readonly undoPage?: UndoPage;
 }
 
 /** A page of the journal, put aside: its entries, oldest first. */
@@ -97,6 +100,10 @@ export interface Store extends Asked {
   /** Puts a page of the journal aside under the rev at which it was read; the same again changes nothing. */
   putPage(orderId: string, rev: number, page: Page): Promise<void>;
   pages(orderId: string): Promise<readonly Page[]>;
+  /** Puts a page of the undo list aside under the rev at which it was read; the same again changes nothing. */
+  putUndoPage(orderId: string, rev: number, page: UndoPage): Promise<void>;
+  /** The page that was put aside under a rev; undefined where there is none. */
+  undoPage(orderId: string, rev: number): Promise<UndoPage | undefined>;
 
   /** Newest first, from behind `after`; at most `limit`. Records that can't be read are passed over. */
   list(filter: OrderFilter, after: ListPosition | undefined, limit: number): Promise<OrderPage>;

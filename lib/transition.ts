@@ -2,18 +2,18 @@ import type { Program } from './core/program.ts';
 import { nextDeadline, worklistEntry } from './deadlines.ts';
 import type { Instance } from './instance.ts';
 import { OrderDraft } from './order-draft.ts';
-import type { Incoming, Loaded, Planned, Settings } from './planned.ts';
+import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
 import type { StateRecord } from './record.ts';
 
 /** What the events do to the order; undefined when they change nothing. Pure, like the core. */
-export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number, settings: Settings): Planned | undefined {
+export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number, settings: Settings): Planned | Wanting | undefined {
   const draft = new OrderDraft(loaded, now, settings);
   draft.takeNotes();
   draft.catchUp();
   for (const each of incoming) draft.take(each);
   draft.askAgain();
   draft.wake();
-  return draft.finish();
+  return draft.wanting() ?? draft.finish();
 }
 
 /** The plan of a new order, claimed in the very write that creates it, or left Pending. */

@@ -29,7 +29,7 @@ export const story = `
 
   fault order/reserve/undo ServiceDown transient
 
-  after 5s
+  after 6s
   -> inventory order/reserve/undo key order/reserve/undo/1 attempt 2 with {"reservationId":"r1"}
 
   ok order/reserve/undo

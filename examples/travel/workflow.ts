@@ -87,7 +87,10 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
       .undo(({ bookingId }) => car.cancel({ bookingId })),
   ).named('bookings');
 
-  const confirm = post.tell({ to: traveller.email, text: text`${name}, your journey to ${to} is booked.` }).named('confirm');
+  const confirm = post
+    .tell({ to: traveller.email, text: text`${name}, your journey to ${to} is booked.` })
+    .named('confirm')
+    .lasting();
 
   return sequence(nights, bookings, choice(when(journey.visa, visaCheck(order, orderId))), confirm).on(Refused, ({ fault, compensate }) =>
     sequence(

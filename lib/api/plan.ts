@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { withUndoPages } from '../aside.ts';
 import { scopeNamed, type UndoPlan, undoPlan } from '../core/undo-plan.ts';
 import { discreetPlan } from '../discretion.ts';
 import { rebuild } from '../rebuild.ts';
@@ -31,7 +32,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   const plan = undoPlan(
     program,
     { orderId: order.orderId, order: order.body },
-    instance.state,
+    await withUndoPages(api.store, order.orderId, instance.state),
     path,
     done.map((step) => step.path),
   );

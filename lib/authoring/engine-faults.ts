@@ -28,5 +28,7 @@ export const RequestRefused = engineFault(engineFaults.requestRefused);
 export const RequestRejected = engineFault(engineFaults.requestRejected);
 /** The service could not be reached, or failed. */
 export const ServiceUnavailable = engineFault(engineFaults.serviceUnavailable);
+/** What was to be kept would make the order's state larger than can be stored. */
+export const StateTooLarge = engineFault(engineFaults.stateTooLarge);
 export const TooManyItems = engineFault(engineFaults.tooManyItems);
 export const TooManyTurns = engineFault(engineFaults.tooManyTurns);

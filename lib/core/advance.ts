@@ -1,29 +1,33 @@
 import type { StepState } from './activities/step.ts';
 import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
-import { Draft, type Subject, type Transition } from './draft.ts';
+import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
 import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
+import { isKept, recordable, refused } from './size.ts';
 import type { State } from './state.ts';
+import { isTaken } from './takers.ts';
 import { markCompensated } from './undoing.ts';
-import { answerCanceled, ask, closed, endOrder, leaveUnknown, raise, recall, unwind, wind } from './winding-up.ts';
+import { answerCanceled, ask, cancel, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
 
-export type { Subject, Transition } from './draft.ts';
+export type { Handed, Subject, Transition } from './draft.ts';
 
 /**
  * The whole engine: what an event does to an instance. Pure: no clock, no chance, no I/O, and no exception for a fault.
  * An event that is a repetition, or that comes too late, leaves the very same state and asks for nothing.
  */
-export function advance(program: Program, subject: Subject, state: State, event: Event): Transition {
-  const draft = new Draft(program, subject, state, event, rules);
+export function advance(program: Program, subject: Subject, state: State, event: Event, handed: Handed = {}): Transition {
+  const draft = new Draft(program, subject, state, event, rules, handed);
   happen(draft, event);
   draft.drain();
+  if (draft.waitsFor() !== undefined) holdOrGoOn(draft);
   return draft.finish();
 }
 
-const rules = { wind, closed, hold: ask };
+const rules = { wind, closed, hold: ask, refused };
 
 function happen(draft: Draft, event: Event): void {
   const { state } = draft;
@@ -47,7 +51,7 @@ function happen(draft: Draft, event: Event): void {
     case 'resubmitted':
       return state.held ? resubmit(draft, state.held.path, event.completeWithinSeconds) : undefined;
     case 'signalled':
-      return state.phase === 'closed' || state.ending ? undefined : signal(draft, event);
+      return state.phase === 'closed' ? undefined : signal(draft, event);
     case 'markedCompensated':
       return state.phase === 'running' ? markCompensated(draft, event.path) : undefined;
     case 'recalled':
@@ -56,7 +60,7 @@ function happen(draft: Draft, event: Event): void {
       if (state.phase === 'initialized') return draft.end(event.outcome);
       return isOpen(state) ? endFromOutside(draft, event.outcome) : undefined;
     case 'terminated':
-      return state.phase === 'closed' ? undefined : draft.end('terminated');
+      return state.phase === 'closed' ? undefined : terminate(draft);
   }
 }
 
@@ -77,7 +81,7 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
   if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
 
-  if (draft.state.phase === 'held') return draft.record(path, event.reply);
+  if (draft.state.phase === 'held') return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
 }
 
@@ -127,9 +131,9 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
 function signal(draft: Draft, { name, payload }: Extract<Event, { type: 'signalled' }>): void {
   const waiting =
     draft.state.phase === 'running' ? Object.keys(draft.state.activities).find((path) => awaits(draft, path, name)) : undefined;
-  if (waiting === undefined && (draft.state.signals ?? []).length >= limits.signalsMax) return;
+  if (waiting === undefined && ((draft.state.signals ?? []).length >= limits.signalsMax || !isKept(draft, payload))) return;
   draft.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
-  if (waiting === undefined) return draft.keepSignal({ name, payload });
+  if (waiting === undefined) return draft.remember(withSignal(draft.state, { name, payload }));
   draft.apply(waiting, draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));
 }
 
@@ -143,7 +147,8 @@ function awaits(draft: Draft, path: string, name: string): boolean {
 function deliverSignals(draft: Draft): void {
   for (const kept of draft.state.signals ?? []) {
     const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
-    if (waiting === undefined || draft.state.phase !== 'running') continue;
+    // What goes on may have taken the next one itself.
+    if (waiting === undefined || !draft.goesOn() || !draft.state.signals?.includes(kept)) continue;
     const next = draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
     draft.apply(waiting, { ...next, takeSignal: kept });
     draft.drain();
@@ -156,7 +161,7 @@ function wakeAll(draft: Draft): void {
 
 function wake(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || draft.state.phase !== 'running') return;
+  if (!activity || !draft.goesOn()) return;
   const own = activity.own as StepState;
   if (asks(draft.node(path)) && own?.mode === 'cancel') {
     if (own.phase === 'asked' && draft.event.at >= own.completeBy) leaveUnknown(draft, path, own);
@@ -169,7 +174,7 @@ function wake(draft: Draft, path: string): void {
 function repeatWhere(draft: Draft, which: (asked: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(draft.state.activities)) {
     if (!asks(nodeAt(draft.program, path)) || activity.reply || activity.own === undefined) continue;
-    if (draft.state.phase === 'running' && draft.activity(path) && which(activity.own as StepState)) repeat(draft, path);
+    if (draft.goesOn() && draft.activity(path) && !draft.activity(path)?.waits && which(activity.own as StepState)) repeat(draft, path);
   }
 }
 
@@ -202,11 +207,15 @@ const noAnswer = engineFault(engineFaults.deadlineExceeded, 'No answer came in t
   outcomeUnknown: true,
 });
 
-/** The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. */
+/**
+ * The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. Where it
+ * fails again at once, the others still go as far as they can before the order is held anew.
+ */
 function resubmit(draft: Draft, path: string, completeWithinSeconds: number | undefined): void {
   const { at, epoch } = draft.event;
   const failed = draft.activity(path);
   draft.release(path, completeWithinSeconds);
+  draft.goesOnRegardless = true;
   const { mode } = (failed?.own ?? {}) as Partial<StepState>;
   if (failed?.waits && failed.reply?.status === 'succeeded') answer(draft, path, failed.reply);
   else if (failed?.waits || (!failed?.reply && (mode === 'undo' || mode === 'settle'))) repeat(draft, path, failed?.reply);
@@ -215,12 +224,13 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   deliverSignals(draft);
   repeatWhere(draft, ({ phase, mode, completeBy, epoch: asked }) => !mode && phase === 'asked' && (completeBy <= at || asked !== epoch));
   if (draft.state.phase === 'running') wakeAll(draft);
-  goOnToNextFault(draft);
+  draft.goesOnRegardless = false;
+  holdOrGoOn(draft);
 }
 
 function answerRecorded(draft: Draft): void {
   for (const [path, { reply: recorded }] of Object.entries(draft.state.activities)) {
-    if (recorded && draft.state.phase === 'running' && draft.activity(path)?.reply) answer(draft, path, recorded);
+    if (recorded && draft.goesOn() && draft.activity(path)?.reply) answer(draft, path, recorded);
   }
 }
 
@@ -235,12 +245,12 @@ function repeat(draft: Draft, path: string, late?: StepReply): void {
   draft.drain();
 }
 
-/** Two branches may fault; the second waits until a person has dealt with the first. */
-function goOnToNextFault(draft: Draft): void {
-  for (const path of Object.keys(draft.state.activities)) {
+/** Of several faults in one instant the others wait until a person has dealt with the first. */
+function holdOrGoOn(draft: Draft): void {
+  for (const path of [draft.waitsFor() ?? rootPath, ...Object.keys(draft.state.activities)]) {
     const { fault, waits } = draft.activity(path) ?? {};
     if (!fault || !waits || draft.state.phase !== 'running') continue;
-    if (isQuestion(fault) || !draft.takes(path, fault)) return draft.hold(path, fault);
+    if (isQuestion(fault) || !isTaken(draft, path, fault)) return draft.hold(path, fault);
     unwind(draft, path, fault);
     draft.drain();
   }
@@ -248,7 +258,12 @@ function goOnToNextFault(draft: Draft): void {
 
 /** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
 function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
-  if (draft.state.held) draft.release(draft.state.held.path);
+  const { held, activities } = draft.state;
+  const waiting = Object.keys(activities).filter((path) => activities[path]?.waits);
+  if (held) draft.release(held.path);
   endOrder(draft, outcome);
+  // What cleans up goes on, but not with that.
+  for (const path of waiting) cancel(draft, path);
+  draft.drain();
   answerRecorded(draft);
 }

@@ -77,6 +77,8 @@ export interface Context {
   /** When the whole order's time is over. */
   readonly endBy: number | undefined;
   readonly path: string;
+  /** What is repeated after a pause is repeated after so much of it (0.8 to 1.2), so that what failed together is not repeated together. */
+  readonly jitter: (generation: number) => number;
   /** Of a step inside a retry. */
   readonly known: Known | undefined;
   /** The path of a composite by name; without a name, of the one whose handler this activity is part of. */

@@ -1,36 +1,28 @@
 import { behaviourOf } from './activities/index.ts';
-import type { Retry } from './activities/retry.ts';
 import type { StepState } from './activities/step.ts';
-import type { Asking, Behaviour, Closing, Context, Known, Next, Start } from './behaviour.ts';
+import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, rootPath } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
-import { type Fault, isKindOf } from './fault.ts';
-import { askingOf } from './identity.ts';
+import type { Fault } from './fault.ts';
+import { askingOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
-import type { Json } from './json.ts';
-import { assignedIn, definitionPath, fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
-import type { ActivityState, KeptSignal, Outcome, State, Variables } from './state.ts';
+import { type Json, utf8Bytes } from './json.ts';
+import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
+import { fill, inputOf, nodeAt, type Program, parentOf, relocated, scopeOf } from './program.ts';
+import type { ActivityState, Outcome, State } from './state.ts';
+import { isTaken } from './takers.ts';
+import type { Handed, Subject, Transition } from './transition.ts';
+import type { UndoPages } from './undo-pages.ts';
 
-/** What an instance is about. It never changes. */
-export interface Subject {
-  readonly orderId: string;
-  readonly order: Json;
-}
-
-/** What an event leads to. Save the state first; only then carry out the commands. */
-export interface Transition {
-  readonly state: State;
-  readonly commands: readonly Command[];
-  /** What the journal says of it. */
-  readonly facts: readonly CoreFact[];
-}
+export type { Handed, Subject, Transition } from './transition.ts';
 
 /** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
 interface Rules {
   wind(draft: Draft, path: string, next: Next<unknown>): void;
   closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void;
   hold(draft: Draft, path: string, question: Fault): void;
+  refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined;
 }
 
 /**
@@ -45,12 +37,23 @@ export class Draft {
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
   private readonly todo: (() => void)[] = [];
+  private starting: readonly string[] | undefined;
   private stopped: ReadonlySet<string> | undefined;
+  /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
+  private waiting: readonly string[] | undefined;
+  /** What waits for a person does not keep the others from going on. */
+  goesOnRegardless = false;
   private copied = false;
+  private needs: number | undefined;
+  private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
+  readonly pages: UndoPages;
+  readonly room: number | undefined;
 
-  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules) {
+  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), room }: Handed) {
     this.rules = rules;
+    this.pages = pages;
+    this.room = room;
     this.program = program;
     this.subject = subject;
     this.state = state;
@@ -80,7 +83,32 @@ export class Draft {
 
   /** What is alive directly inside an activity, and what it had undone. */
   children(path: string): readonly string[] {
-    return Object.keys(this.state.activities).filter((each) => each !== path && this.waiterFor(each) === path);
+    return [...(this.waitedFor().get(path) ?? [])];
+  }
+
+  hasChildren(path: string): boolean {
+    return (this.waitedFor().get(path)?.size ?? 0) > 0;
+  }
+
+  /** Made when it is first asked for, and kept true from then on: a thousand branches may be cancelled in one event. */
+  private waitedFor(): Map<string, Set<string>> {
+    if (this.byWaiter) return this.byWaiter;
+    this.byWaiter = new Map();
+    for (const path of Object.keys(this.state.activities)) this.index(path);
+    return this.byWaiter;
+  }
+
+  private index(path: string): void {
+    const waiter = this.waiterFor(path);
+    if (!this.byWaiter || waiter === undefined) return;
+    const known = this.byWaiter.get(waiter);
+    if (known) known.add(path);
+    else this.byWaiter.set(waiter, new Set([path]));
+  }
+
+  /** The same state with more or less of what it remembers: see `memory.ts`. */
+  remember(state: State): void {
+    this.state = state;
   }
 
   set(change: Partial<State>): void {
@@ -88,7 +116,9 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
+    const isNew = this.byWaiter !== undefined && this.activity(path) === undefined;
     this.writable()[path] = activity;
+    if (isNew) this.index(path);
   }
 
   patch(path: string, change: Partial<ActivityState>): void {
@@ -115,6 +145,7 @@ export class Draft {
   }
 
   remove(path: string): void {
+    this.byWaiter?.get(this.waiterFor(path) ?? '')?.delete(path);
     delete this.writable()[path];
   }
 
@@ -128,11 +159,22 @@ export class Draft {
 
   /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   drain(): void {
-    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed') job();
+    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
+  }
+
+  /** What it has come to so far, as JSON. */
+  bytes(): number {
+    return utf8Bytes([this.state, this.facts] as unknown as Json);
+  }
+
+  /** A page of the undo list: it is asked for, and then the event is applied anew. */
+  need(page: number): void {
+    this.needs ??= page;
   }
 
   finish(): Transition {
-    return { state: this.state, commands: this.commands, facts: this.facts };
+    const { state, commands, facts, needs } = this;
+    return { state, commands, facts, ...(needs === undefined ? {} : { needs }) };
   }
 
   context(path: string): Context {
@@ -144,6 +186,7 @@ export class Draft {
       stepMs,
       endBy,
       path,
+      jitter: (generation) => jitterOf(idempotencyKeyOf(this.subject.orderId, path, generation)),
       known: known?.[path],
       scopePath: (name) => this.scopePath(path, name),
       evaluate: (template) => fill(template, scopeOf(this.program, this.subject, this.state, path)),
@@ -169,71 +212,49 @@ export class Draft {
     return undefined;
   }
 
-  /** Only a retry that is at work will run the step again. */
-  known(path: string, known: Known): void {
-    if (this.isRetried(path)) this.set({ known: { ...this.state.known, [path]: known } });
-  }
-
-  private isRetried(path: string): boolean {
-    for (let at = parentOf(path); at !== undefined; at = parentOf(at))
-      if (this.activity(at) && this.node(at).activity === 'retry') return true;
-    return false;
-  }
-
-  /** Whether a fault of the activity at a path goes to somebody on its way up, so that it may unwind what is in between. */
-  takes(path: string, fault: Fault): boolean {
-    for (let at: string | undefined = path, from: string | undefined; at !== undefined; from = at, at = this.waiterFor(at)) {
-      const activity = this.activity(at);
-      if (!activity) continue;
-      const unwinds = activity.status === 'Faulting' && !activity.handling && !activity.waits && from !== undefined;
-      if (activity.status === 'Canceling' || unwinds) return true;
-      if (from !== undefined && this.absorbs(at, fault)) return true;
-      if (!activity.handling && this.handlerFor(at, fault)) return true;
-    }
-    return this.goesToCaller(fault);
-  }
-
-  /** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
-  private goesToCaller(fault: Fault): boolean {
-    const { toCaller = [] } = this.program.definition;
-    return this.state.called === true && !this.state.ending && toCaller.some((type) => isKindOf(fault.type, type));
-  }
-
-  absorbs(path: string, fault: Fault): boolean {
-    const activity = this.activity(path);
-    if (activity?.status !== 'Executing') return false;
-    return this.behaviour(path).absorbs?.(this.node(path), activity.own, fault) ?? false;
-  }
-
-  handlerFor(path: string, fault: Fault) {
-    return this.node(path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault));
-  }
-
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? this.varsOf(node) : undefined;
-    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}) });
+    const vars = node.activity === 'retry' ? variablesOf(this.state, node) : undefined;
+    const { undoAside } = this.state;
+    const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
+    this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
     const next = behaviourOf(node.activity).execute(node, this.context(path));
     if (!next.ask) this.fact({ type: 'ActivityStarted', path });
     this.apply(path, next);
   }
 
   /** Carries out what an activity wants. The order of these lines is the order in which things happen. */
-  apply(path: string, next: Next<unknown> | undefined): void {
-    if (next === undefined) return;
-    if (next.raise && next.unlessNobodyTakesIt && !this.takes(path, { ...next.raise, source: path })) return this.failForNow(path, next);
+  apply(path: string, wanted: Next<unknown> | undefined): void {
+    if (wanted === undefined) return;
+    const next = this.rules.refused(this, path, wanted) ?? wanted;
+    if (next.raise && next.unlessNobodyTakesIt && !isTaken(this, path, { ...next.raise, source: path }, true))
+      return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
-    if (next.takeSignal) this.dropSignal(next.takeSignal);
+    if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
     if (next.holds) this.rules.hold(this, path, next.holds);
     if (next.assign) this.set({ vars: { ...this.state.vars, ...next.assign } });
     if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
     if (next.ask) this.ask(path, next.ask);
     if (next.askAgain) this.askAgain(path);
-    if (next.fresh) this.restart(path);
-    for (const start of next.run ?? []) this.later(() => this.startChild(path, start));
+    if (next.fresh) this.remember(restarted(this.program, this.state, path));
+    for (const start of next.run ?? []) this.startLater(path, start);
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
+  }
+
+  private startLater(path: string, start: Start): void {
+    if (!this.behaviour(path).cancel) return this.later(() => this.startChild(path, start));
+    this.starting = [...(this.starting ?? []), path];
+    this.later(() => {
+      this.starting = this.starting?.toSpliced(this.starting.indexOf(path), 1);
+      this.startChild(path, start);
+    });
+  }
+
+  /** It has said what is to run next, and that has not begun. Asked only of what cleans up when it is cancelled. */
+  isStarting(path: string): boolean {
+    return this.starting?.includes(path) ?? false;
   }
 
   private startChild(path: string, start: Start): void {
@@ -257,7 +278,7 @@ export class Draft {
     }
     this.patch(path, { cleanUp, cleaning: true });
     const child = childPath(path, start);
-    this.doneNoMore(child);
+    this.remember(doneNoMore(this.program, this.state, child));
     this.execute(child);
     return true;
   }
@@ -270,25 +291,6 @@ export class Draft {
   private failForNow(path: string, { state, raise }: Next<unknown>): void {
     this.fact({ type: 'AttemptFailed', path, asking: askingOf(this.own(path) as StepState), fault: raise as Fault });
     this.keep(path, state);
-  }
-
-  /** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
-  private restart(path: string): void {
-    const { vars } = this.activity(path) ?? {};
-    const node = this.node(path);
-    if (vars && node.activity === 'retry') {
-      const assigned = new Set(assignedIn(node.do));
-      const others = Object.entries(this.state.vars ?? {}).filter(([variable]) => !assigned.has(variable));
-      this.set({ vars: Object.fromEntries([...others, ...Object.entries(vars)]) });
-    }
-    this.forgetOutputs(`${path}/`);
-  }
-
-  /** What a retry has to restore: no variable that is set elsewhere meanwhile. */
-  private varsOf(retry: Retry): Variables | undefined {
-    const assigned = assignedIn(retry.do);
-    if (assigned.length === 0) return undefined;
-    return Object.fromEntries(Object.entries(this.state.vars ?? {}).filter(([variable]) => assigned.includes(variable)));
   }
 
   private ask(path: string, { input, generation, attempt, completeBy }: Asking): void {
@@ -316,46 +318,25 @@ export class Draft {
     const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
     this.remove(path);
     const output = closing.result === 'Succeeded' ? closing.output : undefined;
-    this.keepOutput(path, output);
+    this.remember(withOutput(this.program, this.state, path, output));
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    if (node.activity === 'retry') this.forget(path);
-    this.dropOutputs(path);
+    if (node.activity === 'retry') this.remember(withoutKnown(this.program, this.state, path));
+    this.remember(withoutReadOutputs(this.program, this.state, path));
     this.rules.closed(this, path, waiter, closing);
   }
 
-  private keepOutput(path: string, output: Json | undefined): void {
-    const isRead = this.program.readOutputs.get(path.slice(path.lastIndexOf('/') + 1)) === definitionPath(path);
-    if (output !== undefined && isRead) this.set({ outputs: { ...this.state.outputs, [path]: output } });
+  holdFor(path: string): void {
+    this.waiting = [...(this.waiting ?? []), path];
   }
 
-  /** Outputs whose last reader this was: in the journal they stay. */
-  private dropOutputs(path: string): void {
-    const over = this.program.lastRead.get(definitionPath(path));
-    if (!over) return;
-    const gone = new Set(over.map((each) => relocated(each, path)));
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !gone.has(each));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
+  /** The first that wants the order held, and was not cancelled meanwhile. */
+  waitsFor(): string | undefined {
+    return this.waiting?.find((path) => this.activity(path)?.waits);
   }
 
-  /** What cleans up does so after every run, however often it did before. */
-  private doneNoMore(path: string): void {
-    for (const [each, known] of Object.entries(this.state.known ?? {}))
-      if (known.outcome === 'done' && (each === path || each.startsWith(`${path}/`))) this.known(each, { ...known, outcome: 'undone' });
-  }
-
-  /** What was known of the steps of a retry that is over; another one around it may still need it. */
-  private forget(path: string): void {
-    if (!this.state.known || this.isRetried(path)) return;
-    const { known, ...state } = this.state;
-    const rest = Object.entries(known).filter(([each]) => !each.startsWith(`${path}/`));
-    this.state = rest.length > 0 ? { ...state, known: Object.fromEntries(rest) } : state;
-  }
-
-  /** Nobody outside of a turn can read what its steps answered; nor can the next run of a retry. */
-  forgetOutputs(within: string): void {
-    const kept = Object.entries(this.state.outputs).filter(([each]) => !each.startsWith(within));
-    if (kept.length < Object.keys(this.state.outputs).length) this.set({ outputs: Object.fromEntries(kept) });
+  goesOn(): boolean {
+    return this.state.phase === 'running' && (this.goesOnRegardless || this.waitsFor() === undefined);
   }
 
   hold(path: string, fault: Fault): void {
@@ -372,35 +353,26 @@ export class Draft {
     this.fact({ type: 'OrderReleased', path });
   }
 
-  keepSignal(signal: KeptSignal): void {
-    this.set({ signals: [...(this.state.signals ?? []), signal] });
-  }
-
-  private dropSignal(signal: KeptSignal): void {
-    const { signals = [], ...state } = this.state;
-    const left = signals.filter((each) => each !== signal);
-    this.state = left.length > 0 ? { ...state, signals: left } : state;
-  }
-
   record(path: string, reply: StepReply): void {
     this.patch(path, { reply });
     this.fact({ type: 'ReplyRecorded', path, asking: askingOf(this.own(path) as StepState), status: reply.status });
   }
 
   end(outcome: Outcome): void {
-    const { held: _, undo, known: __, ending, signals: ___, ...state } = this.state;
+    const { held: _, undo, undoAside, known: __, ending, signals: ___, ...state } = this.state;
     // Whoever called this order may undo it later.
-    const kept = state.called && outcome === 'completed' && undo ? { undo } : {};
+    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(undoAside ? { undoAside } : {}) } : {};
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
+    this.byWaiter = undefined;
     this.todo.length = 0;
   }
 
   /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
   private wakeLater(path: string): void {
     const activity = this.activity(path);
-    if (activity && asks(this.node(path))) return;
+    if (activity?.status !== 'Executing' || asks(this.node(path))) return;
     const at = activity && this.behaviour(path).wakeAt?.(activity.own);
     if (at !== undefined) this.commands.push({ type: 'wake', at });
   }

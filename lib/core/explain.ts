@@ -33,6 +33,7 @@ const endings: { readonly [outcome in Outcome]: string } = {
 
 function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
   const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);
+  if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
   const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
   const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
@@ -51,7 +52,7 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   if (node.activity === 'waitFor')
     return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
   if (until === undefined) return undefined;
-  if (node.activity === 'delay') return `waits ${lengthText(until, now)} at ${path}`;
+  if (node.activity !== 'retry') return `waits ${lengthText(until, now)} at ${path}`;
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
 
@@ -63,7 +64,7 @@ const callText = ({ operation }: { readonly operation: string }, path: string, {
 
 function stepText(
   { agent, operation }: { readonly agent: string; readonly operation: string },
-  { undo = [] }: State,
+  { undo = [], undoAside }: State,
   path: string,
   own: StepState,
   now: number | undefined,
@@ -72,8 +73,9 @@ function stepText(
   const time = timeText(completeBy, now);
   const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
   if (phase === 'undoing') return undefined;
+  if (phase === 'impossible') return `a person must see to the undo of ${path.slice(0, -'/undo'.length)}: its input could not be evaluated`;
   if (mode === 'undo') {
-    const left = undo.length - 1;
+    const left = undo.length + (undoAside?.entries ?? 0) - 1;
     const what =
       phase === 'resting'
         ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`

@@ -3,6 +3,13 @@ import { rootPath } from './definition.ts';
 /** Names one effect. The same over attempts, retries and resets: whoever keeps it applies the effect once. */
 export const idempotencyKeyOf = (orderId: string, path: string, generation: number): string => `${orderId}/${path}/${generation}`;
 
+/** From 0.8 to 1.2, the same for the same key (FNV-1a): chance would not be pure. */
+export function jitterOf(idempotencyKey: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < idempotencyKey.length; at++) hash = Math.imul(hash ^ idempotencyKey.charCodeAt(at), 0x01000193);
+  return 0.8 + (0.4 * (hash >>> 0)) / 0xffffffff;
+}
+
 /** One asking, apart from its order and path: `1#1.2` is generation 1, asked under claim 1 for the 2nd time. */
 export const askingOf = ({
   generation,

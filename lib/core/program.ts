@@ -219,6 +219,19 @@ export function fill(template: Template, scope: Scope): Evaluation {
   return { ok: true, value: Object.fromEntries(entries) };
 }
 
+/** Of a scope, what a template reads beside the output of one step: where that is known later. */
+export function partRead(template: Template, scope: Scope, without: string): Partial<Pick<Scope, 'steps' | 'vars' | 'each' | 'fault'>> {
+  const parsed = [...expressionsIn(template)].flatMap(({ text }) => parseExpression(text));
+  const read = parsed.flatMap((each) => (each.ok ? [each.expression] : []));
+  const part = (of: 'steps' | 'vars' | 'each') => {
+    const names = new Set(read.flatMap((expression) => expression[of].map(({ name }) => name)));
+    const there = Object.entries(scope[of] ?? {}).filter(([name]) => names.has(name) && !(of === 'steps' && name === without));
+    return there.length > 0 ? { [of]: Object.fromEntries(there) } : {};
+  };
+  const fault = scope.fault !== undefined && read.some((each) => each.fault !== undefined) ? { fault: scope.fault } : {};
+  return { ...part('steps'), ...part('vars'), ...part('each'), ...fault };
+}
+
 export const isCel = (template: unknown): template is { readonly $cel: string } =>
   isObject(template) && typeof template['$cel'] === 'string' && Object.keys(template).length === 1;
 

@@ -9,7 +9,7 @@ import type { Json } from './json.ts';
 import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
 import { mask } from './secrets.ts';
 import { initialState, type State, type UndoEntry } from './state.ts';
-import { isWithin } from './undoing.ts';
+import { isWithin } from './undo-pages.ts';
 
 export interface Remains {
   /** Nothing in it is alive; what may be undone of the order is in its undo list. */

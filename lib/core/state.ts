@@ -26,6 +26,8 @@ export interface ActivityState<S = unknown> {
   readonly runner?: string;
   /** Of a retry: the variables that are set inside it, as they were when it first began. */
   readonly vars?: Variables;
+  /** The newest page of the undo list when it began: neither that one nor those below hold anything of it. */
+  readonly above?: number;
 }
 
 export type Variables = { readonly [name: string]: Json };
@@ -37,11 +39,41 @@ export interface UndoEntry {
   readonly generation: number;
   /** What its undo is asked with; absent as long as nobody knows whether it was done at all. */
   readonly input?: Json;
+  /** Why its undo has no input: it is never asked. */
+  readonly fault?: Fault;
+  /** Of what nobody knows the outcome of: what its undo reads beside its answer, as it was then. */
+  readonly reads?: UndoReads;
   /** The last asking of what nobody knows the outcome of, and what it was asked with. */
   readonly attempt?: number;
   readonly asked?: Json;
   /** What was asked last may still be done until then: milliseconds since 1970. */
   readonly until?: number;
+  /** The page that it was taken out of. */
+  readonly from?: number;
+}
+
+/** What of the undo list lies outside of the state, in pages with rising numbers; each names the one below it. */
+export interface UndoAside {
+  /** The newest page. */
+  readonly top: number;
+  /** How much is left in all of them. */
+  readonly entries: number;
+  /** Of pages from `to` down to `next`, which is left out: nothing of this scope, without its handler's own work, is left there. */
+  readonly taken?: readonly { readonly scope: string; readonly own?: string; readonly to: number; readonly next: number }[];
+}
+
+/** Entries that were put aside, oldest first, and the page below with older ones. */
+export interface UndoPage {
+  readonly entries: readonly UndoEntry[];
+  readonly below?: number;
+}
+
+/** A part of what an expression may read: it may be gone by the time it is needed. */
+export interface UndoReads {
+  readonly steps?: { readonly [name: string]: Json };
+  readonly vars?: Variables;
+  readonly each?: { readonly [name: string]: Json };
+  readonly fault?: Json;
 }
 
 /** The order is being ended from outside: everything that was done is undone, then it closes. */
@@ -93,6 +125,8 @@ export interface State {
   readonly failure?: Fault;
   /** Oldest first. */
   readonly undo?: readonly UndoEntry[];
+  /** What is older than all of it. */
+  readonly undoAside?: UndoAside;
   /** By path: what is known of steps inside a retry that is at work. */
   readonly known?: { readonly [path: string]: Known };
   readonly ending?: Ending;

@@ -5,7 +5,7 @@ import type { Subject } from './draft.ts';
 import type { Json } from './json.ts';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
 import type { ActivityState, State, UndoEntry } from './state.ts';
-import { isAt, isWithin } from './undoing.ts';
+import { isAt, isWithin } from './undo-pages.ts';
 
 /** One step that would be undone. */
 export interface PlannedUndo {

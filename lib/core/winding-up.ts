@@ -6,6 +6,8 @@ import type { Draft } from './draft.ts';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
+import { withoutOutputsIn } from './memory.ts';
+import { absorbs, handlerFor, isTaken } from './takers.ts';
 import {
   canBeUndone,
   goOnUndoing,
@@ -29,7 +31,7 @@ export function wind(draft: Draft, path: string, next: Next<unknown>): void {
     for (const child of draft.children(path)) cancel(draft, child);
   }
   if (next.undoNext) undoNext(draft, path);
-  if (next.terminate) draft.end('terminated');
+  if (next.terminate) terminate(draft);
 }
 
 /** What a step did is noted before it is taken out of the state. */
@@ -57,16 +59,15 @@ function closeSettled(draft: Draft, path: string, own: StepState, closing: Closi
  */
 export function raise(draft: Draft, path: string, fault: Fault): void {
   const raised: Fault = { ...fault, source: fault.source ?? path };
-  const { phase } = draft.state;
-  if (phase === 'running' && draft.takes(path, raised)) return unwind(draft, path, raised);
+  if (draft.state.phase === 'running' && draft.waitsFor() === undefined && isTaken(draft, path, raised)) return unwind(draft, path, raised);
   draft.faulting(path, raised, true);
-  if (phase === 'running') draft.hold(path, raised);
+  draft.holdFor(path);
 }
 
 /** A question to a person: the order is held for it, whatever faults are handled around it. */
 export function ask(draft: Draft, path: string, question: Fault): void {
   draft.faulting(path, { ...question, source: path }, true);
-  if (draft.state.phase === 'running') draft.hold(path, { ...question, source: path });
+  draft.holdFor(path);
 }
 
 /** First what runs inside is cancelled and closed, then the handlers are looked at (WF). */
@@ -106,14 +107,14 @@ function windUp(draft: Draft, path: string): void {
 /** Nothing inside is alive any more. */
 function woundUp(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || draft.children(path).length > 0 || draft.cleanUp(path)) return;
+  if (!activity || draft.hasChildren(path) || draft.cleanUp(path)) return;
   if (activity.status === 'Canceling') return close(draft, path, { result: 'Canceled' });
   if (activity.status !== 'Faulting' || activity.handling || !activity.fault) return;
 
   const { fault } = activity;
   const waiter = draft.waiterFor(path);
   // While a retry around it will run it again, its own handlers are not looked at (WF).
-  const handler = waiter !== undefined && draft.absorbs(waiter, fault) ? undefined : draft.handlerFor(path, fault);
+  const handler = waiter !== undefined && absorbs(draft, waiter, fault) ? undefined : handlerFor(draft, path, fault);
   if (!handler) return draft.close(path, { result: 'Faulted', fault });
   draft.patch(path, { handling: true });
   draft.fact({ type: 'FaultHandled', path, handler: handler.do.name, fault });
@@ -122,9 +123,11 @@ function woundUp(draft: Draft, path: string): void {
 
 export function cancel(draft: Draft, path: string): void {
   const activity = draft.activity(path);
-  if (!activity || activity.status === 'Canceling') return;
+  if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
   const node = draft.node(path);
   if (asks(node)) return cancelStep(draft, path);
+  // What is to clean up takes its part as begun: it must not be lost in between.
+  if (draft.behaviour(path).cancel && draft.isStarting(path)) return draft.later(() => cancel(draft, path));
 
   const cleanUp = activity.status === 'Executing' ? draft.behaviour(path).cancel?.(node, activity.own, draft.context(path)) : undefined;
   draft.canceling(path);
@@ -143,9 +146,7 @@ function cancelStep(draft: Draft, path: string): void {
   if (reply) return answerCanceled(draft, path, reply);
   if (own.phase === 'asked' && own.completeBy > draft.event.at) {
     draft.keep(path, { ...own, mode: 'cancel' });
-    draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
-    tellAgent(draft, path, own);
-    return;
+    return cancelAsking(draft, path, own);
   }
   if (own.phase === 'refused') return closeRefused(draft, path, own);
   leaveUnknown(draft, path, own);
@@ -156,9 +157,10 @@ function closeRefused(draft: Draft, path: string, own: StepState): void {
   draft.close(path, { result: 'Canceled' });
 }
 
-function tellAgent(draft: Draft, path: string, own: StepState): void {
+function cancelAsking(draft: Draft, path: string, own: StepState): void {
   const node = draft.node(path);
   if (!asks(node)) return;
+  draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
   const { orderId } = draft.subject;
   const requestId = requestIdOf(orderId, path, own);
   const idempotencyKey = idempotencyKeyOf(orderId, path, own.generation);
@@ -198,7 +200,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   const activity = draft.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.forgetOutputs(turn));
+  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.remember(withoutOutputsIn(draft.state, turn)));
   if (activity.status === 'Compensating') return undoNext(draft, path);
   if (asks(draft.node(path))) return lateUndone(draft, path, closing);
   if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
@@ -210,7 +212,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
   // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
   const context = behaviour.repeats ? { ...draft.context(path), evaluate: draft.context(child).evaluate } : draft.context(path);
   if (closing.result !== 'Faulted') return draft.apply(path, behaviour.childClosed?.(node, activity.own, closing, context));
-  if (draft.absorbs(path, closing.fault)) {
+  if (absorbs(draft, path, closing.fault)) {
     draft.fact({ type: 'RunFailed', path, attempt: (activity.own as { attempt?: number }).attempt ?? 1, fault: closing.fault });
     return draft.apply(path, behaviour.childFaulted?.(node, activity.own, closing.fault, context));
   }
@@ -240,6 +242,16 @@ function finish(draft: Draft, closing: Closing): void {
   draft.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
 }
 
+/** It ends as it is: nobody hears the answers to what is still asked. An undo that has been asked for is better done than half done. */
+export function terminate(draft: Draft): void {
+  for (const [path, { own, reply }] of Object.entries(draft.state.activities)) {
+    const { phase, mode, completeBy } = (own ?? {}) as Partial<StepState>;
+    const isOutstanding = phase === 'asked' && !reply && (completeBy ?? 0) > draft.event.at;
+    if (asks(draft.node(path)) && isOutstanding && mode !== 'undo' && mode !== 'cancel') cancelAsking(draft, path, own as StepState);
+  }
+  draft.end('terminated');
+}
+
 /** Everything that is alive is cancelled; once the root has closed, all that was done is undone (see `finish`). */
 export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
   draft.set({ ending: { outcome } });
@@ -251,7 +263,7 @@ export function endOrder(draft: Draft, outcome: 'cancelled' | 'compensated'): vo
 /** What a completed order has done is undone for the order that called it. */
 export function recall(draft: Draft): void {
   const { outcome: _, ...state } = draft.state;
-  draft.state = { ...state, phase: 'running', recalled: true, ending: { outcome: 'compensated' } };
+  draft.remember({ ...state, phase: 'running', recalled: true, ending: { outcome: 'compensated' } });
   finish(draft, { result: 'Canceled' });
   draft.drain();
 }

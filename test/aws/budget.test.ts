@@ -48,7 +48,7 @@ test('a step that is asked again after its time costs one count, one asking and 
 });
 
 test('a step takes at most four write units, and no more in an order of a hundred steps than in one of ten', async () => {
-  const [ten, hundred] = [await play(invoked, nameOf(10, false)), await play(invoked, nameOf(100, false))];
+  const [ten, hundred] = [await play(invoked, nameOf(10, 'plain')), await play(invoked, nameOf(100, 'plain'))];
   const [few, many] = [ten.figures.writeUnits / 10, hundred.figures.writeUnits / 100];
   assert.ok(few <= writeUnitsPerStepMax, `${few} units a step`);
   assert.ok(many <= few, `${many} units a step instead of ${few}`);

@@ -201,6 +201,7 @@ test('F39: the write that finishes an order gives one end to all that belongs to
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
   await store.putPage('o1', 1, [{ seq: 1 }]);
+  await store.putUndoPage('o1', 1, { entries: [] });
   const endsOf = async () => new Set((await itemsOf(opened, 'o1')).map(({ expiresAt }) => expiresAt));
   const telling = next(state, { processState: 'Processed', outcome: 'completed', worklist: 'due', updatedAt: noon });
   await store.update(telling, state, alone);
@@ -208,7 +209,7 @@ test('F39: the write that finishes an order gives one end to all that belongs to
 
   const { blob: _, ...finished } = next(telling, { worklist: null, worklistAt: null });
   await store.patch(finished, telling);
-  assert.deepEqual((await itemsOf(opened, 'o1')).length, 3);
+  assert.deepEqual((await itemsOf(opened, 'o1')).length, 4);
   assert.deepEqual(await endsOf(), new Set([(noon + retentionMs) / 1000]));
   assert.equal((await store.load('o1'))?.state.processState, 'Processed');
 });
@@ -248,6 +249,20 @@ test('F20: who withdraws a note leaves the one alone that another delivery has m
   await store.noteAsked(asking);
   await note.withdraw();
   assert.equal((await store.noteAsked(asking)).outcome, 'refused');
+});
+
+test('F39: pages that are left of a forgotten order are not those of a new one under the same id', async () => {
+  const { store } = await open();
+  const past = noon - retentionMs - 1000;
+  const state = stateRecord('o1', { updatedAt: past });
+  const page = (path: string) => ({ entries: [{ path, generation: 1 }] });
+  await store.create(orderRecord('o1'), state, alone);
+  await store.putPage('o1', 1, [{ seq: 1 }]);
+  await store.putUndoPage('o1', 1, page('order/old'));
+  await store.update(next(state, { processState: 'Processed', worklist: null, worklistAt: null }), state, alone);
+  await store.putPage('o1', 1, [{ seq: 2 }]);
+  await store.putUndoPage('o1', 1, page('order/new'));
+  assert.deepEqual([await store.pages('o1'), await store.undoPage('o1', 1)], [[[{ seq: 2 }]], page('order/new')]);
 });
 
 test('without a retention finished orders are kept for ever', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import type { Channel } from '../../lib/channel.ts';
+import type { UndoPage } from '../../lib/core/state.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { shardCount, shardOf } from '../../lib/record.ts';
 import type { Along, OneAsking, Store } from '../../lib/store.ts';
@@ -319,6 +320,31 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
+  // ---- pages of what can be undone
+
+  it('F-101: a page of the undo list is kept under its rev, once, and read alone', async ({ store, other }) => {
+    const page = (path: string, below?: number): UndoPage => ({
+      entries: [{ path, generation: 1, input: { text: 'Größe 😀 "quoted"' } }],
+      ...(below === undefined ? {} : { below }),
+    });
+    await store.putUndoPage('o1', 7, page('order/a'));
+    await store.putUndoPage('o1', 12, page('order/b', 7));
+    await other.putUndoPage('o1', 7, page('order/c'));
+    await store.putUndoPage('o2', 7, page('order/d'));
+    await store.putPage('o1', 7, [{ seq: 1 }]);
+    assert.deepEqual([await other.undoPage('o1', 7), await store.undoPage('o1', 12)], [page('order/a'), page('order/b', 7)]);
+    assert.deepEqual([await store.undoPage('o1', 8), await store.undoPage('o3', 7)], [undefined, undefined]);
+    assert.deepEqual(await store.pages('o1'), [[{ seq: 1 }]]);
+  });
+
+  it('a page of the undo list that travels with a write is there when the write is', async ({ store }) => {
+    const state = await put(store, 'o1');
+    const undoPage = { entries: [{ path: 'order/a', generation: 1, input: {} }] };
+    if (!store.sendsAlong) return;
+    await store.update(next(state), state, { ...alone, undoPage });
+    assert.deepEqual(await store.undoPage('o1', state.rev), undoPage);
+  });
+
   listContract(name, open);
 
   // ---- clients
@@ -341,9 +367,11 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await put(store, 'running', { updatedAt: noon });
     await put(store, 'held', { processState: 'Error', updatedAt: noon });
     await store.putPage('old', 1, [{ seq: 1 }]);
+    await store.putUndoPage('old', 1, { entries: [{ path: 'order/a', generation: 1 }] });
     assert.equal(await store.forget(noon + 1000, 10), 1);
     assert.deepEqual((await store.sweep(undefined, 10)).toSorted(), ['held', 'running', 'telling', 'young']);
     assert.deepEqual([await store.load('old'), await store.head('old'), await store.pages('old')], [undefined, undefined, []]);
+    assert.equal(await store.undoPage('old', 1), undefined);
   });
 
   it('forgetting goes in portions, and says how many it forgot', async ({ store }) => {

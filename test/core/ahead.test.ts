@@ -4,9 +4,8 @@ import fc from 'fast-check';
 import { ahead, mayTakeSignal, takesSignalNow } from '../../lib/core/ahead.ts';
 import type { Activity } from '../../lib/core/definition.ts';
 import { definitionPath } from '../../lib/core/program.ts';
-import { events, goWell, suffer, type World } from '../support/chaos.ts';
+import { events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
 import { definitionOf, roots } from '../support/shapes.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -34,7 +33,7 @@ describe('what may still run of an order', () => {
             return transition;
           },
         });
-        const world: World = { run: watched, service: new Service() };
+        const world = worldOf(watched);
         run.happen({ type: 'started', stepMs });
         suffer(world, happen);
         goWell(world);

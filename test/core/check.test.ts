@@ -438,6 +438,25 @@ const handling: typeof table = [
     'order/undefined',
     '"undefined" is no activity',
   ],
+  [
+    'a compensation of what is at work beside it',
+    workflow(parallel('', scope('travel', undoable('a', '1')), sequence('then', step('b'), compensate('travel')))),
+    'order/then/compensate',
+    '"travel" (order/travel) may still be at work here',
+    'Compensate it behind it, or in one of its handlers.',
+  ],
+  [
+    'a compensation of what is around it',
+    workflow(sequence('', scope('travel', sequence('both', undoable('a', '1'), compensate('travel'))))),
+    'order/travel/both/compensate',
+    'may still be at work here',
+  ],
+  [
+    'a compensation, by a handler, of what is around more than that',
+    workflow(scope('travel', parallel('both', on(sequence('one', faulty('b', 'Refused')), ['Refused', compensate('order')]), step('c')))),
+    'order/both/one/compensate',
+    '"order" (order) may still be at work here',
+  ],
 ];
 
 const isSaid = ({ severity, path, message }: Problem, expectedPath: string, words: readonly string[]): boolean =>
@@ -516,6 +535,8 @@ test('what is certain to be there may be read: after either branch, in the same 
     ),
     workflow(on(sequence('', undoable('a', '1'), step('letter', { lasting: true }), raise('Refused')), ['Refused', compensate()])),
     workflow(sequence('', scope('travel', undoable('a', '1')), compensate('travel'))),
+    workflow(on(sequence('', scope('travel', undoable('a', '1')), raise('Refused')), ['Refused', compensate('travel')])),
+    workflow(on(parallel('', scope('travel', undoable('a', '1')), raise('Refused')), ['Refused', compensate('travel')])),
     workflow(sequence('', forEach('items', sequence('s', scope('travel', undoable('a', 'each.items.item')), compensate('travel'))))),
   ];
   for (const definition of right) assert.deepEqual(check(definition), []);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Step } from '../../lib/core/activities/step.ts';
+import type { Step, StepState } from '../../lib/core/activities/step.ts';
 import type { Activity } from '../../lib/core/definition.ts';
 import type { StepReply } from '../../lib/core/event.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
@@ -53,6 +53,29 @@ test('F-103: an undo that fails k times is asked for k + 1 times, and the next o
       assert.equal(stuck.length > 0, permanent ? first + second > 0 : Math.max(first, second) >= 3, 'somebody is told');
     }),
   );
+});
+
+test('F-103: undos that fail together are not repeated together, and each comes back within a fifth of its pause', () => {
+  const pauses = listOf(20, (index) => {
+    const run = startRun(workflow({ ...sequence('order', undoable('a'), step('fails')), faultHandlers: [refused] }), {
+      orderId: `order-${index}`,
+    });
+    run.happen({ type: 'started', stepMs });
+    run.reply('order/a', ok());
+    run.reply('order/fails', fault('Refused'));
+    run.reply('order/a/undo', fault('Busy', { permanent: false }));
+    const own = run.state.activities['order/a/undo']?.own as StepState | undefined;
+    return (own?.completeBy ?? 0) - run.now;
+  });
+  for (const pause of pauses) assert.ok(pause >= 4000 && pause <= 6000, `${pause} ms are 5 s, more or less`);
+  assert.ok(new Set(pauses).size > 15, `${pauses} are not the same`);
+});
+
+test('F-80: a thousand branches are cancelled by one event, and each agent is told', () => {
+  const run = startRun(workflow(parallel('order', ...steps(1000).map((name) => sequence(`branch-${name}`, undoable(name))))));
+  run.happen({ type: 'started', stepMs });
+  const { commands } = run.happen({ type: 'cancelled', outcome: 'cancelled' });
+  assert.equal(commands.filter(({ type }) => type === 'cancel').length, 1000);
 });
 
 test('F-107: branches are undone in the reverse of the order in which they were completed, whatever that was', () => {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
 import { explain } from '../../lib/core/explain.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
-import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 /** 2026-01-01 00:00:00 is when it starts. */
 const started = (root: Activity, more: Partial<WorkflowDefinition> = {}): Run => {
@@ -39,7 +39,7 @@ describe('why an order is where it is', () => {
 
   test('it waits for a person to answer', () => {
     const run = started(sequence('order', { activity: 'askOperator', name: 'price', question: 'What is the price?' }));
-    assert.equal(why(run), 'Waits for a person to answer: What is the price? (order/price).');
+    assert.equal(why(run), 'Waits for a person to answer order/price: What is the price?');
   });
 
   test('it waits for an order that it has called, whose id whoever asks may know', () => {
@@ -135,6 +135,45 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'Waits for agent to answer order/charge until 2026-01-02 01:00:00.');
   });
 
+  test('a signal, and a question to a person', () => {
+    const waiting = started(
+      outline(`
+      workflow
+        parallel
+          approval waits for approved within 600s
+          payment waits for paid
+    `).root,
+    );
+    assert.equal(
+      why(waiting),
+      'Waits for the signal approved until 00:10:00 at order/approval; waits for the signal paid at order/payment.',
+    );
+    const asking = started(
+      outline(`
+      workflow
+        sequence
+          decision asks a person "Ship without a signature?"
+    `).root,
+    );
+    assert.equal(why(asking), 'Waits for a person to answer order/decision: Ship without a signature?');
+  });
+
+  test('an undo that cannot be asked', () => {
+    const run = started(
+      outline(`
+      workflow
+        sequence
+          charge by agent
+            undo refund by agent with {"id": {"$cel": "steps.charge.id"}}
+          ship by agent
+    `).root,
+    );
+    run.reply('order/charge', ok());
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.reply('order/ship', fault('TooLate'));
+    assert.equal(why(run), 'Cancelled: a person must see to the undo of order/charge: its input could not be evaluated.');
+  });
+
   test('it undoes what was done, and is not heard', () => {
     const run = started(undoing(undoable('reserve'), undoable('charge'), step('ship')));
     run.reply('order/reserve', ok());
@@ -153,7 +192,7 @@ describe('why an order is where it is', () => {
     run.reply('order/charge', fault('No', { unknown: true }));
     assert.equal(why(run), 'Nobody knows whether order/charge was done: waits for agent to say so until 00:00:30.');
     run.reply('order/charge', fault('Down', { permanent: false }));
-    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:05.');
+    assert.equal(why(run), 'Nobody knows whether order/charge was done: agent is asked again at 00:00:04.');
   });
 
   test('a person has to decide, and after that once more', () => {

@@ -1,23 +1,60 @@
 import test from 'node:test';
 import fc from 'fast-check';
-import { checkEffects, events, goWell, suffer, type World } from '../support/chaos.ts';
+import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
-import { definitionOf, roots } from '../support/shapes.ts';
+import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
 
 /** `LANGUAGE_RUNS=20000` for a long night; `LANGUAGE_SEED` for one that went wrong. */
 const numRuns = Number(process.env['LANGUAGE_RUNS'] ?? 4000);
 const seed = process.env['LANGUAGE_SEED'] || undefined;
+const parameters = { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) };
+
+/** How much of its undo list lies in pages outside of the state: nothing, one entry a page, or some. */
+const undoPages = fc.constantFrom(undefined, 1, 200);
 
 test('S5, S6, S11, S12, S13, F-72, F-79, F-86, F-93, F-100: whatever befalls an order of any shape, every law of the language holds, and it comes to its end', () => {
   fc.assert(
-    fc.property(roots, events, (shape, happen) => {
-      const world: World = { run: startRun(definitionOf(shape)), service: new Service() };
+    fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
+      const world = worldOf(startRun(definitionOf(shape), { undoPage }));
       world.run.happen({ type: 'started', stepMs });
       suffer(world, happen);
       goWell(world);
       checkEffects(world);
     }),
-    { numRuns, ...(seed === undefined ? {} : { seed: Number(seed) }) },
+    parameters,
+  );
+});
+
+test('S11, F-100, F-106: whatever befalls an order that another one has called, it is completed, or nothing of it is left; and nothing is, once it is recalled', () => {
+  const toCaller = fc.subarray(['Refused', 'Busy', faultTypes[1], 'Engine/ComputeFailed'], { minLength: 1 });
+  fc.assert(
+    fc.property(roots, events, toCaller, fc.boolean(), undoPages, (shape, happen, toCaller, recalls, undoPage) => {
+      const world = worldOf(startRun(definitionOf(shape, toCaller), { undoPage }));
+      world.run.happen({ type: 'started', stepMs, called: true });
+      suffer(world, happen);
+      goWell(world);
+      if (recalls) world.run.happen({ type: 'recalled' });
+      goWell(world);
+      checkEffects(world);
+    }),
+    { ...parameters, numRuns: Math.ceil(numRuns / 4) },
+  );
+});
+
+/** What waits for a person, for others or for a part that cleans up has faults of its own where there is no room. */
+const others = /"(?:call|askOperator|waitFor|compute)"|"story:/;
+
+test('S23: with little room for its state some of its steps fault because of that, and every law of the language holds all the same', () => {
+  fc.assert(
+    fc.property(roots, events, undoPages, (shape, happen, undoPage) => {
+      const definition = definitionOf(shape);
+      fc.pre(!others.test(JSON.stringify(definition)));
+      const world = worldOf(startRun(definition, { undoPage, room: 1800 }));
+      world.run.happen({ type: 'started', stepMs });
+      suffer(world, happen);
+      goWell(world);
+      checkEffects(world);
+    }),
+    { ...parameters, numRuns: Math.ceil(numRuns / 8) },
   );
 });

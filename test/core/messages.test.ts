@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
 import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
 import type { Fault } from '../../lib/core/fault.ts';
 import type { Json } from '../../lib/core/json.ts';
@@ -174,14 +173,4 @@ test('an answer of the greatest length is kept, and one byte more is too long, w
     );
     assert.equal(heldFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
   }
-});
-
-test('what an undo would be asked with may be beyond making: it is asked with nothing, and still asked', () => {
-  const undo = step('undo', { input: cel('order.nothing') }) as Step;
-  const run = startRun(workflow(sequence('', step('a', { undo }), step('b'))));
-  run.happen({ type: 'started', stepMs });
-  run.reply('order/a', ok());
-  run.happen({ type: 'cancelled', outcome: 'cancelled' });
-  run.reply('order/b', fault('No'));
-  assert.deepEqual([run.asked('order/a/undo').input, run.state.undo?.length], [null, 1]);
 });

@@ -13,7 +13,10 @@ const folder = new URL('../scenarios/', import.meta.url);
 const factsOf = ({ turns }: Run): readonly Fact[] =>
   turns.flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at }))).map((fact, index) => ({ ...fact, seq: index + 1 }));
 
-for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt'))) {
+/** An undo that cannot be asked is no entry that could be compared; the place of a whole among its parts is lost with the state. */
+const apart = new Set(['undo-that-cannot-be-asked.txt', 'whole-keeps-its-place.txt']);
+
+for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') && !apart.has(each))) {
   const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');
   const order = blocks[0]?.startsWith('order ') ? (JSON.parse(blocks.shift()?.slice('order '.length) ?? '') as Json) : {};
 

@@ -11,9 +11,9 @@ import type { Json } from '../../lib/core/json.ts';
 import { nodeAt } from '../../lib/core/program.ts';
 import { type Remains, rebuiltState } from '../../lib/core/rebuilding.ts';
 import type { State } from '../../lib/core/state.ts';
-import { events, type Happens, suffer, type World } from '../support/chaos.ts';
+import { events, type Happens, suffer, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
+import type { Service } from '../support/service.ts';
 import { definitionOf, roots, type Shape } from '../support/shapes.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
@@ -105,7 +105,7 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
 /** How many effects were undone; undefined where that was refused. */
 function undoneByJournal(shape: Shape, happen: readonly Happens[], part: number | null): number | undefined {
   const run = startRun(definitionOf(shape));
-  const world: World = { run, service: new Service() };
+  const world = worldOf(run);
   run.happen({ type: 'started', stepMs });
   suffer(world, happen);
   if (run.state.phase === 'closed') return 0;

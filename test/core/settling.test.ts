@@ -40,10 +40,10 @@ describe('F-103: an undo that fails', () => {
   test('rests twice as long each time, for an hour at the most, and somebody is told after the third', () => {
     const run = undoing();
     const all = Array.from({ length: 12 }, () => fail(run, false));
-    assert.deepEqual(
-      all.map(([seconds]) => seconds),
-      [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600],
-    );
+    for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
+      const seconds = all[index]?.[0] ?? 0;
+      assert.ok(seconds <= most && seconds > most / 2, `${seconds} of ${most} s`);
+    }
     assert.deepEqual(
       all.flatMap(([, stuck], index) => (stuck ? [index + 1] : [])),
       [3],
@@ -53,13 +53,11 @@ describe('F-103: an undo that fails', () => {
   test('is tried every hour where it is refused for good, and somebody is told three times', () => {
     const run = undoing();
     const all = Array.from({ length: 5 }, () => fail(run, true));
-    assert.deepEqual(all, [
-      [3600, true],
-      [3600, true],
-      [3600, true],
-      [3600, false],
-      [3600, false],
-    ]);
+    assert.deepEqual(
+      all.map(([, stuck]) => stuck),
+      [true, true, true, false, false],
+    );
+    for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 
   test('is rejected like any other request, and in silence rests as well', () => {
@@ -74,7 +72,8 @@ describe('F-103: an undo that fails', () => {
       after(run, () => run.happen({ type: 'woken' })),
       ['UndoFailed order/ship/undo 1#1.2 stuck false'],
     );
-    assert.deepEqual([pause(run, undoPath), own(run, undoPath)?.phase], [10_000, 'resting']);
+    assert.equal(own(run, undoPath)?.phase, 'resting');
+    assert.ok(pause(run, undoPath) <= 10_000);
   });
 });
 

@@ -250,6 +250,44 @@ test('an output is kept in the state only where a later expression reads it', ()
   assert.deepEqual(run.state.outputs, {});
 });
 
+test('F-105: an output is dropped when nobody can read it any more, and not before', () => {
+  const run = started(
+    startRun(
+      outline(`
+    workflow
+      sequence
+        quote by agent
+        retry 1 every 0s even permanent
+          sequence body
+            hotel by agent with {"$cel": "steps.quote"}
+            flight by agent with {"$cel": "steps.hotel"}
+        parallel both
+          left by agent with {"$cel": "steps.quote"}
+          right by agent with {"$cel": "steps.flight"}
+        for each parts of [1, 2] at most 1
+          sequence part
+            price by agent
+            book by agent with {"$cel": "steps.price"}
+        last by agent
+  `),
+    ),
+  );
+  const kept = (name: string, reply = ok(name)): readonly string[] => {
+    run.reply(name, reply);
+    return Object.keys(run.state.outputs).map((each) => each.slice(each.lastIndexOf('/') + 1));
+  };
+  assert.deepEqual(kept('order/quote'), ['quote']);
+  assert.deepEqual(kept('order/retry/body/hotel'), ['quote', 'hotel']);
+  assert.deepEqual(kept('order/retry/body/flight', fault('Full')), ['quote', 'hotel'], 'the next run reads it again');
+  assert.deepEqual(kept('order/retry/body/flight'), ['quote', 'flight'], 'its only reader is done');
+  assert.deepEqual(kept('order/both/left'), ['quote', 'flight'], 'branches go on side by side');
+  assert.deepEqual(kept('order/both/right'), []);
+  assert.deepEqual(kept('order/parts[0]/part/price'), ['price']);
+  assert.deepEqual(kept('order/parts[0]/part/book'), []);
+  assert.deepEqual(kept('order/parts[1]/part/price'), ['price']);
+  assert.deepEqual(kept('order/parts[1]/part/book'), []);
+});
+
 test('F-51: an order that is put into Error from outside is held for the fault that was given', () => {
   const given = { type: 'InvariantViolated', class: 'basic-failure', permanent: true, message: 'It would be nonsense.' } as const;
   const run = charging();

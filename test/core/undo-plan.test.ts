@@ -5,9 +5,8 @@ import type { Step } from '../../lib/core/activities/step.ts';
 import { type Activity, asks } from '../../lib/core/definition.ts';
 import { nodeAt } from '../../lib/core/program.ts';
 import { scopeNamed, type UndoPlan, undoPlan } from '../../lib/core/undo-plan.ts';
-import { events, type Happens, suffer, type World } from '../support/chaos.ts';
+import { events, type Happens, suffer, type World, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
 import { definitionOf, roots, type Shape } from '../support/shapes.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -78,7 +77,7 @@ describe('what an undo would do', () => {
 /** Lets an order suffer, looks at the plan, has it compensated, and compares; how many steps were undone. */
 function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const run = startRun(definitionOf(shape));
-  const world: World = { run, service: new Service() };
+  const world = worldOf(run);
   run.happen({ type: 'started', stepMs });
   // What ends an order before it is looked at leaves nothing to look at.
   suffer(

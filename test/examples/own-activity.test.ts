@@ -25,10 +25,9 @@ import { ensure } from '../../examples/activities/own/ensure.ts';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
-import { checkEffects, events, goWell, suffer, type World } from '../support/chaos.ts';
+import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { play } from '../support/play.ts';
 import { startRun, stepMs } from '../support/run.ts';
-import { Service } from '../support/service.ts';
 import { definitionOf, roots } from '../support/shapes.ts';
 import { step } from '../support/workflows.ts';
 
@@ -92,10 +91,7 @@ describe('an activity of one’s own: ensure(do, last)', () => {
     fc.assert(
       fc.property(roots, events, (shape, happen) => {
         const definition = definitionOf(shape);
-        const world: World = {
-          run: startRun({ ...definition, root: withEnsure(definition.root) }),
-          service: new Service(),
-        };
+        const world = worldOf(startRun({ ...definition, root: withEnsure(definition.root) }));
         world.run.happen({ type: 'started', stepMs });
         suffer(world, happen);
         goWell(world);

@@ -1,9 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import { assign, defineAgent, defineApp, defineWorkflow, operation, StateTooLarge, sequence, variable } from 'redress';
 import * as z from 'zod';
 import { limits } from '../../lib/core/definition.ts';
-import { type DeskOptions, failed, journalOf, lineOf, ok, openDesk, stepsNamed, submitted, timePasses, typesOf } from './support.ts';
+import {
+  type Desk,
+  type DeskOptions,
+  failed,
+  journalOf,
+  lineOf,
+  ok,
+  openDesk,
+  stepsNamed,
+  submitted,
+  timePasses,
+  typesOf,
+} from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const modes = [
@@ -57,13 +69,28 @@ describe('a state that would be too large', () => {
     a: step,
     b: step,
     c: step,
+    forget: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }),
     read: operation({ input: z.array(z.string()), output: z.object({}), run: () => ({}) }),
   });
+  const Item = z.object({ item: z.string() });
   const hoarding = defineApp({
     workflows: [
-      defineWorkflow('hoard', { version: 1, order: z.object({ item: z.string() }) }, () => {
+      defineWorkflow('hoard', { version: 1, order: Item }, () => {
         const [a, b, c] = [worker.a({}), worker.b({}), worker.c({})];
         return sequence(a, b, c, worker.read([a.output, b.output, c.output]));
+      }),
+      defineWorkflow('hoard-with-care', { version: 1, order: Item }, () => {
+        const [a, b, c] = [worker.a({}), worker.b({}), worker.c({})].map((step) => step.undo(() => worker.forget({ text: '' })));
+        if (!a || !b || !c) throw new Error('There are three.');
+        return sequence(a, b, c, worker.read([a.output, b.output, c.output])).on(StateTooLarge, ({ compensate }) => compensate());
+      }),
+      // Each composite notes the whole order for its undo, when it closes.
+      defineWorkflow('undone-as-a-whole', { version: 1, order: Item }, ({ order }) => {
+        const noting = (name: string) =>
+          sequence(assign(variable<number>(name), 1))
+            .named(name)
+            .undo(worker.forget({ text: order.item }));
+        return sequence(worker.a({}), noting('one'), noting('two'), noting('three'), worker.b({}));
       }),
       ...line.workflows,
     ],
@@ -74,33 +101,58 @@ describe('a state that would be too large', () => {
     agents: [defineAgent('worker', { ...hoarding.agents[0]?.operations, ...line.agents[0]?.operations })],
   });
 
+  const large = ok('x'.repeat(100_000));
+  /** Its third answer is the one that is too large. */
+  const hoarded = async (desk: Desk, workflow: string) => {
+    const orderId = await submitted(desk, { item: 'tea' }, { workflow });
+    for (let step = 0; step < 3; step++) await desk.answer(await desk.request(), large);
+    return orderId;
+  };
+
   for (const { sendsAlong, how } of modes) {
-    test(`S23 F-63 is not stored: the order is put before a person with the way out, and others go on (${how})`, async (context) => {
+    test(`S23 F-63 is not stored: the step faults, the message says what to do, and others go on (${how})`, async (context) => {
       const desk = openDesk(context, both, { sendsAlong });
-      const orderId = await submitted(desk);
-      const other = await submitted(desk, { item: 'tea' }, { workflow: 'line' });
-      const requests = await desk.requests();
-      for (const request of requests.filter((each) => each.orderId === orderId)) await desk.answer(request, ok('x'.repeat(100_000)));
-      await desk.answer(await desk.request(), ok('x'.repeat(100_000)));
-      const { blob } = await desk.state(orderId);
-      await desk.answer(await desk.request(), ok('x'.repeat(100_000)));
-
-      const after = await desk.state(orderId);
-      assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
+      const orderId = await hoarded(desk, 'hoard');
+      const { processState, fault, blob } = await desk.state(orderId);
+      assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order/c']);
       assert.match(
-        after.fault?.message ?? '',
-        /^The state of order ord_\w+ would have \d+ bytes; at most 358400 are stored\. Let its steps answer with references\.$/,
+        fault?.message ?? '',
+        /^The answer at order\/c has 100002 bytes; with that the state of the order would have 40\d{4}, and at most 358400 are stored\. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call\.$/,
       );
-      assert.deepEqual(
-        [typesOf(desk.announced()), desk.messages('worker-replies'), await desk.requests()],
-        [['Service Exception', 'Order In Error'], [], []],
-      );
+      assert.ok(blob.length < limits.stateBytesMax);
+      assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
 
-      await desk.answer(requests.find((each) => each.orderId === other) as never);
+      const other = await submitted(desk, { item: 'tea' }, { workflow: 'line' });
+      await desk.answer(await desk.request());
       await desk.answer(await desk.request());
       assert.equal((await desk.state(other)).processState, 'Processed');
     });
   }
+
+  test('S23 a handler takes the fault: what was done is undone, and what may have been done is settled first', async (context) => {
+    const desk = openDesk(context, both);
+    const orderId = await hoarded(desk, 'hoard-with-care');
+    const settling = await desk.request();
+    assert.deepEqual([settling.path, settling.attempt], ['order/c', 2]);
+    await desk.answer(settling, large);
+    for (const path of ['order/c/undo', 'order/b/undo', 'order/a/undo']) {
+      const undo = await desk.request();
+      assert.equal(undo.path, path);
+      await desk.answer(undo);
+    }
+    const { processState, outcome } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
+  });
+
+  test('S23 what no activity can be blamed for goes to a person, and is not stored', async (context) => {
+    const desk = openDesk(context, both);
+    const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'undone-as-a-whole' });
+    const { blob } = await desk.state(orderId);
+    await desk.answer(await desk.request(), ok(''));
+    const after = await desk.state(orderId);
+    assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
+    assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would be larger than can be stored: at most 358400 bytes\./);
+  });
 });
 
 describe('a service that says too much', () => {

@@ -486,6 +486,7 @@ describe('a crash between any two of its calls', () => {
         update: (...all) => call(() => store.update(...all)),
         patch: (...all) => call(() => store.patch(...all)),
         putPage: (...all) => call(() => store.putPage(...all)),
+        putUndoPage: (...all) => call(() => store.putUndoPage(...all)),
       },
       channel: { ...channel, send: (messages) => (messages.length === 0 ? Promise.resolve() : call(() => channel.send(messages))) },
       publisher: {

@@ -2,16 +2,24 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { StepState } from '../../lib/core/activities/step.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
-import { nodeAt } from '../../lib/core/program.ts';
+import { asks } from '../../lib/core/definition.ts';
+import { nodeAt, parentOf } from '../../lib/core/program.ts';
+import { isInside } from './laws.ts';
 import { type Run, stepMs } from './run.ts';
-import { type Mood, moods, type Service } from './service.ts';
-import { faultTypes } from './shapes.ts';
+import { looksUp, type Mood, moods, Service } from './service.ts';
+import { faultTypes, signals } from './shapes.ts';
 
 /** An order among agents: what may befall it, and how it comes to its end. */
 export interface World {
   readonly run: Run;
   readonly service: Service;
+  /** Steps of which a person said that they are undone, or have nothing to undo. */
+  readonly marked: Set<string>;
+  /** Signals so far: each brings its number along. */
+  signals: number;
 }
+
+export const worldOf = (run: Run): World => ({ run, service: new Service(), marked: new Set(), signals: 0 });
 
 export type Happens = readonly [what: number, size: number];
 type Misfortune = (world: World, size: number) => void;
@@ -20,7 +28,7 @@ const choose = <T>(from: readonly T[], size: number): T | undefined => from[size
 
 const liveAsks = ({ run }: World): readonly AskCommand[] =>
   Object.entries(run.state.activities).flatMap(([path, { own }]) => {
-    const isAsked = nodeAt(run.program, path).activity === 'step' && (own as StepState | undefined)?.phase === 'asked';
+    const isAsked = asks(nodeAt(run.program, path)) && (own as StepState | undefined)?.phase === 'asked';
     const ask = isAsked ? run.asks.findLast((each) => each.path === path) : undefined;
     return ask ? [ask] : [];
   });
@@ -28,6 +36,19 @@ const liveAsks = ({ run }: World): readonly AskCommand[] =>
 function answer({ run, service }: World, ask: AskCommand | undefined, mood: Mood, size = 0): void {
   const reply = ask && service.answer(ask, mood, faultTypes[size % faultTypes.length]);
   if (ask && reply) run.reply(ask.path, reply, { ask });
+}
+
+function signal(world: World, name: string): void {
+  world.signals += 1;
+  world.run.happen({ type: 'signalled', name, payload: world.signals });
+}
+
+/** A person has seen to an undo, or to what nobody knows the outcome of. */
+function mark({ run, marked }: World, at: string | undefined): void {
+  if (at === undefined) return;
+  const path = at.endsWith('/undo') ? at.slice(0, -'/undo'.length) : at;
+  const { facts } = run.happen({ type: 'markedCompensated', path });
+  if (facts.some((fact) => fact.type === 'MarkedCompensated')) marked.add(path);
 }
 
 const answers = moods.map(
@@ -41,8 +62,13 @@ const misfortunes: readonly Misfortune[] = [
   ...answers,
   // Most askings go well, and most orders go on.
   ...Array.from({ length: 8 }, (): Misfortune => (world, size) => answer(world, choose(liveAsks(world), size), 'does')),
-  // An agent takes up an asking of any age, and its answer comes late.
-  (world, size) => answer(world, choose(world.run.asks, size), 'does'),
+  // An agent takes up an asking of any age, and its answer comes late; where it can look things up it keeps to its time.
+  (world, size) => {
+    const ask = choose(world.run.asks, size);
+    if (ask && !(looksUp(ask) && world.run.now >= ask.completeBy)) answer(world, ask, 'does');
+  },
+  (world, size) => signal(world, signals[size % 2] ?? ''),
+  (world, size) => mark(world, choose(Object.keys(world.run.state.activities), size)),
   ({ run }, size) => {
     run.now += size * 500;
     run.happen({ type: 'woken' });
@@ -68,13 +94,15 @@ const misfortunes: readonly Misfortune[] = [
     const path = choose(Object.keys(run.state.activities), size);
     if (size % 3 === 0) run.happen({ type: 'exhausted', ...(path ? { path } : {}) });
   },
-  ({ run }) => run.happen({ type: 'resubmitted' }),
+  ({ run }, size) => run.happen({ type: 'resubmitted', answer: size }),
   ({ run }, size) => {
     if (size % 10 === 0) run.happen({ type: 'cancelled', outcome: 'cancelled' });
   },
   ({ run }, size) => {
     if (size % 10 === 0) run.happen({ type: 'cancelled', outcome: 'compensated' });
   },
+  // Whoever called it takes it back, or would like to.
+  ({ run }) => run.happen({ type: 'recalled' }),
   ({ run }, size) => {
     if (size % 60 === 0) run.happen({ type: 'terminated' });
   },
@@ -100,9 +128,14 @@ export function goWell(world: World): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, `the order comes to no end: ${JSON.stringify(run.state)}`);
     if (run.state.held) heldTurns += 1;
-    if (run.state.held && heldTurns > 12 && !run.state.ending) run.happen({ type: 'cancelled', outcome: 'cancelled' });
-    else if (run.state.held) run.happen({ type: 'resubmitted' });
+    if (run.state.held && heldTurns > 20 && !run.state.ending) run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    else if (run.state.held) run.happen({ type: 'resubmitted', answer: turn });
     for (const ask of liveAsks(world)) answer(world, ask, 'does');
+    for (const [path, { own }] of Object.entries(run.state.activities)) {
+      const node = nodeAt(run.program, path);
+      if (node.activity === 'waitFor' && run.state.activities[path]) signal(world, node.signal);
+      if ((own as StepState | undefined)?.phase === 'impossible') mark(world, path);
+    }
     run.now += 45_000;
     run.happen({ type: 'woken' });
     run.happen({ type: 'expired' });
@@ -111,21 +144,29 @@ export function goWell(world: World): void {
 }
 
 /** S11: what was done is what was undone, key by key, where an order was ended as a whole; and nothing else was undone at all. */
-export function checkEffects({ run, service }: World): void {
-  const { state, program } = run;
+export function checkEffects({ run, service, marked }: World): void {
+  const { program } = run;
   const keys = [...service.applied.keys()];
-  const undoOf = (key: string): string => key.replace(/\/(\d+)$/, '/undo/$1');
-  const isUndo = (key: string): boolean => /\/undo\/\d+$/.test(key);
   const known = new Set(keys);
+  const isSeenTo = (path: string): boolean => [...marked].some((each) => path === each || isInside(path, each));
   for (const key of keys) {
     const { path = '', input } = service.applied.get(key) ?? {};
     const node = nodeAt(program, path);
-    if (isUndo(key)) {
+    const isWhole = path.endsWith('/undo') && !asks(nodeAt(program, path.slice(0, -'/undo'.length)));
+    if (path.endsWith('/undo') && !isWhole) {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
       assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);
-      assert.deepEqual(input, { of: did }, 'an undo is asked with what its step answered');
-    } else if (state.ending && state.outcome !== 'terminated' && node.activity === 'step' && node.undo) {
-      assert.ok(known.has(undoOf(key)), `${key} was done, and the order ended ${state.outcome}, but it was not undone`);
+      assert.equal((input as { of?: string }).of, did, 'an undo is asked with what its step answered');
+    } else if (run.wasEnded && node.undo && !isSeenTo(path)) {
+      assert.ok(isUndone(run, known, key, path), `${key} was done, and the order ended ${run.state.outcome}, but it was not undone`);
     }
   }
+}
+
+/** By its own undo, or as a part of something that was undone as a whole. */
+function isUndone({ program, orderId }: Run, known: ReadonlySet<string>, key: string, path: string): boolean {
+  if (known.has(key.replace(/\/(\d+)$/, '/undo/$1'))) return true;
+  for (let around = parentOf(path); around !== undefined; around = parentOf(around))
+    if (nodeAt(program, around).undo && [...known].some((each) => each.startsWith(`${orderId}/${around}/undo/`))) return true;
+  return false;
 }

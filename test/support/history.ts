@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { AskCommand, Command } from '../../lib/core/command.ts';
+import { asks } from '../../lib/core/definition.ts';
 import { stepOfRequest } from '../../lib/core/identity.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
+import { ensuredOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
 import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
@@ -11,20 +13,26 @@ export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => c
 
 /** What must hold over the whole life of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
-  const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set() };
+  const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
   const lives = livesOf(program, known);
   const keys = keysOf(orderId);
   const faults = new FaultLaw(program, known);
   const undo = new UndoLaw(program, known);
+  const signals = signalsOf(program);
+  const ensured = ensuredOf(program);
   return (turn) => {
     const { before, event, after } = turn;
     nothingBeginsInWhatEnds(turn);
     wordsAreKnown(turn);
     const replied = event.type === 'replied' && after.state !== before ? stepOfRequest(orderId, event.requestId) : undefined;
+    questionIsAnswered(turn);
+    terminatedInFullView(program, turn);
     if (event.type === 'replied' && replied) undo.replied(replied, event.reply);
     for (const fact of after.facts) {
       faults.fact(fact, turn);
       undo.fact(fact, turn);
+      signals.fact(fact);
+      ensured.fact(fact);
       keys.fact(fact, before);
       lives.fact(fact);
       remember(program, known, fact);
@@ -36,7 +44,7 @@ export function createHistory(program: Program, orderId: string): Law {
   };
 }
 
-function remember(program: Program, { handling, failedRuns }: Known, fact: CoreFact): void {
+function remember(program: Program, { handling, failedRuns, done }: Known, fact: CoreFact): void {
   if (fact.type === 'FaultHandled') {
     assert.ok(!handling.has(fact.path), `${fact.path} has one handler at work at the most (S13)`);
     handling.set(fact.path, fact.handler);
@@ -49,6 +57,8 @@ function remember(program: Program, { handling, failedRuns }: Known, fact: CoreF
     failedRuns.set(fact.path, runs);
   }
   if (fact.type === 'ActivityClosed') {
+    if (fact.result === 'Succeeded') done.add(fact.path);
+    for (const path of done) if (isInside(path, fact.path)) done.delete(path);
     handling.delete(fact.path);
     failedRuns.delete(fact.path);
   }
@@ -74,7 +84,7 @@ function livesOf(program: Program, { alive }: Known) {
   };
   return {
     fact(fact: CoreFact): void {
-      if (fact.type === 'ActivityStarted' || fact.type === 'StepAsked') start(fact.path);
+      if (begins(fact)) start(fact.path);
       if (fact.type === 'ActivityClosed') close(fact.path);
     },
     end({ activities, outcome }: State): void {
@@ -120,12 +130,16 @@ function keysOf(orderId: string) {
   };
 }
 
+/** An undo without input is stuck from its beginning. */
+const begins = (fact: CoreFact): fact is Extract<CoreFact, { type: 'ActivityStarted' | 'StepAsked' | 'UndoFailed' }> =>
+  fact.type === 'ActivityStarted' || fact.type === 'StepAsked' || (fact.type === 'UndoFailed' && fact.asking.endsWith('.0'));
+
 const generationIn = (asking: string): string => asking.slice(0, asking.indexOf('#'));
 
 /** In a new run of a retry; or as a step that is asked whether it was done. */
 const mayRunAgain = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
-  if (node.activity === 'step' && node.undo) return true;
+  if (asks(node) && node.undo) return true;
   for (let around = parentOf(path); around !== undefined; around = parentOf(around))
     if (nodeAt(program, around).activity === 'retry') return true;
   return false;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Activity } from '../../lib/core/definition.ts';
+import { type Activity, asks, rootPath } from '../../lib/core/definition.ts';
 import type { Transition } from '../../lib/core/draft.ts';
 import type { Event } from '../../lib/core/event.ts';
-import type { Fault } from '../../lib/core/fault.ts';
+import { type Fault, isQuestion } from '../../lib/core/fault.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
@@ -22,45 +22,65 @@ export interface Known {
   readonly handling: Map<string, string>;
   readonly failedRuns: Map<string, number>;
   readonly alive: Set<string>;
-}
-
-/** The activities around one, nearest first. */
-function aroundOf(path: string): readonly string[] {
-  const around = parentOf(path);
-  return around === undefined ? [] : [around, ...aroundOf(around)];
+  /** What has closed as done, of what is still around it. */
+  readonly done: Set<string>;
 }
 
 interface Taker {
   readonly at: string;
   /** Of a handler; a retry has none. */
   readonly handler?: string;
+  /** What cleans up fails for itself alone. */
+  readonly nowhere?: true;
 }
+
+/** Whoever has called the order. */
+const caller = 'caller';
 
 /** Whether a type has all the names of another one, from the first on. */
 const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
+/** Whether an `ensure` runs its last part because it failed or was cancelled, and not because the first was done. */
+export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
+  if (!nodeAt(program, ensure).activity.endsWith(':ensure')) return false;
+  const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
+  const lives = [before.activities[ensure], after.state.activities[ensure]];
+  if (lives.some((life) => life?.cleaning)) return true;
+  if (lives.some((life) => (life?.own as { readonly last?: true } | undefined)?.last)) return false;
+  // All of it within one event.
+  const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
+  return closesCanceled || !done.has(`${ensure}/${first.name}`);
+}
+
+/** What begins in the instant in which what is around it is cancelled, for it was on its way already, fails for itself alone. */
+const isCanceled = (at: string, { after }: Turn): boolean =>
+  after.state.activities[at]?.status === 'Canceling' ||
+  after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === at && fact.result === 'Canceled');
+
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
-export function takerOf(
-  program: Program,
-  { handling, failedRuns }: Known,
-  path: string,
-  fault: Fault,
-  { upTo }: { readonly upTo?: string | undefined } = {},
-): Taker | undefined {
+export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
+  const { handling, failedRuns } = known;
   const absorbs = (at: string | undefined, from: string): boolean => {
     const node = at === undefined ? undefined : nodeAt(program, at);
     if (at === undefined || node?.activity !== 'retry' || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
     if (fault.permanent && !node.evenPermanent) return false;
     return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };
+  const cleansUp = (at: string, from: string): boolean => {
+    const { last } = nodeAt(program, at) as Activity & { readonly last?: Activity };
+    return last !== undefined && from === `${at}/${last.name}` && isCleanUp(program, known, at, turn);
+  };
   for (let at: string | undefined = path, from = ''; at !== undefined; from = at, at = parentOf(at)) {
-    if (at === upTo) return undefined;
+    if (cleansUp(at, from)) return { at, nowhere: true };
     if (absorbs(at, from)) return { at };
     if (handling.has(at) || absorbs(parentOf(at), at)) continue;
     const handler: Activity | undefined = nodeAt(program, at).faultHandlers?.find((each) => isKindOf(fault.type, each.fault))?.do;
     if (handler) return { at, handler: handler.name };
+    if (isCanceled(at, turn)) return { at, nowhere: true };
   }
-  return undefined;
+  const { toCaller = [] } = program.definition;
+  const { called } = turn.after.state;
+  return called && !turn.before.ending && toCaller.some((type) => isKindOf(fault.type, type)) ? { at: caller } : undefined;
 }
 
 /** F-69, F-73, F-82, F-93, F-97: every fault goes to the handler or the retry that the definition says, and to no other. */
@@ -70,40 +90,33 @@ export class FaultLaw {
   private pending: { readonly source: string; readonly fault: Fault; readonly taker: Taker }[] = [];
   /** Of two faults inside a composite it has the first that reaches it. */
   private readonly faultedBy = new Map<string, string>();
-  /** What has closed in this turn. */
-  private readonly over = new Set<string>();
 
   constructor(program: Program, known: Known) {
     this.program = program;
     this.known = known;
   }
 
-  fact(fact: CoreFact, { before, event }: Turn): void {
-    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, before);
+  fact(fact: CoreFact, turn: Turn): void {
+    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, turn);
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
-    if ((fact.type === 'OrderHeld' && event.type !== 'exhausted') || fact.type === 'AttemptFailed') {
-      const taker = takerOf(this.program, this.known, fact.path, fact.fault);
-      assert.equal(taker, undefined, `${fact.fault.type} of ${fact.path} waits, though it is taken`);
+    const isHeld = fact.type === 'OrderHeld' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
+    if (isHeld || fact.type === 'AttemptFailed') {
+      const taker = takerOf(this.program, this.known, fact.path, fact.fault, turn);
+      assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it is taken`);
     }
   }
 
   end({ phase, outcome }: State): void {
-    this.over.clear();
     if (phase === 'closed' && outcome !== 'terminated') assert.deepEqual(this.pending, [], 'an order does not end with an open fault');
   }
 
-  private raised(path: string, fault: Fault, { activities }: State): void {
-    const upTo = aroundOf(path).find((around) => activities[around]?.cleaning && !this.over.has(around));
-    const taker = takerOf(this.program, this.known, path, fault, { upTo });
-    // A fault of what cleans up goes nowhere.
-    if (!taker && upTo !== undefined) return;
-    const { toCaller = [] } = this.program.definition;
-    if (!taker && toCaller.some((type) => isKindOf(fault.type, type))) return;
+  private raised(path: string, fault: Fault, turn: Turn): void {
+    const taker = takerOf(this.program, this.known, path, fault, turn);
     assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
-    this.pending.push({ source: path, fault, taker });
-    if (nodeAt(this.program, path).activity !== 'step') this.faultedBy.set(path, path);
+    if (!taker.nowhere) this.pending.push({ source: path, fault, taker });
+    if (!asks(nodeAt(this.program, path))) this.faultedBy.set(path, path);
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
@@ -117,14 +130,14 @@ export class FaultLaw {
   }
 
   private closed(path: string, result: string): void {
-    this.over.add(path);
     const winner = result === 'Faulted' ? this.wentUp(path) : undefined;
     this.faultedBy.delete(path);
     const waited = this.pending.filter(({ taker, source }) => taker.at === path && (winner === undefined || source === winner));
     const [missed] = result === 'Canceled' ? [] : waited;
     assert.equal(missed, undefined, `${path} closes as ${result} without having dealt with its fault`);
     // A step whose fault is on its way up may be asked meanwhile whether it was done: that it closes then says nothing.
-    if (result === 'Canceled' && nodeAt(this.program, path).activity !== 'step') this.forget(path);
+    if (result === 'Canceled' && !asks(nodeAt(this.program, path))) this.forget(path);
+    if (path === rootPath) this.pending = this.pending.filter(({ taker }) => taker.at !== caller);
   }
 
   private wentUp(path: string): string {
@@ -139,7 +152,7 @@ export class FaultLaw {
   }
 }
 
-/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles, undoes or cleans up. */
+/** F-79: once an activity is Faulting or Canceling nothing begins inside it, but what settles or undoes. */
 export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
   // What a retry runs again in the same instant is another life of the same activity.
   const closed = new Set(after.facts.flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact.path] : [])));
@@ -148,8 +161,8 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
     if (before.activities[path] || mode === 'undo' || mode === 'settle') continue;
     for (let around = parentOf(path); around !== undefined; around = parentOf(around)) {
       const [then, now] = [before.activities[around], after.state.activities[around]];
-      if (now?.cleaning) break;
       if (closed.has(around)) continue;
+      if (then?.cleaning || now?.cleaning) break;
       const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.waits);
       assert.ok(
         !(ending && now && now.status === then.status && !now.handling),
@@ -161,7 +174,7 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
 
 const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
   status: ['Executing', 'Canceling', 'Faulting', 'Compensating'],
-  phase: [undefined, 'asked', 'failedForNow', 'refused', 'unknown', 'resting', 'undoing', 'trying', 'backingOff'],
+  phase: [undefined, 'asked', 'failedForNow', 'refused', 'unknown', 'resting', 'impossible', 'undoing', 'trying', 'backingOff'],
   mode: [undefined, 'undo', 'settle', 'cancel'],
   result: ['Succeeded', 'Faulted', 'Canceled', 'Compensated'],
   outcome: [undefined, 'completed', 'compensated', 'rejected', 'cancelled', 'terminated'],

@@ -4,6 +4,7 @@ import type { Command } from '../../lib/core/command.ts';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { StepReply } from '../../lib/core/event.ts';
 import type { Json } from '../../lib/core/json.ts';
+import type { State } from '../../lib/core/state.ts';
 import { fault, ok, type Run, rejected, startRun, stepMs } from './run.ts';
 
 /**
@@ -73,15 +74,29 @@ function happened(run: Run, line: string): readonly string[] {
   const released = facts.some(({ type }) => type === 'OrderReleased');
   return [
     ...commands.map((command) => commandLine(run, command)),
+    ...facts.flatMap((fact) =>
+      fact.type === 'UndoFailed' && fact.stuck ? [`!! stuck ${fact.path}${fact.fault ? ` ${fact.fault.type}` : ''}`] : [],
+    ),
     ...(held ? [`== held ${held.path} ${held.fault.type}`] : released ? ['== released'] : []),
-    ...(state.phase === 'closed' && phase !== 'closed' ? [state.outcome === 'completed' ? '== closed' : `== ${state.outcome}`] : []),
+    ...(state.phase === 'closed' && phase !== 'closed' ? [endLine(state)] : []),
   ];
 }
+
+const endLine = ({ outcome, failure }: State): string =>
+  `== ${outcome === 'completed' ? 'closed' : outcome}${failure ? ` for its caller: ${failure.type}` : ''}`;
 
 type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 
 /** All that can happen: the line's form, and what it does. */
 const verbs: readonly (readonly [RegExp, Verb])[] = [
+  [/^start called$/, (run) => run.happen({ type: 'started', stepMs, called: true })],
+  [/^recall$/, (run) => run.happen({ type: 'recalled' })],
+  [
+    /^signal (\S+)(?: (.+))?$/,
+    (run, name = '', payload) => run.happen({ type: 'signalled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
+  ],
+  [/^answer (.+)$/, (run, answer = '') => run.happen({ type: 'resubmitted', answer: JSON.parse(answer) as Json })],
+  [/^mark (\S+)$/, (run, path = '') => run.happen({ type: 'markedCompensated', path })],
   [/^start$/, (run) => run.happen({ type: 'started', stepMs })],
   [/^ok (\S+)(?: (.+))?$/, (run, path = '', output) => run.reply(path, ok(output ? (JSON.parse(output) as Json) : {}))],
   [
@@ -150,9 +165,10 @@ const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =
 function commandLine(run: Run, command: Command): string {
   if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
   if (command.type === 'cancel') return `-> ${command.agent} ${command.path} cancel`;
-  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input } = command;
+  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input, settling } = command;
   const words = [
     `-> ${agent} ${path} key ${idempotencyKey.slice(run.orderId.length + 1)} attempt ${attempt}`,
+    ...(settling ? ['settling'] : []),
     ...(epoch === 1 ? [] : [`epoch ${epoch}`]),
     ...(completeBy === run.now + stepMs ? [] : [`by ${later(run, completeBy)}`]),
     ...(JSON.stringify(input) === '{}' ? [] : [`with ${JSON.stringify(input)}`]),

@@ -3,14 +3,15 @@ import type { StepState } from '../../lib/core/activities/step.ts';
 import { advance, type Transition } from '../../lib/core/advance.ts';
 import { workflowsAgent } from '../../lib/core/child-order.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import { asks, type WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Event, StepReply } from '../../lib/core/event.ts';
 import { requestIdOf } from '../../lib/core/identity.ts';
 import { violations } from '../../lib/core/invariants.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import type { Json } from '../../lib/core/json.ts';
 import { nodeAt, type Program, programOf } from '../../lib/core/program.ts';
-import { initialState, type State } from '../../lib/core/state.ts';
+import { initialState, type State, type UndoPage } from '../../lib/core/state.ts';
+import { putAside } from '../../lib/core/undo-pages.ts';
 import { asksIn, createHistory } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
@@ -25,6 +26,8 @@ export interface Run {
   /** Milliseconds since 1970. */
   now: number;
   epoch: number;
+  /** It was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
+  wasEnded: boolean;
   /** All that was ever asked, oldest first. */
   readonly asks: AskCommand[];
   /** What the journal says of each event. */
@@ -38,9 +41,26 @@ export interface Run {
 
 export const stepMs = 30_000;
 
-export function startRun(definition: WorkflowDefinition, { order = {}, orderId = 'o1' }: { order?: Json; orderId?: string } = {}): Run {
+export interface RunOptions {
+  readonly order?: Json;
+  readonly orderId?: string;
+  /** Puts as much of the undo list aside as may be, so many characters a page. */
+  readonly undoPage?: number | undefined;
+  /** Bytes that its state may have. */
+  readonly room?: number | undefined;
+}
+
+export function startRun(definition: WorkflowDefinition, { order = {}, orderId = 'o1', undoPage, room }: RunOptions = {}): Run {
   const program = programOf(deepFreeze(definition));
   const subject = deepFreeze({ orderId, order });
+  const pages = new Map<number, UndoPage>();
+  const advanceWith: Advance = (state, event) => advance(program, subject, state, event, { pages, room });
+  const aside = (before: State, after: State): State => {
+    if (undoPage === undefined) return after;
+    const put = putAside(program, before, after, run.turns.length + 1, { keptMax: 0, pageMax: undoPage });
+    if (put) pages.set(run.turns.length + 1, deepFreeze(throughJson(put.page)) as UndoPage);
+    return put ? deepFreeze(put.state) : after;
+  };
   const law = createHistory(program, orderId);
   const run: Run = {
     program,
@@ -48,17 +68,21 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
     state: initialState,
     now: Date.UTC(2026, 0, 1),
     epoch: 1,
+    wasEnded: false,
     asks: [],
     turns: [],
     happen(happening) {
       const event = { ...happening, at: run.now, epoch: run.epoch } as Event;
-      const before = deepFreeze(throughJson(run.state));
-      const transition = lawful((state, each) => advance(program, subject, state, each), before, event);
-      assert.deepEqual(violations(program, transition.state), [], 'the state is sound');
+      const before = run.state;
+      const transition = lawful(advanceWith, before, event);
+      if (transition.state !== before) {
+        assert.deepEqual(violations(program, transition.state), [], 'the state is sound');
+        checkStaleReplies(run, transition.state, event, advanceWith);
+      }
       checkSilence(before, event, transition);
-      checkStaleReplies(run, transition.state, event, (state, each) => advance(program, subject, state, each));
       law({ before, event, after: transition });
-      run.state = transition.state;
+      run.state = aside(before, transition.state);
+      run.wasEnded = run.state.phase === 'closed' ? run.wasEnded && run.state.outcome !== 'terminated' : run.state.ending !== undefined;
       run.asks.push(...asksIn(transition.commands));
       run.turns.push({ at: run.now, facts: transition.facts });
       return transition;
@@ -87,18 +111,26 @@ type Advance = (state: State, event: Event) => Transition;
 function lawful(advanceWith: Advance, before: State, event: Event): Transition {
   const transition = advanceWith(before, deepFreeze(event));
   assert.deepEqual(advanceWith(before, event), transition, 'the same state and event give the same answer');
+  if (transition.state === before) return unchanged(transition);
   assert.deepEqual(throughJson(transition.state), transition.state, 'the state survives JSON');
+  deepFreeze(transition.state);
 
+  // A second signal is another one: that one is not taken for two is for whoever receives it.
+  if (event.type === 'signalled') return transition;
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
-  // A signal twice is two signals: whoever lets it in knows whether it is the same.
-  if (event.type === 'signalled') return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
   return transition;
 }
 
+function unchanged(transition: Transition): Transition {
+  assert.deepEqual(transition.commands, [], 'what changes nothing asks for nothing');
+  assert.deepEqual(transition.facts, [], 'what changes nothing is not in the journal');
+  return transition;
+}
+
 function changesNothing(advanceWith: Advance, state: State, event: Event, what: string): void {
-  const again = advanceWith(deepFreeze(state), event);
+  const again = advanceWith(state, event);
   assert.deepEqual(again.commands, [], `${what} asks for nothing`);
   assert.deepEqual(again.facts, [], `${what} is not in the journal`);
   assert.equal(again.state, state, `${what} leaves the very same state`);
@@ -108,7 +140,7 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
   if (before.phase === 'closed' && event.type !== 'recalled') assert.equal(state, before, 'a closed order stays as it is');
   if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'cancelled')
-    assert.deepEqual(commands, [], 'a held order starts nothing');
+    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
   for (const ask of asksIn(commands)) {
     assert.ok(ask.completeBy > event.at && Number.isFinite(ask.completeBy), `${ask.path} has a time by which it must be complete`);
     assert.equal(ask.epoch, event.epoch);
@@ -119,8 +151,7 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
     const node = nodeAt(program, path);
-    // The end of a child is the same whichever asking it answers.
-    if (node.activity !== 'step' || node.agent === workflowsAgent || activity.own === undefined) continue;
+    if (!asks(node) || activity.own === undefined) continue;
     const own = activity.own as StepState;
     const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string } = {}): Event => ({
       type: 'replied',
@@ -130,11 +161,13 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
       requestId: requestIdOf(change.order ?? orderId, path, asking),
       reply: ok(),
     });
+    changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
+    changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
+    // An order that was called ends once, however often that was asked.
+    if (node.agent === workflowsAgent) continue;
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
-    changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');
     changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1 }), 'a reply that was sent too late');
-    changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
   }
 }

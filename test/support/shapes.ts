@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, FaultHandler, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Activity, FaultHandler, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
 import { delay, sequence, step, workflow } from './workflows.ts';
+import './own-activities.ts';
 
 /** Random definitions of every activity type. Each activity gets a name that no other has. */
 export interface Shape {
@@ -14,21 +15,39 @@ export interface Shape {
 }
 
 type Kind = (typeof leaves)[number] | (typeof composites)[number];
-const leaves = ['step', 'undoable', 'delay', 'assign', 'raise', 'compensate', 'terminate', 'broken'] as const;
-const composites = ['sequence', 'parallel', 'scope', 'choice', 'while', 'forEach', 'retry'] as const;
+const leaves = [
+  'step',
+  'undoable',
+  'call',
+  'delay',
+  'waitFor',
+  'askOperator',
+  'compute',
+  'fuse',
+  'assign',
+  'raise',
+  'compensate',
+  'terminate',
+  'broken',
+] as const;
+const composites = ['sequence', 'parallel', 'scope', 'choice', 'while', 'forEach', 'retry', 'ensure'] as const;
 
 /** Some oftener than others, so that many a fault meets a handler for it. */
 export const faultTypes = ['Refused', 'Refused/CardDeclined', 'Refused', 'Busy', 'Refused/CardDeclined', 'Other'] as const;
+
+export const signals = ['paid', 'seen'] as const;
 
 const number = fc.nat(60);
 const flags = fc.nat(63);
 const leaf: fc.Arbitrary<Shape> = fc.record({
   kind: fc.oneof(
-    { weight: 8, arbitrary: fc.constant('undoable' as const) },
-    { weight: 5, arbitrary: fc.constant('step' as const) },
-    { weight: 2, arbitrary: fc.constantFrom('delay' as const, 'assign' as const, 'raise' as const) },
-    { weight: 2, arbitrary: fc.constant('compensate' as const) },
-    { weight: 1, arbitrary: fc.constantFrom('broken' as const, 'delay' as const, 'terminate' as const) },
+    { weight: 16, arbitrary: fc.constant('undoable' as const) },
+    { weight: 10, arbitrary: fc.constant('step' as const) },
+    { weight: 4, arbitrary: fc.constant('call' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('delay' as const, 'assign' as const, 'raise' as const) },
+    { weight: 4, arbitrary: fc.constantFrom('waitFor' as const, 'askOperator' as const, 'compute' as const, 'fuse' as const) },
+    { weight: 4, arbitrary: fc.constant('compensate' as const) },
+    { weight: 2, arbitrary: fc.constantFrom('broken' as const, 'delay' as const, 'terminate' as const) },
   ),
   number,
   flags,
@@ -40,7 +59,7 @@ const compositeOf = (inside: fc.Arbitrary<Shape>): fc.Arbitrary<Shape> =>
   fc.record({
     kind: fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom('sequence' as const, 'parallel' as const) },
-      { weight: 1, arbitrary: fc.constant('retry' as const) },
+      { weight: 1, arbitrary: fc.constantFrom('retry' as const, 'ensure' as const) },
       { weight: 3, arbitrary: fc.constantFrom(...composites) },
     ),
     number,
@@ -72,17 +91,20 @@ interface Place {
   readonly loops: number;
 }
 
-export function definitionOf(shape: Shape): WorkflowDefinition {
+/** `toCaller`: faults that end an order which another one has called. */
+export function definitionOf(shape: Shape, toCaller: readonly string[] = []): WorkflowDefinition {
   let last = 0;
   const next = () => {
     last += 1;
     return last;
   };
-  return workflow(activityOf(shape, { next, handles: false, loops: 0 }), { completeWithinSeconds: 1_000_000 });
+  const root = activityOf(shape, { next, handles: false, loops: 0 });
+  return workflow(root, { completeWithinSeconds: 1_000_000, ...(toCaller.length > 0 ? { toCaller } : {}) });
 }
 
 function activityOf(shape: Shape, place: Place): Activity {
-  const made = isComposite(shape.kind) ? compositeFrom(shape, place) : leafFrom(shape, place);
+  const bare = isComposite(shape.kind) ? compositeFrom(shape, place) : leafFrom(shape, place);
+  const made = isComposite(shape.kind) && shape.flags % 5 === 4 ? { ...bare, undo: undoBy({ whole: true }) } : bare;
   if (shape.handlers.length === 0) return made;
   const faultHandlers = shape.handlers.map(({ fault, do: body }): FaultHandler => {
     const compensates = shape.flags % 2 === 0 && !place.handles;
@@ -95,15 +117,41 @@ function activityOf(shape: Shape, place: Place): Activity {
 
 const isComposite = (kind: Kind): boolean => (composites as readonly string[]).includes(kind);
 
-function leafFrom({ kind, number, flags }: Shape, { next, handles }: Place): Activity {
+const undoBy = (input: Template, agent = 'agent'): Step => step('undo', { agent, operation: 'undo', input }) as Step;
+
+/** What it answered, and now and then something that is there or not. */
+const undoOf = (name: string, number: number, agent = 'agent'): Step =>
+  undoBy({ of: { $cel: `steps.${name}.key` }, ...(number % 20 === 19 ? { needs: { $cel: 'vars.v1' } } : {}) }, agent);
+
+/** Agents that look up what they did under a key, some at most once; and such as do it again, which is as good. */
+const servedBy = (flags: number): Partial<Omit<Step, 'activity' | 'name'>> =>
+  [{}, {}, { agent: 'looker', lookup: true as const }, { agent: 'looker', lookup: true as const, atMostOnce: true as const }][flags % 4] ??
+  {};
+
+function leafFrom(shape: Shape, { next, handles }: Place): Activity {
+  const { kind, number, flags } = shape;
   const name = `${kind}${next()}`;
   const faultType = faultTypes[flags % faultTypes.length] ?? 'Other';
   switch (kind) {
     case 'undoable':
-      return step(name, {
-        agent: 'agent',
-        undo: step('undo', { operation: 'undo', input: { of: { $cel: `steps.${name}.key` } } }) as Step,
-      });
+      return step(name, { ...servedBy(flags), undo: undoOf(name, number) });
+    case 'call':
+      return {
+        activity: 'call',
+        name,
+        agent: 'workflows',
+        operation: 'child@1',
+        input: { number },
+        ...(number % 5 === 4 ? {} : { undo: undoOf(name, number, 'workflows') }),
+      };
+    case 'waitFor':
+      return { activity: 'waitFor', name, signal: signals[flags % 2] ?? '', ...(number % 3 === 0 ? { withinSeconds: number } : {}) };
+    case 'askOperator':
+      return { activity: 'askOperator', name, question: flags % 8 === 7 ? { $cel: 'vars.v2' } : 'What now?' };
+    case 'compute':
+      return { activity: 'compute', name, function: 'double@1', input: flags % 4 === 3 ? 'two' : number };
+    case 'fuse':
+      return { activity: 'story:fuse', name, seconds: number, faults: [faultType] };
     case 'delay':
       return delay(name, number);
     case 'assign':
@@ -141,10 +189,19 @@ function compositeFrom({ kind, number, flags, inside }: Shape, place: Place): Ac
       return forEachFrom(name, number, flags, body());
     case 'retry':
       return retryFrom(name, number, flags, body());
+    case 'ensure':
+      return ensureFrom(name, children);
     default:
       return sequence(name, ...children);
   }
 }
+
+const ensureFrom = (name: string, [first, ...others]: readonly Activity[]): Activity => ({
+  activity: 'story:ensure',
+  name,
+  do: first,
+  last: others.length === 0 ? step(`last-${name}`) : sequence(`last-${name}`, ...others),
+});
 
 function choiceFrom(name: string, flags: number, [first, ...others]: readonly Activity[]): Activity {
   const branches = first ? [{ when: flags % 16 === 15 ? { $cel: 'vars.v2 > 30' } : flags % 2 === 0, do: first }] : [];

@@ -11,7 +11,11 @@ import { isInside, type Known, type Turn } from './laws.ts';
 export class UndoLaw {
   private readonly program: Program;
   private readonly known: Known;
-  private work: string[] = [];
+  private work: Done[] = [];
+  private readonly marked = new Set<string>();
+  /** Steps that were done, and those of them that were undone since: for themselves, or with what is around them. */
+  private readonly done = new Set<string>();
+  private readonly gone = new Set<string>();
   /** The newest answer to each step that counted, until it is asked again. */
   private readonly replies = new Map<string, StepReply>();
 
@@ -25,61 +29,93 @@ export class UndoLaw {
   }
 
   fact(fact: CoreFact, { before, after }: Turn): void {
-    if (fact.type === 'StepAsked') this.asked(fact.path, after);
+    if (fact.type === 'StepAsked' || fact.type === 'UndoFailed') this.asked(fact.path, after);
+    if (fact.type === 'StepAsked') this.gone.delete(fact.path);
+    if (fact.type === 'MarkedCompensated') this.marked.add(fact.path);
     if (fact.type === 'ActivityClosed') this.closed(fact, before);
   }
 
   end({ before, after: { state, facts } }: Turn): void {
     for (const fact of facts) if (fact.type === 'StepAsked') this.replies.delete(fact.path);
-    if (state.phase === 'closed' && before.ending && state.outcome === before.ending.outcome) this.nothingIsLeft(scopeAt('order'));
+    this.marked.clear();
+    if (state.phase === 'closed' && before.ending && state.outcome !== 'terminated') this.nothingIsLeft(scopeAt('order'));
   }
 
   private asked(path: string, { state }: Transition): void {
     const { runner, own } = state.activities[path] ?? {};
     const { mode, attempt, from } = (own ?? {}) as { mode?: string; attempt?: number; from?: number };
     if (mode === 'settle' && runner !== undefined) this.isNewest(path, runner);
-    if (mode !== 'undo' || runner === undefined || attempt !== from) return;
+    const isFirst = attempt === from || attempt === 0;
+    if (mode !== 'undo' || runner === undefined || !isFirst) return;
     const did = path.slice(0, -'/undo'.length);
-    if (runner !== did) return this.isNewest(did, runner);
+    if (runner !== did || !asks(nodeAt(this.program, did))) return this.isNewest(did, runner);
     assert.equal(this.replies.get(did)?.status, 'succeeded', `${did} is undone because it was done`);
     this.add(did);
   }
 
   private closed({ path, result, asking }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
-    if (result === 'Compensated') return this.drop(path.slice(0, -'/undo'.length));
+    if (result === 'Compensated') return this.undone(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
+    if (asks(node) && result === 'Succeeded') this.isThere(path, asking);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
-    if (!asks(node)) return result === 'Succeeded' && node.undo ? this.addWhole(path) : undefined;
-    if (!node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (!asks(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
+    if (!asks(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (this.marked.has(path)) return this.drop(path);
     const settles = (activities[path]?.own as { mode?: string } | undefined)?.mode === 'settle';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
-    else if (result === 'Faulted' || (settles && activities[path]?.runner)) this.add(path);
+    else if (settles && activities[path]?.runner) this.add(path);
+    else if (result === 'Faulted') this.add(path, false);
+  }
+
+  private undone(path: string): void {
+    this.drop(path);
+    for (const each of this.done) if (each === path || isInside(each, path)) this.gone.add(each);
+  }
+
+  /** A step that an earlier run has done is not asked again, unless that was undone since. */
+  private isThere(path: string, asking: string | undefined): void {
+    assert.ok(asking !== undefined || !this.gone.has(path), `${path} was undone, so a later run does it anew (F-102)`);
+    this.done.add(path);
+    this.gone.delete(path);
+  }
+
+  /** What its parts did is undone with it; it is as new as the newest of them. */
+  private closedAsAWhole(path: string): void {
+    const parts = this.work.filter((each) => each.isKnown && isInside(each.path, path));
+    if (parts.length === 0 && this.work.some((each) => each.path === path)) return;
+    for (const part of parts) this.drop(part.path);
+    this.add(path);
   }
 
   private isNewest(path: string, runner: string): void {
     const scope = scopeOfRunner(this.program, this.known, runner);
-    assert.equal(path, this.work.findLast(scope.includes), `the newest work in ${scope.path} is undone or settled first`);
+    assert.equal(
+      path,
+      this.work.findLast((each) => scope.includes(each.path))?.path,
+      `the newest work in ${scope.path} is undone or settled first`,
+    );
   }
 
   private nothingIsLeft(scope: Scope): void {
-    assert.deepEqual(this.work.filter(scope.includes), [], `nothing that was done in ${scope.path} is left`);
+    const left = this.work.filter((each) => scope.includes(each.path));
+    assert.deepEqual(left, [], `nothing that was done in ${scope.path} is left`);
   }
 
   private drop(path: string): void {
-    this.work = this.work.filter((each) => each !== path);
+    this.work = this.work.filter((each) => each.path !== path);
   }
 
-  /** A composite that is undone as a whole: what its parts did goes with it, but not what nobody knows of. */
-  private addWhole(path: string): void {
-    this.work = this.work.filter((each) => !isInside(each, path) || this.replies.get(each)?.status !== 'succeeded');
-    this.add(path);
-  }
-
-  private add(path: string): void {
+  private add(path: string, isKnown = true): void {
     this.drop(path);
-    this.work.push(path);
+    this.work.push({ path, isKnown });
   }
+}
+
+interface Done {
+  readonly path: string;
+  /** Or it may have been done, and nobody knows. */
+  readonly isKnown: boolean;
 }
 
 const isDefinite = (reply: StepReply | undefined): boolean =>
@@ -91,7 +127,7 @@ interface Scope {
 }
 const scopeAt = (path: string, except?: string): Scope => ({
   path,
-  includes: (each) => isInside(each, path) && !(except !== undefined && (each === except || isInside(each, except))),
+  includes: (each) => (each === path || isInside(each, path)) && !(except !== undefined && (each === except || isInside(each, except))),
 });
 
 /** The composite whose work is undone: an order that is being ended, a retry, or the one whose handler runs around a `compensate`, without that handler's own work. */

@@ -1,5 +1,6 @@
+import './own-activities.ts';
 import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, FaultHandler, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
 
 /** Definitions as plain data, as another language would write them. */
 export const step = (name: string, more: Partial<Omit<Step, 'activity' | 'name'>> = {}): Activity => ({
@@ -26,7 +27,7 @@ export const workflow = (root: Activity, more: Partial<WorkflowDefinition> = {})
 
 const seconds = String.raw`(\d+)s`;
 const forms = {
-  workflow: new RegExp(`^workflow(?: completeWithin ${seconds})?$`),
+  workflow: new RegExp(String.raw`^workflow(?: completeWithin ${seconds})?(?: to caller (\S+))?$`),
   composite: /^(sequence|parallel)(?: (\S+))?$/,
   handler: /^on (\S+)$/,
   undo: /^undo (\S+) by (\S+)(?: with (.+))?$/,
@@ -39,8 +40,14 @@ const forms = {
   raise: /^raise (\S+) (\S+)(?: saying (\S.*?))?(?: data (\{.*\}))?$/,
   assign: /^set (\S+) to (.+)$/,
   compensate: /^compensate(?: (\S+))?$/,
+  waitFor: new RegExp(String.raw`^(\S+) waits for (\S+?)(?: within ${seconds})?$`),
+  askOperator: /^(\S+) asks a person (.+)$/,
+  compute: /^(\S+) computes (\S+) with (.+)$/,
+  call: /^(\S+) calls (\S+)(?: with (.+?))?( without undo)?$/,
+  ensure: /^ensure (\S+)$/,
+  fuse: new RegExp(String.raw`^fuse (\S+) ${seconds} (\S+)$`),
   delay: new RegExp(String.raw`^delay (\S+) (?:${seconds}|(\{.*\}))$`),
-  step: new RegExp(String.raw`^(\S+) by (\S+)(?: within ${seconds})?(?: longest ${seconds})?(?: with (.+))?$`),
+  step: new RegExp(String.raw`^(\S+) by (\S+)( looked up)?(?: within ${seconds})?(?: longest ${seconds})?(?: with (.+))?$`),
 };
 
 /**
@@ -58,7 +65,8 @@ export function outline(text: string): WorkflowDefinition {
   const tops = siblings(lines.slice(1));
   const [root] = tops;
   if (!root || tops.length > 1) throw new Error('An outline has one activity below "workflow".');
-  return workflow(root, head[1] ? { completeWithinSeconds: Number(head[1]) } : {});
+  const [, time, toCaller] = head;
+  return workflow(root, { ...(time ? { completeWithinSeconds: Number(time) } : {}), ...(toCaller ? { toCaller: [toCaller] } : {}) });
 }
 
 /** Lines of the least depth begin an activity each; what is deeper lies within it. */
@@ -79,8 +87,8 @@ function blocksIn(lines: readonly string[]): { head: string; inside: readonly st
 
 const template = (text: string): Template => JSON.parse(text) as Template;
 
-/** The lines of a composite apart from those of its handlers, `on Fault` with one activity each. */
-function parted(lines: readonly string[]): { inside: readonly string[]; handlers: { faultHandlers?: readonly FaultHandler[] } } {
+/** The lines of a composite apart from those of its handlers, `on Fault` with one activity each, and from its own undo. */
+function parted(lines: readonly string[]): { inside: readonly string[]; handlers: Trouble } {
   const blocks = blocksIn(lines);
   const faultHandlers = blocks.flatMap(({ head, inside }) => {
     const [, fault] = forms.handler.exec(head) ?? [];
@@ -88,8 +96,33 @@ function parted(lines: readonly string[]): { inside: readonly string[]; handlers
     return fault && body ? [{ fault, do: body }] : [];
   });
   const depth = ' '.repeat(depthOf(lines[0] ?? ''));
-  const inside = blocks.filter(({ head }) => !forms.handler.test(head)).flatMap((block) => [depth + block.head, ...block.inside]);
-  return { inside, handlers: faultHandlers.length > 0 ? { faultHandlers } : {} };
+  const isTrouble = (head: string): boolean => forms.handler.test(head) || forms.undo.test(head);
+  const inside = blocks.filter(({ head }) => !isTrouble(head)).flatMap((block) => [depth + block.head, ...block.inside]);
+  return { inside, handlers: { ...(faultHandlers.length > 0 ? { faultHandlers } : {}), ...undoIn(blocks.map(({ head }) => head)) } };
+}
+
+type Trouble = Pick<Activity, 'faultHandlers' | 'undo'>;
+
+function undoIn(heads: readonly string[]): { readonly undo?: Step } {
+  const [, operation, agent, input] = heads.map((head) => forms.undo.exec(head)).find((match) => match) ?? [];
+  return operation && agent ? { undo: step('undo', { agent, operation, input: input ? template(input) : {} }) as Step } : {};
+}
+
+/** What waits for somebody else: a signal, a person, another workflow; and what an app has brought along. */
+function leafOf(line: string): Activity | undefined {
+  const [, waiting, signal, time] = forms.waitFor.exec(line) ?? [];
+  if (waiting && signal) return { activity: 'waitFor', name: waiting, signal, ...(time ? { withinSeconds: Number(time) } : {}) };
+  const [, asking, question] = forms.askOperator.exec(line) ?? [];
+  if (asking && question) return { activity: 'askOperator', name: asking, question: template(question) };
+  const [, computing, fn, given] = forms.compute.exec(line) ?? [];
+  if (computing && fn && given) return { activity: 'compute', name: computing, function: fn, input: template(given) };
+  const [, fuse, after, fault] = forms.fuse.exec(line) ?? [];
+  if (fuse && fault) return { activity: 'story:fuse', name: fuse, seconds: Number(after), faults: [fault] };
+  const [, calling, operation, input, bare] = forms.call.exec(line) ?? [];
+  if (!calling || !operation) return undefined;
+  const agent = 'workflows';
+  const undo = bare ? {} : { undo: step('undo', { agent, operation: 'undo' }) as Step };
+  return { activity: 'call', name: calling, agent, operation, input: input ? template(input) : {}, ...undo };
 }
 
 /** Activities with one inside them, and leaves that are no steps. */
@@ -128,6 +161,11 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
     };
   const [, choice] = forms.choice.exec(line) ?? [];
   if (choice) return choiceOf(choice, inside, handlers);
+  const [, ensured] = forms.ensure.exec(line) ?? [];
+  if (ensured) {
+    const [first, last] = siblings(inside);
+    return { activity: 'story:ensure', name: ensured, do: first, last, ...handlers };
+  }
   const [, raiser, fault, message, data] = forms.raise.exec(line) ?? [];
   if (raiser && fault) {
     const more = data ? { data: template(data) } : {};
@@ -141,10 +179,10 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
       activity: 'compensate',
       ...(compensate[1] ? { name: `compensate-${compensate[1]}`, scope: compensate[1] } : { name: 'compensate' }),
     };
-  return line === 'terminate' ? { activity: 'terminate', name: 'terminate' } : undefined;
+  return line === 'terminate' ? { activity: 'terminate', name: 'terminate' } : leafOf(line);
 }
 
-function choiceOf(name: string, lines: readonly string[], handlers: { faultHandlers?: readonly FaultHandler[] }): Activity {
+function choiceOf(name: string, lines: readonly string[], handlers: Trouble): Activity {
   const blocks = blocksIn(lines).map(({ head, inside }) => ({ when: forms.when.exec(head)?.[1], do: siblings(inside)[0] as Activity }));
   const otherwise = blocks.find(({ when }) => when === undefined)?.do;
   const branches = blocks.flatMap((block) => (block.when ? [{ when: template(block.when), do: block.do }] : []));
@@ -166,14 +204,13 @@ function activityOf(line: string, lines: readonly string[]): Activity {
   }
   const pause = forms.delay.exec(line);
   if (pause) return delay(pause[1] as string, pause[2] ? Number(pause[2]) : (JSON.parse(pause[3] as string) as Template));
-  const [, name, agent, within, longest, input] = forms.step.exec(line) ?? [];
+  const [, name, agent, lookedUp, within, longest, input] = forms.step.exec(line) ?? [];
   if (!name || !agent) throw new Error(`Neither an activity nor a step: "${line}".`);
-  const [, operation, by, undoInput] = forms.undo.exec((lines[0] ?? '').trim()) ?? [];
-  const undo = operation && by ? { undo: step('undo', { agent: by, operation, input: undoInput ? template(undoInput) : {} }) as Step } : {};
   return step(name, {
     agent,
     input: input ? (JSON.parse(input) as Template) : {},
-    ...undo,
+    ...undoIn([(lines[0] ?? '').trim()]),
+    ...(lookedUp ? { lookup: true as const } : {}),
     ...(within ? { completeWithinSeconds: Number(within) } : {}),
     ...(longest ? { longestSeconds: Number(longest) } : {}),
   });

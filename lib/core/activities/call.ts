@@ -25,8 +25,7 @@ export const call: Behaviour<Call, StepState> = {
     if (context.at < own.completeBy || !isOpen(own)) return undefined;
     const { at, endBy } = context;
     if (endBy !== undefined && at >= endBy) return { state: { ...own, phase: 'unknown' }, raise: deadlinePassed };
-    const next = again(call, own, context);
-    return { ...next, state: { ...next.state, completeBy: Math.min(next.state.completeBy, endBy ?? Infinity) } };
+    return again(call, own, context, endBy);
   },
   wakeAt: (own) => (own.mode === undefined && isOpen(own) ? own.completeBy : step.wakeAt?.(own)),
 };

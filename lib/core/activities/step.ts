@@ -65,7 +65,9 @@ export type StepState = Asked & {
     /** An undo or a settling that failed, until it is asked again at `completeBy`. */
     | 'resting'
     /** Done although it was cancelled; its undo is at work. */
-    | 'undoing';
+    | 'undoing'
+    /** An undo whose input could not be evaluated: it is never asked, and waits until a person has seen to it. */
+    | 'impossible';
 };
 
 /** Asks an agent to do one operation and waits for its answer. */
@@ -86,15 +88,16 @@ export const step: Behaviour<Step, StepState> = {
 
   repeat(step, own, context) {
     const { phase, generation, attempt, input } = own;
+    if (phase === 'impossible') return { state: { ...own, epoch: context.epoch } };
     if (own.mode) return again(step, own, context);
     return phase === 'refused'
       ? askAgent(step, generation + 1, attempt + 1, context)
       : askAgent(step, generation, attempt + 1, context, input);
   },
 
-  replied(step, asked, reply, { at }) {
+  replied(step, asked, reply, context) {
     if (asked.phase !== 'asked') return undefined;
-    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(step, asked, reply, at);
+    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(step, asked, reply, context);
     if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {
       return raise(engineFault(engineFaults.requestRejected, reply.message), { ...asked, phase: 'refused' });
@@ -110,10 +113,10 @@ export const step: Behaviour<Step, StepState> = {
 
   woken(step, own, context) {
     if (own.mode !== 'undo' && own.mode !== 'settle') return undefined;
-    if (context.at < own.completeBy) return undefined;
-    return own.phase === 'resting' ? again(step, own, context) : rest(own, context.at);
+    if (context.at < own.completeBy || own.phase === 'impossible') return undefined;
+    return own.phase === 'resting' ? again(step, own, context) : rest(own, context);
   },
-  wakeAt: ({ mode, phase, completeBy }) => (mode && phase !== 'undoing' ? completeBy : undefined),
+  wakeAt: ({ mode, phase, completeBy }) => (mode && phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined),
 };
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */
@@ -121,7 +124,8 @@ export const isDefiniteRefusal = (reply: StepReply): boolean =>
   reply.status === 'rejected' || (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
 
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
-function settled(step: Step, asked: StepState, reply: StepReply, at: number): Next<StepState> {
+function settled(step: Step, asked: StepState, reply: StepReply, context: Context): Next<StepState> {
+  const { at } = context;
   if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
   if (asked.mode === 'settle' && isDefiniteRefusal(reply)) {
     const { until = at } = asked;
@@ -129,7 +133,7 @@ function settled(step: Step, asked: StepState, reply: StepReply, at: number): Ne
     if (!isLookedUp(step) || at >= until) return close({ result: 'Canceled' });
     return { state: { ...asked, phase: 'resting', completeBy: until } };
   }
-  return rest(asked, at, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
+  return rest(asked, context, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
 }
 
 /** Whether the effect exists is looked up, instead of asking for it once more under its key. */
@@ -144,9 +148,10 @@ const restMs = { first: 5_000, longest: 3_600_000 };
 const stuckAfter = 3;
 
 /** Delays grow with every asking; one that is refused for good goes on being tried, slowly. */
-function rest(own: StepState, at: number, fault?: Fault): Next<StepState> {
+function rest(own: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = own.attempt - (own.from ?? 1) + 1;
-  const pause = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
+  const growing = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
+  const pause = Math.round(growing * jitter(own.generation));
   const stuck = failures === stuckAfter || (fault?.permanent === true && failures <= stuckAfter);
   return { state: { ...own, phase: 'resting', completeBy: at + pause, failed: true }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
 }
@@ -157,9 +162,9 @@ const timeOf = (
   stepMs: number,
 ): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
 
-export const again = (step: Asks, own: StepState, context: Context): { readonly state: StepState; readonly askAgain: true } => {
+export const again = (step: Asks, own: StepState, context: Context, endBy = Infinity): Next<StepState> => {
   const { at, epoch, stepMs } = context;
-  const completeBy = at + timeOf(step, stepMs);
+  const completeBy = Math.min(at + timeOf(step, stepMs), endBy);
   const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
   return { state: asked, askAgain: true };
 };
@@ -185,6 +190,12 @@ export const beginSettling = (
     },
     context,
   );
+
+/** The undo can't be asked, and nothing will change that: somebody is told at once. */
+export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
+  state: { generation, attempt: 0, epoch, since: at, completeBy: at, mode: 'undo', from: 1, phase: 'impossible' },
+  undoFailed: { stuck: true, fault },
+});
 
 export function refusedOutput(output: Json): Fault | undefined {
   if (fits(output, limits.outputBytesMax)) return undefined;

@@ -1,6 +1,6 @@
 import { type Behaviour, type Context, close, type Next, raise, succeeded, wait } from '../behaviour.ts';
 import type { ActivityBase, Template } from '../definition.ts';
-import { engineFault, engineFaults } from '../fault.ts';
+import { engineFault, engineFaults, type Fault } from '../fault.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { isLength, lengthWanted } from './delay.ts';
 
@@ -34,10 +34,7 @@ export const waitFor: Behaviour<WaitFor, WaitForState> = {
   repeat: (activity, _, context) => begin(activity, context),
   signalled: (_, __, payload) => close(succeeded(payload)),
 
-  woken: ({ signal }, state, { at }) =>
-    state.until !== undefined && at >= state.until
-      ? raise(engineFault(engineFaults.noSignal, `No signal "${signal}" came in time.`), state)
-      : undefined,
+  woken: ({ signal }, state, { at }) => (state.until !== undefined && at >= state.until ? raise(noSignal(signal), state) : undefined),
   wakeAt: ({ until }) => until,
 };
 
@@ -51,5 +48,8 @@ function begin({ signal, withinSeconds }: WaitFor, { at, signalKept, evaluate }:
   const length = evaluate(withinSeconds);
   if (!length.ok) return raise(length.fault);
   if (!isLength(length.value)) return raise(engineFault(engineFaults.expressionFailed, lengthWanted(length.value)));
-  return wait({ until: at + length.value * 1000 });
+  const state = { until: at + length.value * 1000 };
+  return length.value > 0 ? wait(state) : raise(noSignal(signal), state);
 }
+
+const noSignal = (signal: string): Fault => engineFault(engineFaults.noSignal, `No signal "${signal}" came in time.`);

@@ -40,8 +40,24 @@ function named(name: string, placed: Placed, all: readonly Placed[], report: Rep
   else if (!isComposite(scope)) report(placed.path, `"${name}" (${scope.path}) has nothing inside it. Put it into a scope, and name that.`);
   else if (isInOtherTurn(scope, placed))
     report(placed.path, `"${name}" (${scope.path}) is inside a loop, so it is not one scope but many.`);
+  else if (mayStillRun(scope, placed))
+    report(
+      placed.path,
+      `"${name}" (${scope.path}) may still be at work here, and what it does later would stay. Compensate it behind it, or in one of its handlers.`,
+    );
   else return scope;
   return undefined;
+}
+
+/** It lies around the compensate, which is none of its handlers; or it is a branch beside it. */
+function mayStillRun(scope: Placed, placed: Placed): boolean {
+  const here = [placed, ...aroundOf(placed)];
+  const there = [scope, ...aroundOf(scope)];
+  const together = there.find((each) => here.includes(each));
+  const ofPlaced = here.find(({ around }) => around === together);
+  const ofScope = there.find(({ around }) => around === together);
+  if (ofPlaced?.part !== 'child') return false;
+  return together === scope || (together?.node.activity === 'parallel' && ofScope?.part === 'child');
 }
 
 const isInOtherTurn = (scope: Placed, placed: Placed): boolean => {

@@ -1,3 +1,4 @@
+import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import { shardOf } from '../../record.ts';
@@ -217,6 +218,12 @@ export function orderOf(item: Item): OrderRecord {
 
 export const pageItem = (orderId: string, rev: number, page: Page): Item => ({ ...keys.page(orderId, rev), page: JSON.stringify(page) });
 export const pageOf = (item: Item): Page => parsed(orderIdIn(String(item['pk'])), item['page']) as Page;
+
+export const undoPageItem = (orderId: string, rev: number, page: UndoPage): Item => ({
+  ...keys.undoPage(orderId, rev),
+  page: JSON.stringify(page),
+});
+export const undoPageOf = (item: Item): UndoPage => parsed(orderIdIn(String(item['pk'])), item['page']) as UndoPage;
 
 export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
 export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;

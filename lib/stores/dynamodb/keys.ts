@@ -11,6 +11,7 @@ const orderPrefix = 'ORDER#';
 /** What the partitions begin with in which agents note their askings. */
 export const askedPrefix = 'ASKED#';
 const historyPrefix = 'HISTORY#';
+const undoPrefix = 'UNDO#';
 const calendar = 'DAYS';
 const clients = 'CLIENTS';
 
@@ -20,6 +21,7 @@ export const keys = {
   page: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${historyPrefix}${String(rev).padStart(10, '0')}` }),
   /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
   asked: (orderId: string, idempotencyKey: string): Key => ({ pk: askedPartitionOf(orderId), sk: sortable(idempotencyKey) }),
+  undoPage: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${undoPrefix}${rev}` }),
   client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
   /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),

@@ -19,6 +19,8 @@ import {
   pageItem,
   stateItem,
   stateOf,
+  undoPageItem,
+  undoPageOf,
 } from './items.ts';
 import { askedPartitionOf, dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
 import { candidates, isMeant } from './listing.ts';
@@ -118,6 +120,10 @@ export function dynamoDbStore({
     await Promise.all(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
   }
 
+  /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */
+  const putAside = (item: Item): Promise<void> =>
+    attempt(() => putIf(table, item, anyOf(absent, expiredBy(nowSeconds())))).then(() => undefined);
+
   /** Those of some orders that a list means. One that is unreadable does not keep the others from being listed. */
   async function meant(ids: readonly string[], filter: OrderFilter): Promise<readonly Listed[]> {
     const wanted = ids.map((id) => [keys.order(id), keys.state(id)] as const);
@@ -182,7 +188,7 @@ export function dynamoDbStore({
       return attempt(() => collect(scan(table, input, after === undefined ? undefined : keys.state(after)), idOf, limit));
     },
 
-    putPage: (orderId, rev, page) => attempt(() => putIf(table, pageItem(orderId, rev, page), absent)).then(() => undefined),
+    putPage: async (orderId, rev, page) => putAside(pageItem(orderId, rev, page)),
     async pages(orderId) {
       const input = {
         KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
@@ -191,6 +197,12 @@ export function dynamoDbStore({
       };
       const items = await attempt(() => collect(query(table, input), (item) => item));
       return items.filter(isLive).map(journalPageOf);
+    },
+
+    putUndoPage: async (orderId, rev, page) => putAside(undoPageItem(orderId, rev, page)),
+    async undoPage(orderId, rev) {
+      const item = await attempt(() => get(table, keys.undoPage(orderId, rev)));
+      return item && undoPageOf(item);
     },
 
     list: (filter, after, limit) =>

@@ -53,7 +53,11 @@ const asked = `
   CREATE TABLE asked (orderId TEXT NOT NULL, idempotencyKey TEXT NOT NULL, requestId TEXT NOT NULL, PRIMARY KEY (orderId, idempotencyKey)) WITHOUT ROWID;
 `;
 
+const undoPages = `
+  CREATE TABLE undoPages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
+`;
+
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked];
+export const changes: readonly string[] = [first, asked, undoPages];
 
 export const schemaVersion = changes.length;

@@ -1,3 +1,4 @@
+import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
@@ -32,6 +33,8 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
   const insertPage = database.prepare('INSERT INTO pages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const selectPages = database.prepare('SELECT page FROM pages WHERE orderId = ? ORDER BY rev');
+  const insertUndoPage = database.prepare('INSERT INTO undoPages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const selectUndoPage = database.prepare('SELECT page FROM undoPages WHERE orderId = ? AND rev = ?');
   const upsertClient = database.prepare(
     'INSERT INTO clients (id, record) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET record = excluded.record',
   );
@@ -48,9 +51,11 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     'DELETE FROM orders WHERE orderId = ?',
     'DELETE FROM pages WHERE orderId = ?',
     'DELETE FROM asked WHERE orderId = ?',
+    'DELETE FROM undoPages WHERE orderId = ?',
   ].map((sql) => database.prepare(sql));
 
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
+  const putUndoPage = (orderId: string, rev: number, page: UndoPage) => void insertUndoPage.run(orderId, rev, JSON.stringify(page));
   const send = (along: Along): void => {
     if (along.messages.length + along.announcements.length > 0) sendWithin?.(along);
   };
@@ -118,6 +123,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         state.orderId,
         () => {
           if (along.page) putPage(state.orderId, rev, along.page);
+          if (along.undoPage) putUndoPage(state.orderId, rev, along.undoPage);
           return updateState.run(...columnsOf(state), state.blob, state.orderId, epoch, rev).changes;
         },
         along,
@@ -134,6 +140,12 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
 
     putPage: (orderId, rev, page) => database.write(() => putPage(orderId, rev, page)),
     pages: async (orderId) => selectPages.all(orderId).map((row) => JSON.parse((row as { page: string }).page) as Page),
+
+    putUndoPage: (orderId, rev, page) => database.write(() => putUndoPage(orderId, rev, page)),
+    async undoPage(orderId, rev) {
+      const row = selectUndoPage.get(orderId, rev) as { page: string } | undefined;
+      return row && parsed<UndoPage>(orderId, row.page);
+    },
 
     async list(filter, after, limit) {
       const { from, where, values } = conditionsOf(filter, after);

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
+import { advance } from '../../lib/core/advance.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import type { Event } from '../../lib/core/event.ts';
+import { registerFunction } from '../../lib/core/functions.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { programOf } from '../../lib/core/program.ts';
+import { initialState, type State } from '../../lib/core/state.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+const large = 'x'.repeat(5000);
+registerFunction('enlarge@1', () => large);
+
+const read = (name: string): Activity => step('read', { input: { $cel: `steps.${name}` } });
+const of = (text: string) => ({ $cel: text });
+const start = { type: 'started', stepMs: 30_000 } as const;
+const answer = (path: string, output: Json) =>
+  ({ type: 'replied', requestId: `o1/${path}/1#1.1`, sentAt: 0, reply: { status: 'succeeded', output } }) as const;
+const signal = { type: 'signalled', name: 'go', payload: large } as const;
+type Happening = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;
+
+/** What happens to an order whose body is a long text; for the last event there is room for so many bytes. */
+function suffer(room: number, activities: readonly Activity[], ...happen: readonly Happening[]): State {
+  const program = programOf(workflow(sequence('order', ...activities)));
+  const subject = { orderId: 'o1', order: large };
+  return happen.reduce((state, event, index) => {
+    const handed = index === happen.length - 1 ? { room } : {};
+    return advance(program, subject, state, { at: 0, epoch: 1, ...event } as Event, handed).state;
+  }, initialState);
+}
+
+const undo = step('undo', { operation: 'undo', input: of('steps.a') }) as Step;
+const wait: Activity = { activity: 'waitFor', name: 'wait', signal: 'go' };
+const assign: Activity = { activity: 'assign', name: 'keep', variable: 'kept', value: of('order') };
+const inOrder = (name: string, more: object): Activity => ({ activity: 'forEach', name, list: [of('order')], do: step('a'), ...more });
+
+const refused: readonly (readonly [what: string, path: string, says: RegExp, activities: readonly Activity[], ...Happening[]])[] = [
+  [
+    'an answer that is read',
+    'order/a',
+    /^The answer at order\/a has 5002 bytes; /,
+    [step('a'), read('a')],
+    start,
+    answer('order/a', large),
+  ],
+  ['an answer that its undo needs', 'order/a', /^The answer/, [step('a', { undo })], start, answer('order/a', large)],
+  ['an answer that goes into the journal alone', 'order/a', /^The answer/, [step('a')], start, answer('order/a', large)],
+  ['a variable', 'order/keep', /^What it assigns at order\/keep has 5011 bytes; /, [assign, step('a')], start],
+  [
+    'what a function yields',
+    'order/c',
+    /^What it yields/,
+    [{ activity: 'compute', name: 'c', function: 'enlarge@1', input: {} }, read('c')],
+    start,
+  ],
+  ['what came with a signal', 'order/wait', /^What it yields/, [wait, read('wait')], start, signal],
+  ['the entries of a loop', 'order/loop', /^What it works on/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
+  [
+    'what a step is asked with, where variables may change',
+    'order/a',
+    /^What it works on/,
+    [assign, step('a', { input: of('vars.kept') })],
+    start,
+  ],
+];
+
+describe('what would make the state of an order too large is a fault at that place', () => {
+  for (const [what, path, says, activities, ...events] of refused) {
+    // A loop and a step keep what the variable holds already.
+    const room = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
+    test(`S23: ${what}`, () => {
+      const { held } = suffer(room, activities, ...events);
+      assert.deepEqual([held?.path, held?.fault.type, held?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
+      assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The answer') ? true : undefined);
+      assert.match(held?.fault.message ?? '', says);
+      assert.equal(suffer(20_000, activities, ...events).held, undefined, 'with more room it goes on');
+    });
+  }
+
+  test('S23: an answer that comes while the order is held is recorded as that fault', () => {
+    const activities = [{ activity: 'parallel', name: 'both', children: [step('a'), step('b')] } as Activity];
+    const state = suffer(5000, activities, start, { type: 'exhausted', path: 'order/both/b' }, answer('order/both/a', large));
+    assert.partialDeepStrictEqual(state.activities['order/both/a']?.reply, {
+      status: 'failed',
+      fault: { type: 'Engine/StateTooLarge', outcomeUnknown: true },
+    });
+  });
+
+  test('S23: what settles whether a step was done goes on, however much it answers, and is undone', () => {
+    const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
+    const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
+    const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as Happening;
+    const settled = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
+    const { activities } = suffer(5000, [part], start, overdue, settled);
+    assert.ok(activities['order/part/a/undo']);
+  });
+
+  test('S23: a signal that nobody waits for yet is not kept', () => {
+    assert.deepEqual(
+      [suffer(5000, [step('a'), wait], start, signal).signals, suffer(9000, [step('a'), wait], start, signal).signals?.length],
+      [undefined, 1],
+    );
+  });
+
+  test('S23: what is short passes, where it is not kept or where a fault is being dealt with', () => {
+    assert.equal(suffer(0, [step('a'), step('b')], start, answer('order/a', {})).held, undefined);
+    const fails: Activity = { activity: 'raise', name: 'fails', fault: 'Refused', message: '' };
+    const handler = { fault: 'Refused', do: sequence('handler', step('a'), read('a')) };
+    const handled = { ...sequence('part', fails), faultHandlers: [handler] };
+    assert.equal(suffer(0, [handled], start, answer('order/part/handler/a', 'short')).held, undefined);
+    assert.equal(suffer(0, [step('a'), read('a')], start, answer('order/a', 'short')).held?.fault.type, 'Engine/StateTooLarge');
+  });
+});

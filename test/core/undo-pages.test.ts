@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import { programOf } from '../../lib/core/program.ts';
+import { initialState, type State, type UndoEntry, type UndoPage } from '../../lib/core/state.ts';
+import { putAside, takeBack } from '../../lib/core/undo-pages.ts';
+import { fault, ok, startRun, stepMs } from '../support/run.ts';
+import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const undoable = (name: string): Activity => step(name, { undo: step('undo', { operation: 'undo' }) as Step });
+const entry = (path: string, more: Partial<UndoEntry> = {}): UndoEntry => ({ path: `order/${path}`, generation: 1, input: {}, ...more });
+const paths = ({ undo = [] }: State) => undo.map(({ path }) => path.slice('order/'.length));
+const all = { keptMax: 0, pageMax: 10_000 };
+
+describe('what goes into a page', () => {
+  const part = sequence('part', undoable('c'));
+  const again: Activity = { activity: 'retry', name: 'again', do: undoable('d'), count: 1, interval: 0 };
+  const whole: Activity = { ...sequence('whole', undoable('e')), undo: step('undo') as Step };
+  const program = programOf(workflow(sequence('order', undoable('a'), undoable('b'), part, again, whole)));
+  const entries = ['a', 'b', 'part/c', 'again/d', 'whole/e'].map((path) => entry(path));
+  const state = (alive: readonly string[], undo = entries): State => ({
+    ...initialState,
+    undo,
+    activities: Object.fromEntries(alive.map((path) => [`order/${path}`, { status: 'Executing' }])),
+  });
+  const aside = (before: State, after = before, sizes = all) => putAside(program, before, after, 7, sizes);
+  const put = (...args: Parameters<typeof aside>) => aside(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
+
+  test('the oldest entries, and what a page under it is called', () => {
+    assert.deepEqual(aside({ ...state([]), undoAside: { top: 3, entries: 2 } }), {
+      page: { entries, below: 3 },
+      state: { ...state([], []), undoAside: { top: 7, entries: 7 } },
+    });
+  });
+
+  test('nothing as long as all of it is short, and no more than a page holds, but for one entry that is larger', () => {
+    assert.deepEqual(put(state([]), state([]), { keptMax: 10_000, pageMax: 10_000 }), []);
+    assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 100 }), ['a', 'b']);
+    assert.deepEqual(put(state([]), undefined, { keptMax: 0, pageMax: 1 }), ['a']);
+  });
+
+  for (const [what, alive, goes] of [
+    ['is being undone', ['b/undo'], ['a']],
+    ['is being settled', ['part/c'], ['a', 'b']],
+    ['may be run again', ['again'], ['a', 'b', 'part/c']],
+    ['may be undone as a whole', ['whole'], ['a', 'b', 'part/c', 'again/d']],
+  ] as const) {
+    test(`nothing that ${what}, nor anything newer`, () => assert.deepEqual(put(state(alive)), goes));
+  }
+
+  test('nothing that was taken out of a page', () => {
+    assert.deepEqual(put(state([], [entry('a', { from: 3 }), entry('b')])), []);
+  });
+
+  test('nothing of which the write itself has changed something', () => {
+    const before = state([]);
+    assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
+    const popped = { ...before, undoAside: { top: 3, entries: 0 } };
+    assert.deepEqual(put(popped, before), [], 'of a page below it nothing is left, and it is not listed any more');
+    assert.deepEqual(put(before, { ...before, activities: { 'order/a/undo': { status: 'Executing' } } }), []);
+    assert.deepEqual(put(before, { ...before, undo: [...entries, entry('f')] }), ['a', 'b', 'part/c', 'again/d', 'whole/e']);
+  });
+});
+
+describe('what is taken out of a page', () => {
+  const pages = new Map<number, UndoPage>([
+    [2, { entries: [entry('x/a'), entry('y/b'), entry('x/c')] }],
+    [5, { entries: [entry('y/d'), entry('z')], below: 2 }],
+  ]);
+  const state: State = { ...initialState, undo: [entry('x/e')], undoAside: { top: 5, entries: 5 } };
+  const take = (from: State, scope: string, floor = 0, handed = pages) => {
+    const found = takeBack(from, { scope }, floor, handed);
+    return 'needs' in found ? assert.fail(`needs ${found.needs}`) : found.state;
+  };
+
+  test('the newest that somebody undoes, wherever it lies; the rest stays there, and none is taken twice', () => {
+    const once = take(state, 'order/x');
+    assert.deepEqual([paths(once), once.undoAside?.entries], [['x/a', 'x/c', 'x/e'], 3]);
+    assert.deepEqual(takeBack(once, { scope: 'order/x' }, 0, new Map()), { state: once, taken: false }, 'no page is read again');
+    const other = takeBack(once, { scope: 'order' }, 0, pages);
+    assert.ok('taken' in other);
+    assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
+  });
+
+  test('entries of scopes that are undone at a time are put in the order in which they were done', () => {
+    const both = take(take(take(state, 'order/y'), 'order/x'), 'order/y');
+    assert.deepEqual(paths(both), ['x/a', 'y/b', 'x/c', 'y/d', 'x/e']);
+    assert.deepEqual(
+      both.undo?.map(({ from }) => from),
+      [2, 2, 2, 5, undefined],
+    );
+  });
+
+  test('a page of which nothing is left is not listed any more', () => {
+    const newest = take(state, 'order');
+    assert.deepEqual(newest.undoAside, { top: 2, entries: 3 });
+    assert.equal(take(newest, 'order').undoAside, undefined);
+  });
+
+  test('no page is read that was put aside before the scope began, and one that is missing is asked for', () => {
+    assert.deepEqual(takeBack(state, { scope: 'order/q' }, 5, new Map()), { state, taken: false });
+    assert.deepEqual(takeBack(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
+  });
+});
+
+test('F-101: a scope remembers the newest page that was there when it began', () => {
+  const inner: Activity = {
+    ...sequence('inner', undoable('b'), step('fails')),
+    faultHandlers: [{ fault: 'Refused', do: { activity: 'compensate', name: 'compensate' } }],
+  };
+  const run = startRun(workflow(sequence('order', ...listOf(5, (index) => undoable(`a${index}`)), inner, step('z'))), { undoPage: 1 });
+  run.happen({ type: 'started', stepMs });
+  for (let index = 0; index < 5; index++) run.reply(`order/a${index}`, ok());
+  // The page that the same event brought about holds a4.
+  assert.deepEqual([run.state.activities['order/inner']?.above, run.state.undoAside?.top], [5, 6]);
+  run.reply('order/inner/b', ok());
+  run.reply('order/inner/fails', fault('Refused'));
+  run.reply('order/inner/b/undo', ok());
+  assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/z']);
+});
+
+test('F-100: who undoes a wider scope begins with what is newest there, also while something older is undone', () => {
+  const compensating = (scope?: string) => [
+    { fault: 'Refused', do: { activity: 'compensate', name: 'compensate', ...(scope ? { scope } : {}) } as Activity },
+  ];
+  const left = { ...sequence('left', undoable('a'), step('fails')), faultHandlers: compensating() };
+  const right = { ...sequence('right', undoable('b'), step('fails')), faultHandlers: compensating('order') };
+  const run = startRun(workflow(sequence('order', parallel('both', left, right))), { undoPage: 1 });
+  run.happen({ type: 'started', stepMs });
+  for (const path of ['left/a', 'right/b']) run.reply(`order/both/${path}`, ok());
+  run.happen({ type: 'woken' });
+  assert.equal(run.state.undoAside?.entries, 2);
+  for (const path of ['left/fails', 'right/fails']) run.reply(`order/both/${path}`, fault('Refused'));
+  assert.deepEqual(
+    run.asks.slice(-2).map(({ path }) => path),
+    ['order/both/left/a/undo', 'order/both/right/b/undo'],
+  );
+});
+
+test('F-101: an order that was completed for another one, and is recalled by it, undoes what lies in pages', () => {
+  const run = startRun(workflow(sequence('order', ...listOf(4, (index) => undoable(`a${index}`)))), { undoPage: 1 });
+  run.happen({ type: 'started', stepMs, called: true });
+  for (let index = 0; index < 4; index++) run.reply(`order/a${index}`, ok());
+  assert.deepEqual([run.state.outcome, run.state.undoAside?.entries], ['completed', 3]);
+  run.happen({ type: 'recalled' });
+  for (const index of [3, 2, 1, 0]) run.reply(`order/a${index}/undo`, ok());
+  assert.deepEqual([run.state.outcome, run.state.undoAside], ['compensated', undefined]);
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import type { StepState } from '../../lib/core/activities/step.ts';
+import { type Activity, asks } from '../../lib/core/definition.ts';
+import { isQuestion } from '../../lib/core/fault.ts';
+import type { CoreFact } from '../../lib/core/journal.ts';
+import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
+import type { Law, Turn } from './laws.ts';
+
+/** A signal is taken by one that waits for it, and of those with one name the oldest first. Their payloads are numbers that rise. */
+export function signalsOf(program: Program) {
+  const newest = new Map<string, number>();
+  return {
+    fact(fact: CoreFact): void {
+      if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
+      const node = nodeAt(program, fact.path);
+      if (node.activity !== 'waitFor' || typeof fact.output !== 'number') return;
+      assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is taken once, and in its turn`);
+      newest.set(node.signal, fact.output);
+    },
+  };
+}
+
+/** An answer goes to the question for which the order was held, and to no other. */
+export const questionIsAnswered: Law = ({ before, event, after }) => {
+  if (event.type !== 'resubmitted' || !before.held || !isQuestion(before.held.fault)) return;
+  const { path } = before.held;
+  const answered = after.facts.filter(
+    (fact) => fact.type === 'ActivityClosed' && fact.output === event.answer && isAsking(before.activities[fact.path]),
+  );
+  assert.deepEqual(
+    answered.map((fact) => 'path' in fact && fact.path),
+    [path],
+    'the answer goes to the question that was held',
+  );
+};
+
+const isAsking = (activity: Turn['before']['activities'][string] | undefined): boolean =>
+  activity?.fault !== undefined && isQuestion(activity.fault);
+
+/** Whoever is still at work for an order that is terminated is told, and nobody else. */
+export function terminatedInFullView(program: Program, { before, event, after }: Turn): void {
+  if (event.type !== 'terminated' || before.phase === 'closed') return;
+  const outstanding = Object.entries(before.activities).filter(([path, { own, reply }]) => {
+    const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
+    return asks(nodeAt(program, path)) && phase === 'asked' && mode !== 'undo' && mode !== 'cancel' && !reply && completeBy > event.at;
+  });
+  const told = after.commands.flatMap((command) => (command.type === 'cancel' ? [command.path] : []));
+  assert.deepEqual(
+    told.toSorted(),
+    outstanding.map(([path]) => path).toSorted(),
+    'whoever is at work is told that nobody listens any more',
+  );
+}
+
+/** What cleans up has been run once whenever its activity closes, and before a handler of it begins. */
+export function ensuredOf(program: Program) {
+  const ended = new Set<string>();
+  const ensureOf = (path: string): string | undefined => {
+    const around = parentOf(path);
+    const node = around === undefined ? undefined : (nodeAt(program, around) as Activity & { readonly last?: Activity });
+    return node?.activity === 'story:ensure' && path === `${around}/${node.last?.name}` ? around : undefined;
+  };
+  return {
+    fact(fact: CoreFact): void {
+      if (!('path' in fact) || fact.path === undefined) return;
+      const isEnsure = nodeAt(program, fact.path).activity === 'story:ensure';
+      const ensure = ensureOf(fact.path);
+      if (ensure !== undefined && fact.type === 'ActivityClosed') ended.add(ensure);
+      if (!isEnsure) return;
+      if (fact.type === 'FaultHandled') assert.ok(ended.has(fact.path), `${fact.path} cleans up before its handler begins`);
+      if (fact.type !== 'ActivityClosed') return;
+      assert.ok(ended.has(fact.path), `${fact.path} cleans up before it closes`);
+      ended.delete(fact.path);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { type Behaviour, close, raise, run, succeeded, wait } from '../../lib/core/behaviour.ts';
+import { registerActivity } from '../../lib/core/custom.ts';
+import type { Activity, ActivityBase } from '../../lib/core/definition.ts';
+import type { Fault } from '../../lib/core/fault.ts';
+import { registerFunction } from '../../lib/core/functions.ts';
+
+/** Activities and a function as an app would bring them along. */
+interface Ensure extends ActivityBase {
+  readonly do: Activity;
+  readonly last: Activity;
+}
+
+interface EnsureState {
+  readonly last?: true;
+}
+
+/** Runs `do`, and after it `last`: also when `do` fails or is cancelled. */
+const ensure: Behaviour<Ensure, EnsureState> = {
+  children: (node) => [node.do, node.last],
+  templates: () => [],
+  execute: (node) => run([node.do.name], {}),
+  childClosed: (node, { last }) => (last ? close(succeeded()) : run([node.last.name], { last: true })),
+  handleFault: (node, { last }) => (last ? undefined : { run: [node.last.name] }),
+  cancel: (node, { last }) => (last ? undefined : { run: [node.last.name] }),
+};
+
+interface Fuse extends ActivityBase {
+  readonly seconds: number;
+  readonly faults: readonly string[];
+}
+
+/** Raises its fault after so many seconds. */
+const fuse: Behaviour<Fuse, { readonly until: number }> = {
+  children: () => [],
+  templates: () => [],
+  execute: (node, { at }) => (node.seconds > 0 ? wait({ until: at + node.seconds * 1000 }) : raise(burnt(node), { until: at })),
+  woken: (node, state, { at }) => (at >= state.until ? raise(burnt(node), state) : undefined),
+  wakeAt: ({ until }) => until,
+};
+
+const burnt = ({ faults: [type = 'Burnt'] }: Fuse): Fault => ({ type, class: 'expected', permanent: true, message: 'It is burnt.' });
+
+registerActivity('story:ensure', ensure as unknown as Behaviour);
+registerActivity('story:fuse', fuse as unknown as Behaviour);
+registerFunction('double@1', (input) => {
+  if (typeof input !== 'number') throw new TypeError('a number is wanted');
+  return input * 2;
+});
