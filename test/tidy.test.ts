@@ -117,17 +117,19 @@ describe('the house is tidy', () => {
     );
   });
 
-  test('versions are exact, and the lockfile names no registry of anybody’s own', () => {
-    const { dependencies, devDependencies } = JSON.parse(read('package.json')) as { [key: string]: { [name: string]: string } };
-    const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
-      // A folder of this repository has no version but the repository's own.
-      ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$|^file:test\//.test(version),
-    );
-    assert.deepEqual(loose, []);
-    const hosts = new Set([...read('package-lock.json').matchAll(/"resolved": "https?:\/\/([^/"]+)/g)].map(([, host]) => host));
-    assert.deepEqual(
-      [...hosts].filter((host) => host !== 'registry.npmjs.org'),
-      [],
-    );
-  });
+  for (const folder of ['', 'tools/mutation/']) {
+    test(`versions in ${folder}package.json are exact, and its lockfile names no registry of anybody’s own`, () => {
+      const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
+      const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
+        // A folder of this repository has no version but the repository's own.
+        ([, version]) => !/^(npm:.+@)?\d+\.\d+\.\d+$|^file:test\//.test(version),
+      );
+      assert.deepEqual(loose, []);
+      const hosts = new Set([...read(`${folder}package-lock.json`).matchAll(/"resolved": "https?:\/\/([^/"]+)/g)].map(([, host]) => host));
+      assert.deepEqual(
+        [...hosts].filter((host) => host !== 'registry.npmjs.org'),
+        [],
+      );
+    });
+  }
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 import type { Step } from '../../lib/core/activities/step.ts';
 import type { Catalogue } from '../../lib/core/catalogue.ts';
@@ -609,6 +610,24 @@ test('everything that is wrong is said at once', () => {
     check(definition).map(({ path }) => path),
     ['', 'order/1', 'order/c', 'order/a', 'order/b'],
   );
+});
+
+/**
+ * `problems.txt`: all that is said of each definition above, as its author reads it. `UPDATE_TRANSCRIPTS=1` writes it
+ * anew: look at the difference.
+ */
+test('every message is whole, in the words that were agreed', () => {
+  const said = [...table, ...reads, ...handling, ...odd].map(([what, definition]) =>
+    [
+      `# ${title(what)}`,
+      ...check(definition).map(({ severity, path, message }) => `${severity}${path === '' ? '' : ` at ${path}`}: ${message}`),
+    ].join('\n'),
+  );
+  const file = new URL('problems.txt', import.meta.url);
+  if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${said.join('\n\n')}\n`);
+  const agreed = readFileSync(file, 'utf8').trimEnd().split('\n\n');
+  for (const [index, each] of said.entries()) assert.equal(each, agreed[index]);
+  assert.equal(said.length, agreed.length);
 });
 
 test('mistakes of writing, of order, of types and of operations are said together', () => {

@@ -74,6 +74,58 @@ describe('why an order is where it is', () => {
       explain(run.program, run.state),
       'Waits until 2026-01-01 00:00:20 before it runs order/retry once more, after one failure.',
     );
+    run.now += 20_000;
+    run.happen({ type: 'woken' });
+    run.reply('order/retry/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
+    assert.equal(why(run), 'Waits 20 s before it runs order/retry once more, after 2 failures.');
+  });
+
+  test('how long it waits, in units that are not longer than the wait', () => {
+    const at = (seconds: number) => why(started(sequence('order', delay('rest', seconds))));
+    assert.deepEqual([119, 120, 7199, 7200].map(at), [
+      'Waits 119 s at order/rest.',
+      'Waits 2 min at order/rest.',
+      'Waits 120 min at order/rest.',
+      'Waits 2 h at order/rest.',
+    ]);
+  });
+
+  test('how often it has asked, as people count', () => {
+    const run = started(sequence('order', step('charge')));
+    const count = (attempt: number): string | undefined => {
+      const { activities } = run.state;
+      const own = { ...(activities['order/charge']?.own as object), attempt };
+      const state = { ...run.state, activities: { ...activities, 'order/charge': { status: 'Executing' as const, own } } };
+      return /\((\w+) asking\)/.exec(explain(run.program, state, run.now))?.[1];
+    };
+    assert.deepEqual(
+      [2, 3, 4, 9, 10, 11, 12, 13, 14, 20, 21, 22, 23, 111, 112, 121].map(count),
+      '2nd 3rd 4th 9th 10th 11th 12th 13th 14th 20th 21st 22nd 23rd 111th 112th 121st'.split(' '),
+    );
+  });
+
+  test('several wait for a person: the first of them, and what comes after it', () => {
+    const raise = (name: string, fault: string): Activity => ({ activity: 'raise', name, fault, message: 'no' });
+    const run = started(parallel('order', raise('charge', 'Refused/CardDeclined'), raise('ship', 'AddressInvalid'), raise('tell', 'Busy')));
+    assert.equal(
+      why(run),
+      'Waits for a person: CardDeclined at order/charge; after that, for AddressInvalid at order/ship and Busy at order/tell.',
+    );
+  });
+
+  test('an operator has it undone', () => {
+    const run = started(sequence('order', undoable('reserve'), step('charge')));
+    run.reply('order/reserve', ok());
+    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    run.reply('order/charge', fault('No'));
+    assert.equal(why(run), 'To be undone: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
+  });
+
+  test('a step that was done although nobody wanted it any more: only its undo is waited for', () => {
+    const run = started(sequence('order', undoable('reserve')));
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.reply('order/reserve', ok());
+    assert.equal(why(run), 'Cancelled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
   test('a delay, with its day where it is another one', () => {

@@ -34,12 +34,32 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
   ],
   ['running with a fault that waits', withCharge({ status: 'Faulting', fault, waits: true }), /order\/charge has a fault that waits/],
   ['running with a step that has a fault', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
+  [
+    'held with a fault that is not known',
+    { ...withCharge({ status: 'Faulting' }), phase: 'held', held: { path, fault, at: 1 } },
+    /^order\/charge is Faulting, but without a fault$/,
+  ],
+  [
+    'running with a step of no attempt',
+    withCharge({ own: { ...charge.own, attempt: -1 } }),
+    /order\/charge has generation 1 and attempt -1/,
+  ],
   ['running with a step of no generation', withCharge({ own: { ...charge.own, generation: 0 } }), /order\/charge has generation 0/],
   ['running with a step of no deadline', withCharge({ own: { ...charge.own, completeBy: null } }), /order\/charge has no time/],
 ];
 
 test('a sound state has nothing to be said against it', () => {
-  for (const state of [sound, initialState]) assert.deepEqual(violations(run.program, state), []);
+  const couldNotBegin = {
+    ...sound,
+    phase: 'held' as const,
+    held: { path, fault, at: 1 },
+    activities: { order: { status: 'Executing' as const } },
+  };
+  const waits = {
+    ...couldNotBegin,
+    activities: { ...sound.activities, [path]: { status: 'Faulting' as const, fault, waits: true as const } },
+  };
+  for (const state of [sound, initialState, couldNotBegin, waits]) assert.deepEqual(violations(run.program, state), []);
 });
 
 for (const [what, state, words] of nonsense) {

@@ -112,3 +112,19 @@ test('F-93: what a retry knows of the runs before is gone when it is closed', ()
   assert.equal(state.outcome, 'completed');
   assert.ok(Math.max(...bytes) < Math.max(...bytes.slice(0, 5)) + 50, `${Math.max(...bytes)} bytes`);
 });
+
+test('F-84: what a turn has answered is gone with it, also where nobody came to read it', () => {
+  const either: Activity = {
+    activity: 'choice',
+    name: 'either',
+    branches: [{ when: false, do: step('pack', { input: { $cel: 'steps.pick.id' } }) }],
+  };
+  const over = (length: number) =>
+    drive(workflow(sequence('order', parts({ maxConcurrency: 1, do: sequence('part', step('pick'), either) }), step('last'))), {
+      order: { items: listOf(length, () => 0) },
+    });
+  const [few, many] = [over(12), over(112)];
+  assert.deepEqual([few.state.outcome, many.state.outcome], ['completed', 'completed']);
+  assert.deepEqual(many.state.outputs, {});
+  assert.ok(Math.max(...many.bytes) < Math.max(...few.bytes) + 50, `${Math.max(...many.bytes)} bytes`);
+});

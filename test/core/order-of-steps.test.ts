@@ -204,3 +204,14 @@ test('F-31: ten thousand steps that are done at once end the order without deep 
   run.reply('order/last', ok());
   assert.equal(run.state.phase, 'closed');
 });
+
+test('F-28, F-89: whoever claims an order anew finds the waits whose time has come', () => {
+  const run = startRun(workflow(sequence('order', delay('pause', 60), step('ship'))));
+  run.happen({ type: 'started', stepMs });
+  for (const seconds of [59, 1]) {
+    run.now += seconds * 1000;
+    run.epoch += 1;
+    run.happen({ type: 'reclaimed' });
+    assert.equal(run.asks.length, seconds === 1 ? 1 : 0);
+  }
+});

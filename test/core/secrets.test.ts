@@ -108,3 +108,28 @@ test('S24: a secret of three characters is masked where it stands, but is no rea
   assert.deepEqual(secretTexts({ cvc: '123' }, ['/cvc']), []);
   assert.deepEqual(masked({ cvc: '123' }, ['/cvc']), { cvc: mask });
 });
+
+test('S24: texts of any length inside of a secret are found, numbers as they are written, and nothing beside it', () => {
+  const body = {
+    payer: { name: 'Ada Byron', pins: [1234, 123], paid: true, none: null },
+    payers: [{ card: '4111' }, { card: '4222' }],
+    sku: 'abcd',
+  };
+  assert.deepEqual(secretTexts(body, ['/payer']), ['Ada Byron', '1234']);
+  assert.deepEqual(secretTexts(body, ['/payers/*/card']), ['4111', '4222']);
+  assert.deepEqual(secretTexts(body, ['/payers/1/card', '/sku/0', '/payer/paid', '/payer/none/x']), ['4222']);
+});
+
+test('S24: where there is no secret nothing is taken out, and nothing stays nothing', () => {
+  const value = { sku: 'abcd' };
+  assert.equal(withoutTexts(value, []), value);
+  assert.equal(withoutTexts(undefined, ['abcd']), undefined);
+});
+
+test('S24: schemas that were written by hand hide secrets in all their forms', () => {
+  const part = { properties: { card: { type: 'string', secret: true } } };
+  for (const form of ['anyOf', 'oneOf', 'allOf'])
+    assert.deepEqual(secretPointers({ properties: { pay: { [form]: [{}, part] } } }), ['/pay/card']);
+  assert.deepEqual(secretPointers({ properties: { card: { secret: false } }, description: '"secret"' }), []);
+  assert.deepEqual(secretPointers(undefined), []);
+});

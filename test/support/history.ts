@@ -6,7 +6,7 @@ import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
 import { ensuredOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
-import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds } from './laws.ts';
+import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
 export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => commands.filter((command) => command.type === 'ask');
@@ -23,6 +23,7 @@ export function createHistory(program: Program, orderId: string): Law {
   return (turn) => {
     const { before, event, after } = turn;
     nothingBeginsInWhatEnds(turn);
+    wordsAreKnown(turn);
     const replied = event.type === 'replied' && after.state !== before ? stepOfRequest(orderId, event.requestId) : undefined;
     questionIsAnswered(turn);
     terminatedInFullView(program, turn);

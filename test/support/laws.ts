@@ -171,3 +171,28 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
     }
   }
 };
+
+const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
+  status: ['Executing', 'Canceling', 'Faulting', 'Compensating'],
+  phase: [undefined, 'asked', 'failedForNow', 'refused', 'unknown', 'resting', 'impossible', 'undoing', 'trying', 'backingOff'],
+  mode: [undefined, 'undo', 'settle', 'cancel'],
+  result: ['Succeeded', 'Faulted', 'Canceled', 'Compensated'],
+  outcome: [undefined, 'completed', 'compensated', 'rejected', 'cancelled', 'terminated'],
+  known: ['done', 'refused', 'undone', 'open'],
+};
+
+/** F-81: what is stored and what the journal says is in the words that others look for. */
+export const wordsAreKnown: Law = ({ after: { state, facts } }) => {
+  const isWord = (kind: string, word: string | undefined, where: string) =>
+    assert.ok(words[kind]?.includes(word), `${where} has the ${kind} "${word}", which nobody knows`);
+  for (const [path, { status, own }] of Object.entries(state.activities)) {
+    isWord('status', status, path);
+    const { phase, mode } = (own ?? {}) as { phase?: string; mode?: string };
+    isWord('phase', phase, path);
+    isWord('mode', mode, path);
+  }
+  for (const fact of facts) if (fact.type === 'ActivityClosed') isWord('result', fact.result, fact.path);
+  for (const [path, { outcome }] of Object.entries(state.known ?? {})) isWord('known', outcome, path);
+  isWord('outcome', state.outcome, 'the order');
+  isWord('outcome', state.ending?.outcome, 'its ending');
+};

@@ -28,6 +28,16 @@ export function transcript(definition: WorkflowDefinition, story: string, { orde
   return tell(startRun(definition, { order }), story);
 }
 
+/** Lets the story happen, and calls somebody after each of its events. */
+export function playEach(definition: WorkflowDefinition, story: string, { order = {} }: { order?: Json }, after: (run: Run) => void): void {
+  const run = startRun(definition, { order });
+  for (const { event } of blocksOf(story)) {
+    if (event === undefined) continue;
+    verbOf(event)(run);
+    after(run);
+  }
+}
+
 const tell = (run: Run, story: string): string =>
   blocksOf(story)
     .map(({ comments, event }) =>

@@ -1,0 +1,223 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { callProblems } from '../../lib/core/calls.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { requestIdOf } from '../../lib/core/identity.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+const call = (more: object = {}): Activity =>
+  ({
+    activity: 'call',
+    name: 'ship',
+    agent: 'workflows',
+    operation: 'ship-one@1',
+    input: { of: { $cel: 'orderId' } },
+    ...more,
+  }) as Activity;
+const tell = step('tell', { input: { $cel: 'steps.ship' } });
+
+const started = (definition: WorkflowDefinition, called = false): Run => {
+  const run = startRun(definition);
+  run.happen({ type: 'started', stepMs, ...(called ? { called: true as const } : {}) });
+  return run;
+};
+const after = (run: Run, seconds: number) => {
+  run.now += seconds * 1000;
+  return run.happen({ type: 'woken' });
+};
+const path = 'order/ship';
+
+describe('an order calls another workflow', () => {
+  test('it is asked for under a key of its own, and its result may be read', () => {
+    const run = started(workflow(sequence('', call(), tell)));
+    assert.partialDeepStrictEqual(run.asked(path), {
+      agent: 'workflows',
+      operation: 'ship-one@1',
+      idempotencyKey: 'o1/order/ship/1',
+      attempt: 1,
+      completeBy: run.now + 600_000,
+      input: { of: 'o1' },
+    });
+    run.reply(path, ok({ parcel: 7 }));
+    assert.deepEqual(run.asked('order/tell').input, { parcel: 7 });
+  });
+
+  test('how the child fares is asked again every ten minutes, for as long as it takes, under the same key', () => {
+    const run = started(workflow(sequence('', call())));
+    assert.deepEqual(after(run, 599).commands, []);
+    for (const attempt of [2, 3]) {
+      const { commands } = after(run, attempt === 2 ? 1 : 600);
+      assert.partialDeepStrictEqual(commands, [{ type: 'ask', attempt, idempotencyKey: 'o1/order/ship/1', input: { of: 'o1' } }]);
+    }
+  });
+
+  test('a child ends once: its answer counts whichever asking it names, and however late it is sent', () => {
+    const run = started(workflow(sequence('', call(), tell)));
+    const [first] = run.asks;
+    after(run, 600);
+    run.epoch += 1;
+    run.happen({ type: 'reclaimed' });
+    run.now += 1e9;
+    run.reply(path, ok('late'), { ask: first, sentAt: run.now });
+    assert.equal(run.asked('order/tell').input, 'late');
+  });
+
+  test('the answer of a child that was given up counts no more', () => {
+    const run = started(workflow(sequence('', call())));
+    const [first] = run.asks;
+    run.reply(path, fault('Refused'));
+    run.happen({ type: 'resubmitted' });
+    assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/2');
+    run.reply(path, ok(), { ask: first });
+    run.happen({ type: 'replied', requestId: requestIdOf('o2', path, { generation: 2, attempt: 2, epoch: 1 }), sentAt: 0, reply: ok() });
+    assert.equal(run.state.phase, 'running');
+    run.reply(path, ok());
+    assert.equal(run.state.outcome, 'completed');
+  });
+
+  test('it may say itself how often that is asked', () => {
+    const run = started(workflow(sequence('', call({ completeWithinSeconds: 60 }))));
+    assert.equal(run.asked(path).completeBy, run.now + 60_000);
+  });
+
+  test('when the time of the whole order is over, nobody waits for the child any longer', () => {
+    const run = started(workflow(sequence('', call()), { completeWithinSeconds: 900 }));
+    after(run, 600);
+    assert.equal(run.asked(path).completeBy, run.now + 300_000);
+    after(run, 300);
+    assert.partialDeepStrictEqual(run.state.held, { path, fault: { type: 'Engine/DeadlineExceeded' } });
+    assert.partialDeepStrictEqual(run.state.activities[path], { own: { phase: 'unknown' } });
+  });
+
+  test('a call that fails for now is asked again at its time', () => {
+    const run = started(workflow(sequence('', call())));
+    run.reply(path, fault('Busy', { permanent: false }));
+    assert.deepEqual(run.state.phase, 'running');
+    after(run, 600);
+    assert.equal(run.asked(path).attempt, 2);
+  });
+
+  test('a call that waits for a person is not asked for meanwhile', () => {
+    const run = started(workflow(sequence('', call())));
+    run.reply(path, fault('Odd', { unknown: true }));
+    after(run, 600);
+    assert.equal(run.asks.length, 1);
+    run.happen({ type: 'resubmitted' });
+    assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/1');
+  });
+
+  test('a call that is cancelled is settled: what is left of the child is not before its last asking could have had its effect', () => {
+    const undo = step('undo', { agent: 'workflows', operation: 'undo' });
+    const run = started(workflow(sequence('', call({ undo }))));
+    const { commands } = run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.partialDeepStrictEqual(commands, [{ type: 'cancel', agent: 'workflows', idempotencyKey: 'o1/order/ship/1' }]);
+    after(run, 600);
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
+    run.reply(path, fault('Refused'));
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+});
+
+describe('an order that another one called', () => {
+  const quote = step('quote', { undo: { ...step('undo'), activity: 'step' } as never });
+  const definition = workflow(sequence('', quote, step('pay')), { toCaller: ['Refused'] });
+
+  test('ends with a fault that is for its caller, once all that it did is undone', () => {
+    const run = started(definition, true);
+    run.reply('order/quote', ok());
+    run.reply('order/pay', fault('Refused/CardDeclined'));
+    assert.equal(run.state.phase, 'running');
+    run.reply('order/quote/undo', ok());
+    assert.partialDeepStrictEqual(run.state, { outcome: 'compensated', failure: { type: 'Refused/CardDeclined', source: 'order/pay' } });
+  });
+
+  test('is rejected where it had done nothing', () => {
+    const run = started(definition, true);
+    run.reply('order/quote', fault('Refused'));
+    assert.partialDeepStrictEqual(run.state, { outcome: 'rejected', failure: { type: 'Refused' } });
+  });
+
+  test('waits for a person with every other fault, as does one that nobody called', () => {
+    const other = started(definition, true);
+    other.reply('order/quote', fault('Odd'));
+    const own = started(definition);
+    own.reply('order/quote', fault('Refused'));
+    assert.deepEqual([other.state.held?.fault.type, own.state.held?.fault.type], ['Odd', 'Refused']);
+  });
+
+  test('can be undone as a whole after it was completed', () => {
+    const run = started(definition, true);
+    run.reply('order/quote', ok());
+    run.reply('order/pay', ok());
+    assert.deepEqual([run.state.outcome, run.state.undo?.length], ['completed', 1]);
+    run.happen({ type: 'recalled' });
+    assert.partialDeepStrictEqual(run.state, { phase: 'running', recalled: true });
+    run.reply('order/quote/undo', ok());
+    assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
+  });
+
+  test('is not undone where it has not been completed, or where nobody called it', () => {
+    const open = started(definition, true);
+    const own = started(definition);
+    for (const run of [open, own]) run.reply('order/quote', ok());
+    own.reply('order/pay', ok());
+    const gone = started(definition, true);
+    gone.happen({ type: 'terminated' });
+    for (const run of [open, own, gone]) {
+      const { state } = run;
+      run.happen({ type: 'recalled' });
+      assert.deepEqual(run.state, state);
+    }
+  });
+
+  test('keeps nothing to undo where nobody called it, or where it was cancelled', () => {
+    const own = started(definition);
+    own.reply('order/quote', ok());
+    own.reply('order/pay', ok());
+    const terminated = started(definition, true);
+    terminated.reply('order/quote', ok());
+    terminated.happen({ type: 'terminated' });
+    assert.deepEqual([own.state.undo, terminated.state.undo], [undefined, undefined]);
+  });
+});
+
+describe('workflows that call each other', () => {
+  const named = (name: string, root: Activity): WorkflowDefinition => workflow(root, { name, version: 1 });
+  const calling = (name: string, ...operations: string[]): WorkflowDefinition =>
+    named(name, sequence('', ...operations.map((operation, index) => call({ name: `c${index}`, operation }))));
+  const back = (...way: string[]) => `It calls itself in the end: ${way.join(' → ')}. No order of it could ever be finished.`;
+
+  test('are told of where one of them comes back to itself, each with its way', () => {
+    assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'c@1', 'd@1'), calling('c'), calling('d', 'a@1')]), [
+      { workflow: 'a@1', path: 'order/c0', message: back('a@1', 'b@1', 'd@1', 'a@1') },
+      { workflow: 'b@1', path: 'order/c1', message: back('b@1', 'd@1', 'a@1', 'b@1') },
+      { workflow: 'd@1', path: 'order/c0', message: back('d@1', 'a@1', 'b@1', 'd@1') },
+    ]);
+    assert.deepEqual(callProblems([calling('a', 'a@1')]), [{ workflow: 'a@1', path: 'order/c0', message: back('a@1', 'a@1') }]);
+  });
+
+  test('are right as long as they come to an end, also where they call what is not there', () => {
+    assert.deepEqual(callProblems([calling('a', 'b@1', 'b@1', 'nope@1'), calling('b', 'c@1'), calling('c')]), []);
+    assert.deepEqual(callProblems([calling('a', 'b@1'), calling('b', 'b@2'), workflow(step('x'), { name: 'b', version: 2 })]), []);
+    const loop = callProblems([calling('x', 'a@1'), calling('a', 'b@1'), calling('b', 'a@1')]);
+    assert.deepEqual(
+      loop.map(({ workflow }) => workflow),
+      ['a@1', 'b@1'],
+    );
+  });
+
+  test('are looked for wherever a call may stand, and only where a call stands', () => {
+    const inside = { ...sequence('s', step('x')), faultHandlers: [{ fault: 'Engine', do: call({ operation: 'a@1' }) }] };
+    const others = [
+      step('y', { agent: 'workflows', operation: 'a@1' }),
+      call({ agent: 'other', operation: 'a@1' }),
+      call({ operation: 5 }),
+    ];
+    assert.deepEqual(
+      callProblems([named('a', sequence('', ...others, inside))]).map(({ path }) => path),
+      ['order/s/ship'],
+    );
+    assert.deepEqual(callProblems([named('a', null as never), named('b', 'text' as never)]), []);
+  });
+});

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Behaviour } from '../../lib/core/behaviour.ts';
+import type { Catalogue } from '../../lib/core/catalogue.ts';
+import { registerActivity } from '../../lib/core/custom.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { registerFunction } from '../../lib/core/functions.ts';
+import { catalogue, closed, order, said } from '../support/typed-order.ts';
+import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const written = (activity: string, name: string, fields: object): Activity => ({ activity, name, ...fields }) as unknown as Activity;
+const read = (name: string, expression: string): Activity => step(name, { input: { value: { $cel: expression } } });
+const on = (activity: Activity, ...handlers: (readonly [fault: string, body: Activity])[]): Activity => ({
+  ...activity,
+  faultHandlers: handlers.map(([fault, body]) => ({ fault, do: body })),
+});
+const forEach = (name: string, body: Activity, more: object = {}) =>
+  written('forEach', name, { list: { $cel: 'order.items' }, do: body, ...more });
+const whilst = (name: string, body: Activity) => written('while', name, { condition: { $cel: 'order.total > 1' }, do: body });
+const scope = (name: string, body: Activity) => written('scope', name, { do: body });
+const raise = (fault: string, name = 'raise') => written('raise', name, { fault, message: 'no' });
+const compensate = (name?: string) => written('compensate', 'compensate', name ? { scope: name } : {});
+const faulty = (name: string, ...faults: string[]) => step(name, { faults });
+const call = (operation: string) => written('call', 'child', { agent: 'workflows', operation, input: {} });
+registerFunction('checked@1', (input) => input);
+registerActivity('test:leaf', { children: () => [], templates: () => [], execute: () => ({}) } as unknown as Behaviour);
+registerActivity('test:around', {
+  children: ({ do: body }: { do: Activity }) => [body],
+  templates: () => [],
+  execute: () => ({}),
+} as unknown as Behaviour);
+
+const wrong = (root: Activity, more: Partial<WorkflowDefinition> = {}, known?: Catalogue) =>
+  said(workflow(root, { order, ...more }), known).map((each) => each.split('\n')[0]);
+
+describe('what is read of activities that answer', () => {
+  const payload = closed({ amount: { type: 'number' } });
+
+  test('signals and answers of people have the fields of their schemas; what calls and functions answer may be anything', () => {
+    const root = sequence(
+      '',
+      written('waitFor', 'paid', { signal: 'paid', payload }),
+      written('askOperator', 'asked', { question: 'Well?', answer: payload }),
+      call('ship-one@1'),
+      written('compute', 'quoted', { function: 'checked@1', input: 1 }),
+      read('a', 'steps.paid.amount + steps.asked.amount + steps.child.x + steps.quoted.y'),
+      read('b', 'steps.paid.amuont'),
+      read('c', 'steps.asked.amuont'),
+    );
+    assert.deepEqual(wrong(root), [
+      'error order/b /value: steps.paid has no field "amuont". Did you mean "amount"?',
+      'error order/c /value: steps.asked has no field "amuont". Did you mean "amount"?',
+    ]);
+  });
+
+  test('what others answer may be read afterwards, and not before', () => {
+    const names = ['paid', 'asked', 'child', 'quoted'];
+    const all = [
+      written('waitFor', 'paid', { signal: 'paid' }),
+      written('askOperator', 'asked', { question: 'Well?' }),
+      call('ship-one@1'),
+      written('compute', 'quoted', { function: 'checked@1', input: 1 }),
+    ];
+    const reads = names.map((name, index) => read(`r${index}`, `steps.${name}.x`));
+    assert.deepEqual(wrong(sequence('', ...all, ...reads)), []);
+    assert.deepEqual(
+      wrong(sequence('', ...reads, ...all)).map((each) => each?.split(': ').at(-1)),
+      names.map(() => 'it comes later.'),
+    );
+  });
+
+  test('a question is a text, its details anything, and the time of a wait a number', () => {
+    const root = sequence(
+      '',
+      written('askOperator', 'one', { question: { $cel: 'order.total' }, details: { $cel: 'order.items' } }),
+      written('askOperator', 'two', { question: 5 }),
+      written('waitFor', 'paid', { signal: 'paid', withinSeconds: { $cel: 'order.name' } }),
+      written('while', 'loop', { condition: { $cel: 'order.name' }, do: step('a') }),
+    );
+    assert.deepEqual(wrong(root), [
+      'error order/one A string is wanted, not a number.',
+      'error order/two A string is wanted, not 5.',
+      'error order/paid A number is wanted, not a string.',
+      'error order/loop A condition is wanted, not a string.',
+    ]);
+  });
+
+  test('a call names a workflow of the app, and is asked with its order', () => {
+    const known: Catalogue = {
+      schemasOf: (agent, operation) =>
+        agent === 'workflows' && operation === 'ship-one@1' ? { input: closed({ of: { type: 'string' } }) } : undefined,
+      all: new Map([['workflows', ['ship-one@1']]]),
+    };
+    assert.deepEqual(wrong(sequence('', call('ship-one@2')), {}, known), [
+      'error order/child It calls ship-one@2, which is no workflow of this app. Did you mean "ship-one@1"?',
+    ]);
+    assert.deepEqual(wrong(sequence('', call('ship-one@1')), {}, known), [
+      'error order/child /of: missing; workflows.ship-one@1 wants a string there.',
+    ]);
+  });
+
+  test('of loops within each other each has its own entries', () => {
+    const inner = written('forEach', 'inner', {
+      list: { $cel: 'order.tree.parts' },
+      do: read('a', 'each.outer.item.sku + each.inner.item.label'),
+    });
+    assert.deepEqual(wrong(sequence('', forEach('outer', inner))), []);
+    assert.deepEqual(wrong(sequence('', forEach('outer', { ...inner, do: read('a', 'each.outer.item.label') } as Activity))), [
+      'error order/outer/inner/a /value: each.outer.item has no field "label". It has "sku", "quantity".',
+    ]);
+  });
+
+  test('a variable that is only ever made of itself may be anything', () => {
+    const assign = (name: string, value: string) => written('assign', name, { variable: 'n', value: { $cel: value } });
+    assert.deepEqual(
+      wrong(sequence('', assign('a', 'orElse(vars.?n, vars.?n)'), read('r', 'vars.n.x + 1'))).filter((each) =>
+        each?.includes('has no field'),
+      ),
+      [],
+    );
+  });
+});
+
+describe('who takes which fault', () => {
+  const warned = (root: Activity, ...toOperator: string[]) => wrong(root, { toOperator });
+
+  test('what a handler takes goes no further, and what the handler itself raises does', () => {
+    assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', faulty('b', 'Broken')])), [
+      'warning order/a "Odd/Late" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
+      'warning order/b "Broken" is neither handled nor sent to an operator: name it in toOperator, or handle it.',
+    ]);
+    assert.deepEqual(warned(on(sequence('', faulty('a', 'Refused', 'Odd/Late')), ['Refused', step('b')]), 'Odd'), []);
+  });
+
+  test('a handler sees what is raised inside it, also by a raise, and not what its own body raises', () => {
+    assert.deepEqual(warned(on(scope('', raise('Refused/Late')), ['Refused', step('b')])), []);
+    assert.deepEqual(warned(on(sequence('', step('a')), ['Refused', raise('Refused')]), 'Refused'), [
+      'warning order/raise No step inside order declares or raises "Refused".',
+    ]);
+  });
+
+  test('the engine’s own faults need no declaration', () => {
+    assert.deepEqual(warned(on(sequence('', step('a')), ['Engine/NoSignal', step('b')], ['Engine', step('c')])), []);
+    assert.deepEqual(warned(sequence('', raise('Engine'))), []);
+  });
+
+  test('what a retry excepts must be raised inside it', () => {
+    const retry = (...except: string[]) => written('retry', 'retry', { count: 1, interval: 1, except, do: faulty('a', 'Refused/Late') });
+    assert.deepEqual(warned(sequence('', retry('Refused', 'Fraud')), 'Refused'), [
+      'warning order/retry No step inside declares or raises "Fraud", which it excepts.',
+    ]);
+  });
+
+  test('a handler that is none is refused, one of several as well', () => {
+    const none = 'error order Its faultHandlers are no list of {fault, do}.';
+    const handlers = (...faultHandlers: unknown[]) => warned({ ...sequence('', step('a')), faultHandlers } as unknown as Activity)[0];
+    assert.equal(handlers({ fault: 'Engine', do: step('b') }, { do: step('c') }), none);
+    assert.equal(handlers({ fault: '', do: step('b') }), none);
+    assert.equal(handlers({ fault: 5, do: step('b') }), none);
+    assert.equal(handlers(null), none);
+  });
+
+  test('an app’s own activity handles faults where it has activities inside', () => {
+    const handled = (activity: Activity) => warned(sequence('', on(activity, ['Engine', step('b')])));
+    assert.deepEqual(handled(written('test:around', 'own', { do: step('a') })), []);
+    assert.deepEqual(handled(written('test:leaf', 'own', {})), [
+      'error order/own Only what has activities inside it handles faults. Put it into a scope.',
+    ]);
+  });
+});
+
+describe('why something need not have run', () => {
+  const why = (root: Activity): string | undefined => wrong(root)[0]?.split(': ').at(-1);
+
+  test('it is in a handler, before or after what reads it', () => {
+    assert.equal(
+      why(on(sequence('', faulty('a', 'Refused'), read('r', 'steps.b.x')), ['Refused', step('b')])),
+      'it is in a handler of order.',
+    );
+    assert.equal(
+      why(on(sequence('', faulty('a', 'Refused', 'Odd')), ['Refused', step('b')], ['Odd', read('r', 'steps.b.x')])),
+      'a handler of order runs wherever that failed.',
+    );
+  });
+
+  test('it comes later, whatever is around it', () => {
+    const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
+    assert.equal(why(sequence('', read('r', 'steps.b.x'), choice)), 'it comes later.');
+    assert.equal(
+      why(sequence('', read('r', 'steps.b.x'), on(scope('s', faulty('b', 'Refused')), ['Refused', step('c')]))),
+      'it comes later.',
+    );
+    assert.equal(why(sequence('', sequence('one', read('r', 'steps.b.x')), sequence('two', step('b')))), 'it comes later.');
+  });
+
+  test('it is what reads it, however carefully', () => {
+    assert.equal(why(sequence('', read('r', 'orElse(steps.?r.?x, 1)'))), 'it is what reads it.');
+  });
+
+  test('it may be read carefully where it may have run', () => {
+    const choice = written('choice', 'big', { branches: [{ when: true, do: step('b') }] });
+    assert.equal(why(sequence('', choice, read('r', 'orElse(steps.?b.?x, 1)'))), undefined);
+  });
+
+  test('nothing is certain where one gets only by way of the end', () => {
+    const choice = written('choice', 'big', {
+      branches: [{ when: true, do: sequence('s', step('b')) }],
+      otherwise: written('terminate', 'end', {}),
+    });
+    assert.deepEqual(wrong(sequence('', choice, read('r', 'steps.b.x'))), []);
+    const both = parallel('both', written('terminate', 'end', {}), step('c'));
+    assert.deepEqual(wrong(sequence('', both, step('never'))), [
+      'warning order/never Nothing gets here: before it, a fault is raised or the order ends.',
+    ]);
+  });
+});
+
+describe('F-99: what stays when its scope is compensated', () => {
+  const stays = (root: Activity) =>
+    wrong(root, { toOperator: ['Refused'] }).map((each) => each?.replace(/: what it did stays when (\S+) is compensated.*/, ' in $1'));
+  const undoable = (name: string) => step(name, { undo: step('undo') as never });
+
+  test('is told once of each step, with the first scope that is compensated', () => {
+    const root = on(sequence('', scope('s', step('a')), faulty('b', 'Refused'), compensate('s')), ['Refused', compensate()]);
+    assert.deepEqual(stays({ ...root, faultHandlers: [{ fault: 'Refused', do: { ...compensate(), name: 'all' } as Activity }] }), [
+      'warning order/s/a It has no undo in order/s',
+      'warning order/b It has no undo in order',
+    ]);
+  });
+
+  test('what has an undo, itself or as a part of a whole, goes', () => {
+    const whole = { ...sequence('whole', step('c')), undo: step('undo') } as unknown as Activity;
+    const root = on(sequence('', undoable('a'), whole, faulty('b', 'Refused')), ['Refused', sequence('h', compensate(), step('d'))]);
+    assert.deepEqual(stays(root), ['warning order/b It has no undo in order']);
+    const inside = { ...sequence('outer', sequence('inner', step('a')), compensate('inner')), undo: step('undo') } as unknown as Activity;
+    assert.deepEqual(stays(sequence('', inside)), ['warning order/outer/inner/a It has no undo in order/outer/inner']);
+  });
+
+  test('a scope in a loop is named only in the same turn', () => {
+    const many = 'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many.';
+    for (const loop of [forEach('loop', scope('s', undoable('a'))), whilst('loop', scope('s', undoable('a')))])
+      assert.deepEqual(stays(sequence('', loop, compensate('s'))), [many]);
+    assert.deepEqual(stays(sequence('', forEach('loop', sequence('turn', scope('s', undoable('a')), compensate('s'))))), []);
+    assert.deepEqual(stays(sequence('', sequence('plain', scope('s', undoable('a'))), compensate('s'))), []);
+  });
+
+  test('only what has something inside it is proposed as a scope', () => {
+    assert.deepEqual(stays(sequence('', step('trap'), scope('trip', undoable('a')), compensate('trop'))), [
+      'error order/compensate No scope is named "trop". Did you mean "trip"?',
+    ]);
+  });
+});
+
+test('an undo is a step called undo, of whatever it is the undo', () => {
+  const undo = (undo: unknown) => wrong({ ...step('a'), undo } as unknown as Activity)[0];
+  for (const each of [5, null, { ...step('undo'), name: 'other' }, { ...delay('undo', 1) }])
+    assert.equal(undo(each), 'error order Its undo is no step named "undo".');
+});
+
+test('a mistake is shown in its line, with a caret below it', () => {
+  assert.deepEqual(said(workflow(read('a', '1 +\n\norder.totl\n+ 2'), { order })), [
+    'error order /value: order has no field "totl". Did you mean "total"?\n  order.totl\n        ^',
+  ]);
+  assert.deepEqual(said(workflow(read('a', 'totl'))), ['error order /value: Unknown variable: totl\n  totl\n  ^']);
+});
+
+test('agents and operations are known by the catalogue alone', () => {
+  const known: Catalogue = { ...catalogue, all: new Map([['payment', ['charge']]]) };
+  assert.deepEqual(wrong(sequence('', step('a', { agent: 'paymnt' }), step('b', { agent: 'payment', operation: 'chrge' })), {}, known), [
+    'error order/a It asks the agent "paymnt", which the app does not have. Did you mean "payment"?',
+    'error order/b It asks "payment" for "chrge", which it does not do. Did you mean "charge"?',
+  ]);
+});

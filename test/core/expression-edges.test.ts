@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { expressionLimits, parseExpression, type Scope } from '../../lib/core/expression.ts';
+import type { Json } from '../../lib/core/json.ts';
+
+const scope: Scope = { orderId: 'o1', order: { n: 2, none: null }, steps: { a: { x: 1 } }, vars: { v: 'vars' } };
+const parsed = (text: string) => {
+  const result = parseExpression(text);
+  assert.ok(result.ok, text);
+  return result.expression;
+};
+/** What an expression yields, or what is said of it. */
+const yields = (text: string, order: Json = scope.order): Json => {
+  const result = parsed(text).evaluate({ ...scope, order });
+  return result.ok ? result.value : `${result.fault.type}: ${result.fault.message}`;
+};
+
+test('numbers that JSON holds exactly are yielded, and the next ones are faults', () => {
+  const beyond = (text: string, number: string) => `Engine/ExpressionFailed: ${text}: ${number} is beyond what JSON numbers hold exactly`;
+  assert.deepEqual([yields('9007199254740991'), yields('-9007199254740991')], [9_007_199_254_740_991, -9_007_199_254_740_991]);
+  for (const number of ['9007199254740992', '-9007199254740992']) assert.equal(yields(number), beyond(number, number));
+  assert.equal(yields('9007199254740992.0'), beyond('9007199254740992.0', '9007199254740992'));
+  assert.equal(yields('-9007199254740992.0'), beyond('-9007199254740992.0', '-9007199254740992'));
+  assert.deepEqual([yields('5.5 % 2.0'), yields('1e20 / 3.0 < 1e20'), yields('0.5')], [1.5, true, 0.5]);
+});
+
+test('patterns and texts of the greatest length are matched, and longer ones are a fault', () => {
+  const { patternCharactersMax, matchedCharactersMax } = expressionLimits;
+  const like = (text: string, pattern: string) => yields('like(order.text, order.pattern)', { text, pattern });
+  const refused = (what: string) => `Engine/ExpressionTooLarge: like(order.text, order.pattern): a ${what} characters`;
+  assert.equal(like('a', `a${'b?'.repeat((patternCharactersMax - 1) >> 1)}`), true);
+  assert.equal(like('a', 'a'.repeat(patternCharactersMax)), false);
+  assert.equal(like('a', 'a'.repeat(patternCharactersMax + 1)), refused(`pattern has at most ${patternCharactersMax}`));
+  assert.equal(like('a'.repeat(matchedCharactersMax), 'a*'), true);
+  assert.equal(like('a'.repeat(matchedCharactersMax + 1), 'a*'), refused(`matched text has at most ${matchedCharactersMax}`));
+});
+
+test('whatever is read once for certain must be there, however carefully it is read elsewhere', () => {
+  const reads = (text: string) => parsed(text).steps.map(({ name, optional, position }) => ({ name, optional, position }));
+  assert.deepEqual(reads('orElse(steps.?a.?x, 1) + steps.a.x'), [{ name: 'a', optional: false, position: 7 }]);
+  assert.deepEqual(reads('steps.a.x + orElse(steps.?a.?x, 1)'), [{ name: 'a', optional: false, position: 0 }]);
+  assert.deepEqual(reads('orElse(steps[?"a"].?x, 1) + orElse(steps.?a.?x, 1)'), [{ name: 'a', optional: true, position: 7 }]);
+  assert.deepEqual(
+    parsed('"vars" + vars.v + order.vars.w').vars.map(({ name }) => name),
+    ['v'],
+  );
+  assert.deepEqual([parsed('order.fault').fault, parsed('"fault" + fault.type').fault], [undefined, 10]);
+});
+
+test('a list that is too long is found within another one as well', () => {
+  const long = Array.from({ length: expressionLimits.listEntriesMax + 1 }, () => [1]);
+  assert.match(String(yields('order.lists.map(l, sum(l))', { lists: long })), /ExpressionTooLarge: .*a list of \d+ entries; at most/);
+  assert.match(String(yields('order.rows.filter(r, r > 0).map(l, l)', { rows: long.map(() => 1) })), /ExpressionTooLarge/);
+  assert.equal(yields('size(order.none) == 0 || order.nothing.exists(x, x)', { none: [] }), true);
+});
+
+test('what looks like an answer that may be missing is data like any other', () => {
+  assert.deepEqual(yields('orElse(order, 1)', { hasValue: 5 }), { hasValue: 5 });
+  assert.deepEqual([yields('orElse(order.none, 1)'), yields('orElse(order.?nope, 1)'), yields('orElse(order.?n, 1)')], [1, 1, 2]);
+});
+
+test('dates, maps and lists are yielded as JSON', () => {
+  assert.equal(yields('timestamp("2026-01-01T00:00:00Z")'), '2026-01-01T00:00:00.000Z');
+  assert.deepEqual(yields('{"a": [1, {"b": null}], "c": order.n}'), { a: [1, { b: null }], c: 2 });
+  assert.match(String(yields('duration("1s")')), /the result is a Duration, which JSON cannot hold/);
+});
+
+test('a mistake is shown at its place, on the first line of what is said', () => {
+  const refused = (text: string) => {
+    const result = parseExpression(text);
+    return result.ok ? undefined : { message: result.message, position: result.position };
+  };
+  assert.deepEqual(refused('1 +'), { message: 'Unexpected token: EOF', position: 3 });
+  assert.deepEqual(refused('order.items.map(fault, 1)'), {
+    message: '"fault" has a meaning of its own; call the entry something else',
+    position: 0,
+  });
+  assert.deepEqual(
+    refused('order.a.map(x, order.b.map(y, y)).size()')?.message,
+    'map() inside another of its kind: only one level is allowed',
+  );
+  assert.deepEqual(refused('order.a.map(x, x).filter(y, steps)')?.message, 'steps are read one by one: steps.name, or steps["name"]');
+  assert.deepEqual(refused('each')?.message, 'each is read one by one: each.name, or each["name"]');
+});

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { check } from '../../lib/core/check.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+/** An activity as somebody may have written it by hand. */
+const written = (activity: string, fields: object): Activity => ({ activity, name: 'x', ...fields }) as unknown as Activity;
+
+const forEach = (fields: object) => written('forEach', { list: [], do: step('a'), ...fields });
+const whilst = (fields: object) => written('while', { condition: true, do: step('a'), ...fields });
+const retry = (fields: object) => written('retry', { count: 0, interval: 0, do: step('a'), ...fields });
+const assign = (variable: string) => written('assign', { variable, value: 1 });
+const raise = (fault: unknown) => written('raise', { fault, message: 'no' });
+const wait = (seconds: unknown) => written('delay', { seconds });
+const waitFor = (fields: object) => written('waitFor', { signal: 'paid', ...fields });
+const call = (fields: object) => written('call', { agent: 'workflows', operation: 'ship-one@1', input: {}, ...fields });
+
+const lengths = 'A delay takes 0 to 31622400 seconds, not';
+const signals = 'is no name for a signal: a letter, then letters, digits, "-" and "_", at most 64.';
+const calls = 'names no workflow: its name, "@" and its version.';
+const long = 'x'.repeat(65);
+
+/** A field that is wrong, and all that is said of it. */
+const wrong: readonly (readonly [what: string, activity: Activity, message: string])[] = [
+  ['a sequence without children', written('sequence', {}), 'Its children are no list of activities.'],
+  ['a parallel without children', written('parallel', { children: 'a' }), 'Its children are no list of activities.'],
+  ['a choice without branches', written('choice', {}), 'Its branches are no list.'],
+  ['a forEach of no branches at once', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it is a whole number from 1 up.'],
+  ['a forEach of half a branch', forEach({ maxConcurrency: 1.5 }), 'maxConcurrency is 1.5; it is a whole number from 1 up.'],
+  ['a while of no turns', whilst({ maxTurns: 0 }), 'maxTurns is 0; it is a whole number from 1 up.'],
+  ['a while of half a turn', whilst({ maxTurns: 1.5 }), 'maxTurns is 1.5; it is a whole number from 1 up.'],
+  ['a retry of less than nothing', retry({ count: -1 }), 'count is -1; it is a whole number from 0 up.'],
+  ['a retry of half a run', retry({ count: 1.5 }), 'count is 1.5; it is a whole number from 0 up.'],
+  ['a retry before its time', retry({ interval: -1 }), 'interval is -1; it is a number of seconds from 0 up.'],
+  ['a retry after a word', retry({ interval: '5' }), 'interval is 5; it is a number of seconds from 0 up.'],
+  ['a variable that begins with a digit', assign('1st'), '"1st" is no name for a variable.'],
+  ['a variable with a dot', assign('a.b'), '"a.b" is no name for a variable.'],
+  ['a variable of 65 letters', assign(long), `"${long}" is no name for a variable.`],
+  ['a fault that is a number', raise(5), 'It names no fault.'],
+  ['a fault without a name', raise(''), 'It names no fault.'],
+  ['a wait of less than nothing', wait(-0.1), `${lengths} -0.1.`],
+  ['a wait of a word', wait('60'), `${lengths} "60".`],
+  ['a wait of more than a year', wait(31_622_401), `${lengths} 31622401.`],
+  ['a signal without a name', waitFor({ signal: '' }), `"" ${signals}`],
+  ['a signal that is a number', waitFor({ signal: 5 }), `"5" ${signals}`],
+  ['a signal that begins with a digit', waitFor({ signal: '1st' }), `"1st" ${signals}`],
+  ['a signal with a dot', waitFor({ signal: 'a.b' }), `"a.b" ${signals}`],
+  ['a signal of 65 letters', waitFor({ signal: long }), `"${long}" ${signals}`],
+  ['a signal that is waited for for a word', waitFor({ withinSeconds: 'soon' }), `${lengths} "soon".`],
+  ['a call of a stranger', call({ agent: 'payment' }), 'Its agent is "payment"; the agent of a call is "workflows".'],
+  ['a call without a version', call({ operation: 'ship-one' }), `"ship-one" ${calls}`],
+  ['a call of version 0', call({ operation: 'ship-one@0' }), `"ship-one@0" ${calls}`],
+  ['a call of half a version', call({ operation: 'ship-one@1.5' }), `"ship-one@1.5" ${calls}`],
+  ['a call of a name with a capital', call({ operation: 'Ship@1' }), `"Ship@1" ${calls}`],
+  ['a call of a name with a dot', call({ operation: 'a.b@1' }), `"a.b@1" ${calls}`],
+  ['a call of a name of 65 letters', call({ operation: `${long}@1` }), `"${long}@1" ${calls}`],
+  [
+    'a function that nobody has described',
+    written('compute', { function: 'nope@1', input: {} }),
+    'No function is called "nope@1". Describe it with compute(…), in a module that the app imports.',
+  ],
+  ['a step for an agent without a name', step('x', { agent: '' }), 'It names no agent.'],
+  ['a step whose agent is a number', step('x', { agent: 5 as unknown as string }), 'It names no agent.'],
+  ['a step whose time is endless', step('x', { longestSeconds: 0 }), 'longestSeconds is 0; it is a number above 0.'],
+];
+
+for (const [what, activity, message] of wrong) {
+  test(`${what} is refused, and the message says all that is wrong`, () => {
+    assert.deepEqual(check(workflow(sequence('', activity))), [{ severity: 'error', path: 'order/x', message }]);
+  });
+}
+
+/** The least and the most that a field may hold. */
+const right: readonly Activity[] = [
+  forEach({}),
+  forEach({ maxConcurrency: 1 }),
+  whilst({}),
+  whilst({ maxTurns: 1 }),
+  retry({}),
+  retry({ count: 1, interval: 0.5 }),
+  assign('_'),
+  assign('x'.repeat(64)),
+  wait(0),
+  wait(31_622_400),
+  waitFor({ withinSeconds: 0 }),
+  waitFor({ withinSeconds: 31_622_400, signal: 'x'.repeat(64) }),
+  waitFor({ withinSeconds: { $cel: 'order.seconds' }, signal: 'A' }),
+  call({ operation: `${'x'.repeat(64)}@10` }),
+  call({ operation: 'a@1' }),
+  written('askOperator', { question: 'Well?' }),
+  step('x', { completeWithinSeconds: 0.1 }),
+  { ...step('x'), name: 'x'.repeat(64) },
+];
+
+test('fields at the limits of what they may hold are right', () => {
+  for (const activity of right) assert.deepEqual(check(workflow(sequence('', activity))), [], JSON.stringify(activity));
+  assert.deepEqual(check(workflow(sequence('', raise('Refused')), { toOperator: ['Refused'] })), []);
+});
+
+test('a workflow at the limits of what it may say is right', () => {
+  const definitions: readonly Partial<WorkflowDefinition>[] = [
+    { name: 'a' },
+    { name: `a${'-1'.repeat(31)}b` },
+    { version: 1 },
+    { maxFailures: 0 },
+    { completeWithinSeconds: 0.5 },
+  ];
+  for (const more of definitions) assert.deepEqual(check(workflow(step('a'), more)), [], JSON.stringify(more));
+});
+
+test('a workflow beyond the limits of what it may say is refused', () => {
+  const messages = (more: Partial<WorkflowDefinition>) =>
+    check(workflow(step('a'), more)).map(({ path, message }) => `${path}: ${message}`);
+  assert.deepEqual(messages({ maxFailures: -1 }), [': maxFailures is -1; it is a whole number from 0 up.']);
+  assert.deepEqual(messages({ maxFailures: 0.5 }), [': maxFailures is 0.5; it is a whole number from 0 up.']);
+  assert.deepEqual(messages({ completeWithinSeconds: 0 }), [': completeWithinSeconds is 0; it is a number above 0.']);
+  const name = '"1a" is no name for a workflow: small letters, digits and "-", at most 64.';
+  assert.deepEqual(messages({ name: '1a' }), [`: ${name}`]);
+  assert.deepEqual(messages({ name: 'a.b' }), [`: ${name.replace('1a', 'a.b')}`]);
+});
+
+test('every activity says which of its fields hold expressions: a mistake in any of them is found', () => {
+  const bad = { $cel: ')' };
+  const places: readonly Activity[] = [
+    forEach({ list: bad }),
+    forEach({ until: bad }),
+    whilst({ condition: bad }),
+    written('choice', { branches: [{ when: bad, do: step('a') }] }),
+    written('assign', { variable: 'a', value: bad }),
+    written('raise', { fault: 'Refused', message: bad }),
+    written('raise', { fault: 'Refused', message: 'no', data: bad }),
+    wait(bad),
+    waitFor({ withinSeconds: bad }),
+    written('askOperator', { question: bad }),
+    written('askOperator', { question: 'Well?', details: bad }),
+    step('x', { input: bad }),
+    call({ input: bad }),
+  ];
+  for (const activity of places) {
+    const [problem, ...more] = check(workflow(sequence('', activity), { toOperator: ['Refused'] }));
+    assert.deepEqual([problem?.path, problem?.message, more], ['order/x', 'Unexpected token: RPAREN\n  )\n  ^', []], activity.activity);
+  }
+});

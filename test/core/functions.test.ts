@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Activity, Template } from '../../lib/core/definition.ts';
+import { limits } from '../../lib/core/definition.ts';
+import { compute, functionOf, registerFunction } from '../../lib/core/functions.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { type Run, startRun, stepMs } from '../support/run.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+registerFunction('odd-double@1', (input) => Number(input) * 2);
+registerFunction('odd-change@1', (input) => {
+  ((input as { list: { n: number }[] }).list[0] as { n: number }).n = 2;
+  return input;
+});
+registerFunction('odd-fail@1', () => {
+  throw new Error('Nothing costs that much.');
+});
+registerFunction('odd-fail@2', () => {
+  throw 'a word';
+});
+registerFunction('odd-repeat@1', (input) => 'x'.repeat(Number(input)));
+
+const started = (name: string, input: Template): Run => {
+  const quote = { activity: 'compute', name: 'quote', function: name, input } as Activity;
+  const run = startRun(workflow(sequence('', quote, step('tell', { input: { $cel: 'steps.quote' } }))));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+
+describe('an order computes what an expression can’t say', () => {
+  test('what a function of the app returns may be read at once', () => {
+    assert.equal(started('odd-double@1', { $cel: '20 + 1' }).asked('order/tell').input, 42);
+  });
+
+  const failures: readonly (readonly [what: string, name: string, input: Template, fault: object])[] = [
+    ['throws', 'odd-fail@1', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@1: Nothing costs that much.' }],
+    ['throws what is no error', 'odd-fail@2', null, { type: 'Engine/ComputeFailed', message: 'odd-fail@2: a word' }],
+    ['is not there', 'odd-double@2', 1, { type: 'Engine/ComputeFailed', message: 'No function is called "odd-double@2".' }],
+    ['gets what can’t be made', 'odd-double@1', { $cel: 'order.nothing' }, { type: 'Engine/ExpressionFailed' }],
+    ['returns too much', 'odd-repeat@1', limits.outputBytesMax, { type: 'Engine/OutputTooLarge', outcomeUnknown: false }],
+  ];
+  for (const [what, name, input, fault] of failures) {
+    test(`one that ${what} is a fault of the order`, () => {
+      assert.partialDeepStrictEqual(started(name, input).state.held, { path: 'order/quote', fault });
+    });
+  }
+
+  test('what a function is given it can’t change', () => {
+    const input: Json = { list: [{ n: 1 }] };
+    assert.partialDeepStrictEqual(compute('odd-change@1', input), { ok: false });
+    assert.deepEqual(input, { list: [{ n: 1 }] });
+  });
+
+  test('a name is given once', () => {
+    assert.throws(
+      () => registerFunction('odd-double@1', () => null),
+      /Two functions are called "odd-double@1"\. Give one of them another name/,
+    );
+    assert.equal(functionOf('odd-double@2'), undefined);
+  });
+});

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { after } from '../support/journal.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { outline } from '../support/workflows.ts';
+
+const prepared = (definition: string): Run => startRun(outline(definition));
+
+describe('the journal has all that happened to an order', () => {
+  test('F-32: an answer that is recorded while the order waits for a person, and its effect afterwards', () => {
+    const run = prepared(`
+      workflow
+        parallel
+          charge by payment
+          sequence post
+            pack by warehouse
+            tell by customer with {"box": {"$cel": "steps.pack.box"}}
+    `);
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'started', stepMs })),
+      [
+        'ActivityStarted order',
+        'StepAsked order/charge 1#1.1 by +30s',
+        'ActivityStarted order/post',
+        'StepAsked order/post/pack 1#1.1 by +30s',
+      ],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/charge', fault('Declined'))),
+      ['OrderHeld order/charge Declined of order/charge'],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/post/pack', ok({ box: 7 }))),
+      ['ReplyRecorded order/post/pack 1#1.1 succeeded'],
+    );
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'resubmitted' })),
+      [
+        'OrderReleased order/charge',
+        'StepAsked order/charge 2#1.2 by +30s',
+        'ActivityClosed order/post/pack Succeeded 1#1.1 output {"box":7}',
+        'StepAsked order/post/tell 1#1.1 by +30s',
+      ],
+    );
+  });
+
+  test('F-93: each run of a retry that failed, and the handler that took the fault of the last one', () => {
+    const run = prepared(`
+      workflow
+        sequence
+          retry 1 every 5s
+            charge by payment
+          on Busy
+            tell by customer
+    `);
+    run.happen({ type: 'started', stepMs });
+    const busy = fault('Busy', { permanent: false });
+    assert.deepEqual(
+      after(run, () => run.reply('order/retry/charge', busy)),
+      [
+        'FaultRaised order/retry/charge Busy of order/retry/charge',
+        'ActivityClosed order/retry/charge Faulted 1#1.1',
+        'RunFailed order/retry attempt 1 Busy of order/retry/charge',
+      ],
+    );
+    run.now += 5000;
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'woken' })),
+      ['StepAsked order/retry/charge 1#1.2 by +30s'],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/retry/charge', busy)),
+      [
+        'FaultRaised order/retry/charge Busy of order/retry/charge',
+        'ActivityClosed order/retry/charge Faulted 1#1.2',
+        'ActivityClosed order/retry Faulted',
+        'FaultHandled order tell Busy of order/retry/charge',
+        'StepAsked order/tell 1#1.1 by +30s',
+      ],
+    );
+  });
+
+  test('F-79: what becomes of steps that are not wanted any more', () => {
+    const run = prepared(`
+      workflow
+        parallel
+          ship by shipping longest 60s
+            undo recall by shipping
+          tell by customer
+          count by stock
+          book by ledger
+            undo unbook by ledger
+    `);
+    run.happen({ type: 'started', stepMs });
+    const paths = ['order/ship', 'order/tell', 'order/count', 'order/book'];
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'heartbeat', requestId: run.asked('order/ship').requestId, completeBy: run.now + 40_000 })),
+      ['StepExtended order/ship 1#1.1 by +40s'],
+    );
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'cancelled', outcome: 'cancelled' })),
+      paths.map((path) => `CancelAsked ${path} 1#1.1`),
+    );
+    const answers = [ok(), ok(), fault('Odd', { unknown: true }), fault('Odd', { unknown: true })];
+    assert.deepEqual(
+      answers.map((answer, index) => after(run, () => run.reply(paths[index] ?? '', answer))),
+      [
+        ['LateResult order/ship 1#1.1', 'StepAsked order/ship/undo 1#1.1 by +30s'],
+        ['LateResult order/tell 1#1.1', 'ActivityClosed order/tell Canceled 1#1.1'],
+        ['OutcomeUnknown order/count 1#1.1', 'ActivityClosed order/count Canceled 1#1.1'],
+        ['StepAsked order/book 1#1.2 by +30s'],
+      ],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/book', fault('No'))),
+      ['ActivityClosed order/book Canceled 1#1.2'],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/ship/undo', fault('No'))),
+      ['UndoFailed order/ship/undo 1#1.1 stuck true No'],
+    );
+  });
+
+  test('a failure that a step outlives is an attempt that failed', () => {
+    const run = prepared('workflow\n  sequence\n    charge by payment');
+    run.happen({ type: 'started', stepMs });
+    assert.deepEqual(
+      after(run, () => run.reply('order/charge', fault('Busy', { permanent: false }))),
+      ['AttemptFailed order/charge 1#1.1 Busy'],
+    );
+  });
+});

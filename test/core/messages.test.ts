@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
+import type { Fault } from '../../lib/core/fault.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
+import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts';
+
+const cel = ($cel: string): Template => ({ $cel });
+const forEach = (list: Template, more: object = {}): Activity => ({ activity: 'forEach', name: 'each', list, do: step('a'), ...more });
+const whilst = (condition: Template, more: object = {}): Activity => ({
+  activity: 'while',
+  name: 'while',
+  condition,
+  do: delay('none', 0),
+  ...more,
+});
+const raise = (message: Template, data?: Template): Activity => ({
+  activity: 'raise',
+  name: 'raise',
+  fault: 'Refused/Late',
+  message,
+  ...(data === undefined ? {} : { data }),
+});
+
+/** The fault for which an order is held that consists of this, after what happens to it. */
+function heldFor(root: Activity, happen: (run: Run) => void = () => {}, more: { completeWithinSeconds?: number } = {}): Fault | undefined {
+  const order: Json = { word: 'w'.repeat(120), number: 5, list: listOf(1001, () => 0), late: { by: 3 } };
+  const run = startRun(workflow(sequence('', root), more), { order });
+  run.happen({ type: 'started', stepMs });
+  happen(run);
+  return run.state.held?.fault;
+}
+
+const engine = (type: string, message: string, more: Partial<Fault> = {}): Fault => ({
+  type: `Engine/${type}`,
+  class: 'basic-failure',
+  permanent: true,
+  message,
+  ...more,
+});
+const w100 = `"${'w'.repeat(99)}`;
+
+/** What an order does that can't go on, and all that is said of it. */
+const table: readonly (readonly [what: string, held: () => Fault | undefined, expected: Fault])[] = [
+  [
+    'goes through what is no list',
+    () => heldFor(forEach(cel('order.word'))),
+    engine('ExpressionFailed', `A forEach goes through a list, not ${w100}.`, { source: 'order/each' }),
+  ],
+  [
+    'goes through too many entries',
+    () => heldFor(forEach(cel('order.list'))),
+    engine(
+      'TooManyItems',
+      `The list has 1001 entries; one forEach goes through at most ${limits.itemsMax}. Cut it into chunks, each an order of its own.`,
+      { source: 'order/each' },
+    ),
+  ],
+  [
+    'goes round for ever',
+    () => heldFor(whilst(true, { maxTurns: 3 })),
+    engine('TooManyTurns', 'The loop has made 3 turns, the most it may make. Set maxTurns if it may make more.', { source: 'order/while' }),
+  ],
+  [
+    'asks whether a word holds',
+    () => heldFor(whilst(cel('order.word'))),
+    engine('ExpressionFailed', `A condition is true or false, not ${w100}.`, { source: 'order/while' }),
+  ],
+  [
+    'waits for less than no time',
+    () => heldFor(delay('pause', cel('-1'))),
+    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not -1.', { source: 'order/pause' }),
+  ],
+  [
+    'waits for more than a year',
+    () => heldFor(delay('pause', cel('31622401'))),
+    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not 31622401.', { source: 'order/pause' }),
+  ],
+  [
+    'waits for a word',
+    () => heldFor(delay('pause', cel('orderId'))),
+    engine('ExpressionFailed', 'A delay takes 0 to 31622400 seconds, not "o1".', { source: 'order/pause' }),
+  ],
+  [
+    'asks when its time is over',
+    () =>
+      heldFor(
+        sequence('both', delay('pause', 60), step('a')),
+        (run) => {
+          run.now += 60_000;
+          run.happen({ type: 'woken' });
+        },
+        { completeWithinSeconds: 60 },
+      ),
+    engine('DeadlineExceeded', 'The time of the whole order is over, so nothing more is asked.', { source: 'order/both/a' }),
+  ],
+  [
+    'is asked too often',
+    () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    engine('DeadlineExceeded', 'No answer came in time, however often it was asked.', { source: 'order/a', outcomeUnknown: true }),
+  ],
+  [
+    'is no message to its agent',
+    () => heldFor(step('a'), (run) => run.reply('order/a', rejected)),
+    engine('RequestRejected', 'Unable to process message.', { source: 'order/a' }),
+  ],
+  [
+    'is answered at length',
+    () => heldFor(step('a'), (run) => run.reply('order/a', ok('x'.repeat(limits.outputBytesMax - 1)))),
+    engine(
+      'OutputTooLarge',
+      `The output has ${limits.outputBytesMax + 1} bytes; at most ${limits.outputBytesMax} are kept. Answer with a reference to where it lies.`,
+      { source: 'order/a', outcomeUnknown: true },
+    ),
+  ],
+  [
+    'is refused',
+    () => heldFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
+    { type: 'Refused', class: 'expected', permanent: true, message: 'Refused it is', source: 'order/a' },
+  ],
+  [
+    'raises a fault',
+    () => heldFor(raise('It is late.')),
+    { type: 'Refused/Late', class: 'expected', permanent: true, message: 'It is late.', source: 'order/raise' },
+  ],
+  [
+    'raises a fault with all that it knows',
+    () => heldFor(raise(cel('order.late'), cel('order.late.by'))),
+    { type: 'Refused/Late', class: 'expected', permanent: true, message: '{"by":3}', data: 3, source: 'order/raise' },
+  ],
+  [
+    'reads what is not there',
+    () => heldFor(step('a', { input: cel('order.nothing') })),
+    engine('ExpressionFailed', 'order.nothing: No such key: nothing', { source: 'order/a' }),
+  ],
+  [
+    'has an expression that is none',
+    () => heldFor(step('a', { input: { b: [{ $cel: ')' }] } })),
+    engine('ExpressionFailed', '): Unexpected token: RPAREN', { source: 'order/a' }),
+  ],
+];
+
+describe('F-43, F-59: whoever has to decide about an order is told what is wrong, where, and what can be done', () => {
+  for (const [what, held, expected] of table) test(`an order that ${what}`, () => assert.deepEqual(held(), expected));
+});
+
+/** Each place in which an order may read what is not there. */
+const unreadable: readonly (readonly [where: string, path: string, root: Activity])[] = [
+  ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
+  ['a list', 'order/each', forEach(cel('order.nothing'))],
+  ['the condition of a loop', 'order/while', whilst(cel('order.nothing'))],
+  ['the length of a wait', 'order/pause', delay('pause', cel('order.nothing'))],
+  ['the message of a fault', 'order/raise', raise(cel('order.nothing'))],
+  ['the data of a fault', 'order/raise', raise('late', cel('order.nothing'))],
+  ['a variable', 'order/set', { activity: 'assign', name: 'set', variable: 'x', value: cel('order.nothing') }],
+  ['a choice', 'order/choice', { activity: 'choice', name: 'choice', branches: [{ when: cel('order.nothing'), do: step('a') }] }],
+];
+
+for (const [where, path, root] of unreadable) {
+  test(`${where} that can't be made is a fault at its place, and nothing goes on with half of it`, () => {
+    const { type, source } = heldFor(root) ?? {};
+    assert.deepEqual({ type, source }, { type: 'Engine/ExpressionFailed', source: path });
+  });
+}
+
+test('an answer of the greatest length is kept, and one byte more is too long, whatever its letters', () => {
+  for (const letter of ['x', 'é']) {
+    const most = letter.repeat((limits.outputBytesMax - 2) / new TextEncoder().encode(letter).length);
+    assert.equal(
+      heldFor(step('a'), (run) => run.reply('order/a', ok(most))),
+      undefined,
+    );
+    assert.equal(heldFor(step('a'), (run) => run.reply('order/a', ok(`${most}x`)))?.type, 'Engine/OutputTooLarge');
+  }
+});

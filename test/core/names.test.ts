@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { isKindOf, shortType } from '../../lib/core/fault.ts';
+import { askingOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } from '../../lib/core/identity.ts';
+import { fits, utf8Bytes } from '../../lib/core/json.ts';
+import { didYouMean } from '../../lib/core/suggest.ts';
+import { readsVariables } from '../../lib/core/template.ts';
+
+const asked = { generation: 12, epoch: 345, attempt: 67 };
+
+test('a request id names one asking of one step of one order, and says which', () => {
+  const id = requestIdOf('o1', 'order/items[3]/pack', asked);
+  assert.equal(id, 'o1/order/items[3]/pack/12#345.67');
+  assert.equal(requestIdFrom('o1', 'order/items[3]/pack', askingOf(asked)), id);
+  assert.deepEqual([stepOfRequest('o1', id), generationOf(id)], ['order/items[3]/pack', 12]);
+  assert.deepEqual(
+    ['order', 'order[1]/a', 'order/a'].map((path) => stepOfRequest('o1', requestIdOf('o1', path, asked))),
+    ['order', 'order[1]/a', 'order/a'],
+  );
+});
+
+test('what is no request id of the order names no step of it', () => {
+  const others = [
+    'o2/order/a/1#1.1',
+    'o1/order/a',
+    'o1/order/a/',
+    'o1/order/a/1#1',
+    'o1/order/a/1.1',
+    'o1/order/a/x1#1.1',
+    'o1/order/a/1#1.1x',
+    'o1/constructor/1#1.1',
+    'o1/orders/a/1#1.1',
+    'o1/other/order/a/1#1.1',
+    'order/a/1#1.1',
+    '',
+  ];
+  for (const id of others) assert.equal(stepOfRequest('o1', id), undefined, id);
+  assert.ok(Number.isNaN(generationOf('o1/order/a')));
+  assert.ok(Number.isNaN(generationOf('o1/order/a/1#1.1x')));
+});
+
+test('a fault is of its own kind and of those that it extends, by whole names', () => {
+  assert.deepEqual(
+    ['Refused', 'Refused/Card', 'Refused/Card/Declined', 'Card', 'Refused/Ca'].map((kind) => isKindOf('Refused/Card', kind)),
+    [true, true, false, false, false],
+  );
+  assert.deepEqual(['Refused/Card', 'Refused'].map(shortType), ['Card', 'Refused']);
+});
+
+test('a name that is close is proposed, and no other', () => {
+  const known = ['charge', 'ship', 'notify-customer'];
+  assert.equal(didYouMean('Chagre', known), ' Did you mean "charge"?');
+  assert.equal(didYouMean('shp', known), ' Did you mean "ship"?');
+  assert.equal(didYouMean('ships', known), ' Did you mean "ship"?');
+  assert.equal(didYouMean('shop-it', known), '');
+  assert.equal(didYouMean('notify-custoxxxx', known), ' Did you mean "notify-customer"?');
+  assert.equal(didYouMean('charge', []), '');
+  assert.equal(didYouMean('b', ['a']), ' Did you mean "a"?');
+});
+
+test('a text of any length is no reason to think long about what was meant', () => {
+  const name = (length: number) => 'x'.repeat(length);
+  assert.equal(didYouMean(name(101), [name(101)]), '');
+  assert.equal(didYouMean(name(100), [name(101)]), '');
+  assert.equal(didYouMean(name(101), [name(100)]), '');
+  assert.equal(didYouMean(name(100), [name(100)]), ` Did you mean "${name(100)}"?`);
+});
+
+test('bytes are counted as they are sent', () => {
+  assert.deepEqual([utf8Bytes('é'), utf8Bytes({ a: '€' })], [4, 11]);
+  assert.deepEqual(
+    [3, 4, 5].map((most) => fits('é', most)),
+    [false, true, true],
+  );
+  assert.deepEqual(
+    [3, 4].map((most) => fits('xx', most)),
+    [false, true],
+  );
+});
+
+test('only what reads variables may yield something else later', () => {
+  for (const template of [null, 'vars', 5, true, {}, { a: { $cel: 'order.varsity' } }, [{ $cel: 'steps.myvars' }]])
+    assert.equal(readsVariables(template as never), false, JSON.stringify(template));
+  for (const template of [{ $cel: 'vars.left' }, { a: [{ $cel: '1 + vars["left"]' }] }]) {
+    assert.equal(readsVariables(template), true);
+    assert.equal(readsVariables(template), true);
+  }
+});

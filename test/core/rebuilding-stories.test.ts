@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import test from 'node:test';
+import type { Fact } from '../../lib/core/journal.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { rebuiltState } from '../../lib/core/rebuilding.ts';
+import { playEach } from '../support/play.ts';
+import { type Run, stepMs } from '../support/run.ts';
+import { outline } from '../support/workflows.ts';
+
+const folder = new URL('../scenarios/', import.meta.url);
+
+const factsOf = ({ turns }: Run): readonly Fact[] =>
+  turns.flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at }))).map((fact, index) => ({ ...fact, seq: index + 1 }));
+
+/** An undo that cannot be asked is no entry that could be compared; the place of a whole among its parts is lost with the state. */
+const apart = new Set(['undo-that-cannot-be-asked.txt', 'whole-keeps-its-place.txt']);
+
+for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') && !apart.has(each))) {
+  const [, workflow = '', ...blocks] = readFileSync(new URL(name, folder), 'utf8').split('\n\n');
+  const order = blocks[0]?.startsWith('order ') ? (JSON.parse(blocks.shift()?.slice('order '.length) ?? '') as Json) : {};
+
+  test(`F-29: at every moment of ${name} the journal alone says what there is to undo`, () => {
+    playEach(outline(workflow), blocks.join('\n\n'), { order }, (run) => {
+      const { state } = run;
+      if (state.phase === 'closed' || state.phase === 'initialized') return;
+      const late = new Set(factsOf(run).flatMap((fact) => (fact.type === 'LateResult' ? [fact.path] : [])));
+      const subject = { orderId: run.orderId, order };
+      const rebuilt = rebuiltState(run.program, subject, factsOf(run), { whole: true, resubmitted: false, stepMs, lastAt: run.now });
+      const actual = new Map(state.undo?.map((entry) => [entry.path, entry]));
+      const made = rebuilt.state.undo ?? [];
+      assert.deepEqual(
+        made.filter(({ path }) => actual.has(path)).map(({ path, generation }) => ({ path, generation })),
+        [...actual.values()].map(({ path, generation }) => ({ path, generation })),
+      );
+      for (const { path, input, attempt, asked } of made) {
+        const entry = actual.get(path);
+        // What a step answered that nobody wanted any more, or to whether it was done, is not in the journal: it is asked once more.
+        const isLate =
+          late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
+        if (!isLate)
+          assert.deepEqual({ path, input, attempt, asked }, { path, input: entry?.input, attempt: entry?.attempt, asked: entry?.asked });
+      }
+      assert.deepEqual(rebuilt.state.undone, state.undone);
+      assert.deepEqual(rebuilt.problems, []);
+    });
+  });
+}

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
+import { after } from '../support/journal.ts';
+import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
+import { parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const undo = { undo: step('undo', { operation: 'un-ship' }) as Step };
+const path = 'order/ship';
+const undoPath = `${path}/undo`;
+
+/** An order that is cancelled while its only step is asked. */
+function cancelled(more: Partial<Step> = {}): Run {
+  const run = startRun(workflow(sequence('', step('ship', { ...undo, ...more }))));
+  run.happen({ type: 'started', stepMs });
+  run.happen({ type: 'cancelled', outcome: 'cancelled' });
+  return run;
+}
+const own = (run: Run, at: string) => run.state.activities[at]?.own as { phase: string; completeBy: number; attempt: number } | undefined;
+/** Milliseconds until it is asked again. */
+const pause = (run: Run, at: string): number => (own(run, at)?.completeBy ?? 0) - run.now;
+const rest = (run: Run, at: string): void => {
+  run.now += pause(run, at);
+  run.happen({ type: 'woken' });
+};
+
+describe('F-103: an undo that fails', () => {
+  const undoing = (): Run => {
+    const run = cancelled();
+    run.reply(path, ok());
+    return run;
+  };
+  const fail = (run: Run, permanent: boolean): readonly [number, boolean] => {
+    const [line = ''] = after(run, () => run.reply(undoPath, fault('Odd', { permanent })));
+    const said = [pause(run, undoPath) / 1000, line.includes('stuck true')] as const;
+    rest(run, undoPath);
+    return said;
+  };
+
+  test('rests twice as long each time, for an hour at the most, and somebody is told after the third', () => {
+    const run = undoing();
+    const all = Array.from({ length: 12 }, () => fail(run, false));
+    for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
+      const seconds = all[index]?.[0] ?? 0;
+      assert.ok(seconds <= most && seconds > most / 2, `${seconds} of ${most} s`);
+    }
+    assert.deepEqual(
+      all.flatMap(([, stuck], index) => (stuck ? [index + 1] : [])),
+      [3],
+    );
+  });
+
+  test('is tried every hour where it is refused for good, and somebody is told three times', () => {
+    const run = undoing();
+    const all = Array.from({ length: 5 }, () => fail(run, true));
+    assert.deepEqual(
+      all.map(([, stuck]) => stuck),
+      [true, true, true, false, false],
+    );
+    for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
+  });
+
+  test('is rejected like any other request, and in silence rests as well', () => {
+    const run = undoing();
+    assert.deepEqual(
+      after(run, () => run.reply(undoPath, rejected)),
+      ['UndoFailed order/ship/undo 1#1.1 stuck true Engine/RequestRejected'],
+    );
+    rest(run, undoPath);
+    run.now += stepMs;
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'woken' })),
+      ['UndoFailed order/ship/undo 1#1.2 stuck false'],
+    );
+    assert.equal(own(run, undoPath)?.phase, 'resting');
+    assert.ok(pause(run, undoPath) <= 10_000);
+  });
+});
+
+describe('S11: whether a step was done', () => {
+  test('is asked under its key until the answer is definite', () => {
+    const run = cancelled();
+    run.reply(path, fault('Odd', { unknown: true }));
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
+    for (const answer of [fault('Busy', { permanent: false }), fault('Odd', { unknown: true })]) {
+      run.reply(path, answer);
+      assert.equal(own(run, path)?.phase, 'resting');
+      rest(run, path);
+    }
+    run.reply(path, rejected);
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
+  test('once it was done, it is undone', () => {
+    const run = cancelled();
+    run.reply(path, fault('Odd', { unknown: true }));
+    run.reply(path, ok({ id: 1 }));
+    assert.equal(run.asked(undoPath).settling, undefined);
+    run.reply(undoPath, ok());
+    assert.deepEqual([run.state.outcome, run.state.undone], ['cancelled', true]);
+  });
+
+  test('may be looked up: that nothing is found counts only when nothing can be on its way any more', () => {
+    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    run.reply(path, fault('Odd', { unknown: true }));
+    run.now += 1000;
+    run.reply(path, fault('NotFound'));
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 599_000]);
+    rest(run, path);
+    assert.equal(run.asked(path).attempt, 3);
+    run.reply(path, fault('NotFound'));
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
+  test('found by looking it up, it is undone; and without a lookup a refusal is enough', () => {
+    const found = cancelled({ lookup: true, longestSeconds: 600 });
+    found.reply(path, fault('Odd', { unknown: true }));
+    found.reply(path, ok());
+    assert.equal(found.asked(undoPath).attempt, 1);
+    const asked = cancelled({ longestSeconds: 600 });
+    asked.reply(path, fault('Odd', { unknown: true }));
+    asked.reply(path, fault('NotFound'));
+    assert.equal(asked.state.outcome, 'cancelled');
+  });
+
+  test('a step that failed before remembers until when it may still have its effect', () => {
+    const root = parallel('', step('ship', { ...undo, lookup: true, longestSeconds: 600, faults: ['Odd'] }));
+    const handler = { fault: 'Odd', do: { activity: 'compensate' as const, name: 'compensate' } };
+    const run = startRun(workflow({ ...root, faultHandlers: [handler] }));
+    run.happen({ type: 'started', stepMs });
+    run.now += 10_000;
+    run.reply(path, fault('Odd', { unknown: true }));
+    run.reply(path, fault('NotFound'));
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 590_000]);
+    rest(run, path);
+    run.reply(path, fault('NotFound'));
+    assert.equal(run.state.outcome, 'rejected');
+  });
+});

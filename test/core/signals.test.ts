@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { mayTakeSignal, signalsAhead, takesSignalNow } from '../../lib/core/ahead.ts';
+import type { Behaviour } from '../../lib/core/behaviour.ts';
+import { registerActivity } from '../../lib/core/custom.ts';
+import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { after } from '../support/journal.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+const waitFor = (name: string, signal: string, withinSeconds?: Template): Activity => ({
+  activity: 'waitFor',
+  name,
+  signal,
+  ...(withinSeconds === undefined ? {} : { withinSeconds }),
+});
+const tell = (from: string): Activity => step('tell', { input: { $cel: `steps.${from}` } });
+
+/** An app's own activity: does one thing, then another one if that was cancelled. */
+const tidy: Behaviour<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
+  children: ({ do: body, last }) => [body, last],
+  templates: () => [],
+  execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
+  childClosed: (_, __, closing) => ({ close: closing }),
+  cancel: ({ last }) => ({ run: [last.name] }),
+};
+registerActivity('test:tidy', tidy as unknown as Behaviour);
+
+const started = (root: Activity): Run => {
+  const run = startRun(workflow(root));
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const signal = (run: Run, name: string, payload: Json = null) => run.happen({ type: 'signalled', name, payload });
+
+describe('an order waits for a signal from outside', () => {
+  test('a signal ends the wait, and what it brought along may be read', () => {
+    const run = started(sequence('', waitFor('paid', 'payment'), tell('paid')));
+    assert.deepEqual(
+      after(run, () => signal(run, 'payment', { amount: 5 })),
+      [
+        'SignalReceived order/paid payment',
+        'ActivityClosed order/paid Succeeded output {"amount":5}',
+        'StepAsked order/tell 1#1.1 by +30s',
+      ],
+    );
+    assert.deepEqual(run.asked('order/tell').input, { amount: 5 });
+  });
+
+  test('a signal that comes too soon is kept, and taken by the first that waits for it', () => {
+    const run = started(sequence('', step('charge'), waitFor('one', 'payment'), waitFor('two', 'payment'), tell('two')));
+    for (const payload of ['first', 'second', 'third'])
+      assert.deepEqual(
+        after(run, () => signal(run, 'payment', payload)),
+        ['SignalReceived payment'],
+      );
+    signal(run, 'other');
+    run.reply('order/charge', ok());
+    assert.deepEqual(run.asked('order/tell').input, 'second');
+    assert.deepEqual(run.state.signals, [
+      { name: 'payment', payload: 'third' },
+      { name: 'other', payload: null },
+    ]);
+    run.reply('order/tell', ok());
+    assert.equal(run.state.signals, undefined);
+  });
+
+  test('one signal ends one wait: the oldest, of those that wait for its name', () => {
+    const run = started(parallel('', waitFor('other', 'other'), waitFor('one', 'payment'), waitFor('two', 'payment')));
+    signal(run, 'payment');
+    assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/other', 'order/two']);
+    signal(run, 'payment');
+    signal(run, 'other');
+    assert.equal(run.state.outcome, 'completed');
+    assert.equal(run.state.signals, undefined);
+  });
+
+  test(`at most ${limits.signalsMax} signals are kept; what comes then is not there`, () => {
+    const run = started(sequence('', delay('pause', 60)));
+    for (const index of listOf(limits.signalsMax, (each) => each)) signal(run, 'payment', index);
+    assert.deepEqual(
+      after(run, () => signal(run, 'payment', 'too many')),
+      [],
+    );
+    assert.equal(run.state.signals?.length, limits.signalsMax);
+  });
+
+  test('one that comes while the order waits for a person is taken when it goes on', () => {
+    const run = started(parallel('', step('charge'), sequence('wait', waitFor('paid', 'payment'), tell('paid'))));
+    run.reply('order/charge', fault('Refused'));
+    signal(run, 'other', 0);
+    signal(run, 'payment', 7);
+    assert.deepEqual(
+      run.asks.map(({ path }) => path),
+      ['order/charge'],
+    );
+    run.happen({ type: 'resubmitted' });
+    assert.deepEqual(run.asked('order/wait/tell').input, 7);
+    assert.deepEqual(run.state.signals, [{ name: 'other', payload: 0 }]);
+  });
+
+  test('nobody takes a signal for an order that is being cancelled, or is over', () => {
+    const run = started(sequence('', step('charge'), waitFor('paid', 'payment')));
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    signal(run, 'payment');
+    run.reply('order/charge', ok());
+    signal(run, 'payment');
+    assert.deepEqual([run.state.outcome, run.state.signals], ['cancelled', undefined]);
+  });
+});
+
+describe('a wait for a signal may have its time', () => {
+  test('it is woken then, and a wait that nobody ended is a fault', () => {
+    const root = { ...sequence('', waitFor('paid', 'payment', 60)), faultHandlers: [{ fault: 'Engine/NoSignal', do: step('remind') }] };
+    const run = startRun(workflow(root));
+    const { commands } = run.happen({ type: 'started', stepMs });
+    assert.deepEqual(commands, [{ type: 'wake', at: run.now + 60_000 }]);
+    run.now += 59_999;
+    run.happen({ type: 'woken' });
+    assert.deepEqual(run.asks, []);
+    run.now += 1;
+    run.happen({ type: 'woken' });
+    assert.deepEqual(run.asked('order/remind').path, 'order/remind');
+  });
+
+  test('where nobody takes that fault, the order waits for a person, who lets it wait anew', () => {
+    const run = started(sequence('', waitFor('paid', 'payment', { $cel: '30 + 30' })));
+    run.now += 60_000;
+    run.happen({ type: 'woken' });
+    assert.partialDeepStrictEqual(run.state.held, {
+      path: 'order/paid',
+      fault: { type: 'Engine/NoSignal', permanent: true, message: 'No signal "payment" came in time.' },
+    });
+    assert.deepEqual(run.happen({ type: 'resubmitted' }).commands, [{ type: 'wake', at: run.now + 60_000 }]);
+    signal(run, 'payment');
+    assert.equal(run.state.outcome, 'completed');
+  });
+
+  test('one without its time waits for as long as it takes', () => {
+    const run = startRun(workflow(sequence('', waitFor('paid', 'payment'))));
+    assert.deepEqual(run.happen({ type: 'started', stepMs }).commands, []);
+    run.now += 1e12;
+    run.happen({ type: 'woken' });
+    assert.deepEqual(run.state.activities['order/paid'], { status: 'Executing', own: {} });
+  });
+
+  test('a time that is none, or can’t be made, is a fault at once', () => {
+    const heldFor = (seconds: string) => started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.held?.fault.message;
+    assert.equal(heldFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
+    assert.equal(heldFor('order.nothing'), 'order.nothing: No such key: nothing');
+  });
+});
+
+describe('an order asks a person', () => {
+  const ask = (fields: object): Activity => ({ activity: 'askOperator', name: 'ask', ...fields }) as Activity;
+
+  test('it waits until the answer is there, which may be read', () => {
+    const question = { question: { $cel: '"Ship " + orderId + "?"' }, details: { late: { $cel: '1 + 1' } } };
+    const run = started(sequence('', ask(question), tell('ask')));
+    assert.deepEqual(run.state.held, {
+      path: 'order/ask',
+      at: run.now,
+      fault: {
+        type: 'OperatorAsked',
+        class: 'expected',
+        permanent: true,
+        message: 'Ship o1?',
+        data: { late: 2 },
+        source: 'order/ask',
+      },
+    });
+    run.happen({ type: 'resubmitted', answer: { ship: true } });
+    assert.deepEqual(run.asked('order/tell').input, { ship: true });
+  });
+
+  test('a question of other than words is asked as it is written', () => {
+    const run = started(sequence('', ask({ question: { $cel: '[1, 2]' } }), tell('ask')));
+    assert.deepEqual(run.state.held?.fault.message, '[1,2]');
+    assert.equal('data' in (run.state.held?.fault ?? {}), false);
+    run.happen({ type: 'resubmitted', answer: null });
+    assert.equal(run.asked('order/tell').input, null);
+  });
+
+  test('a question that can’t be made is a fault, as is one whose details can’t', () => {
+    for (const fields of [{ question: { $cel: 'order.nothing' } }, { question: 'Well?', details: { $cel: 'order.nothing' } }]) {
+      const { held } = started(sequence('', ask(fields))).state;
+      assert.deepEqual([held?.path, held?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
+    }
+  });
+
+  test('two questions are asked one after the other', () => {
+    const run = started(parallel('', ask({ question: 'One?' }), { ...ask({ question: 'Two?' }), name: 'other' }));
+    assert.equal(run.state.held?.fault.message, 'One?');
+    run.happen({ type: 'resubmitted', answer: 1 });
+    assert.equal(run.state.held?.fault.message, 'Two?');
+    run.happen({ type: 'resubmitted', answer: 2 });
+    assert.equal(run.state.outcome, 'completed');
+  });
+});
+
+describe('what an order may still wait for is known', () => {
+  const names = (run: Run): readonly string[] => signalsAhead(run.program, run.state).toSorted();
+  const now = (run: Run, name: string): boolean => takesSignalNow(run.program, run.state, name);
+  const raise: Activity = { activity: 'raise', name: 'raise', fault: 'Odd', message: 'no' };
+
+  test('each name once, of what waits and of what may still begin to', () => {
+    const run = started(sequence('', waitFor('one', 'a'), step('x'), parallel('both', waitFor('two', 'b'), waitFor('three', 'a'))));
+    assert.deepEqual([names(run), now(run, 'a'), now(run, 'b'), now(run, 'x')], [['a', 'b'], true, false, false]);
+    signal(run, 'a');
+    assert.deepEqual([names(run), now(run, 'a')], [['a', 'b'], false]);
+    run.reply('order/x', ok());
+    assert.deepEqual([now(run, 'a'), now(run, 'b')], [true, true]);
+    run.happen({ type: 'terminated' });
+    assert.deepEqual([names(run), now(run, 'a')], [[], false]);
+  });
+
+  test('nothing while an order is being ended, and nothing at once while it waits for a person', () => {
+    const root = () => parallel('', step('x'), waitFor('one', 'a'));
+    const ended = started(root());
+    assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
+    ended.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), false);
+    const held = started(root());
+    held.reply('order/x', fault('Refused'));
+    assert.deepEqual([now(held, 'a'), names(held)], [false, ['a']]);
+  });
+
+  test('one whose time is over waits for a person, and is ahead though it takes nothing', () => {
+    const run = started(parallel('', waitFor('one', 'a', 60), waitFor('two', 'b')));
+    run.now += 60_000;
+    run.happen({ type: 'woken' });
+    assert.deepEqual([names(run), run.state.held?.path], [['a', 'b'], 'order/one']);
+  });
+
+  test('where the time of a wait could not be made, it does not wait yet', () => {
+    const run = started(sequence('', waitFor('one', 'a', { $cel: 'order.nothing' })));
+    assert.deepEqual([names(run), now(run, 'a')], [['a'], false]);
+  });
+
+  test('while one composite winds up, its handler for that fault is ahead, and no other', () => {
+    const inner = {
+      ...parallel('inner', step('x'), step('y'), waitFor('gone', 'gone')),
+      faultHandlers: [
+        { fault: 'Late', do: waitFor('late', 'late') },
+        { fault: 'Refused', do: waitFor('refused', 'refused') },
+      ],
+    };
+    const run = started(sequence('', inner, raise));
+    assert.deepEqual(names(run), ['gone', 'late', 'refused']);
+    run.reply('order/inner/x', fault('Refused/Card'));
+    assert.deepEqual([run.state.activities['order/inner']?.status, names(run)], ['Faulting', ['refused']]);
+    run.reply('order/inner/y', fault('No'));
+    assert.deepEqual([now(run, 'refused'), names(run)], [true, ['refused']]);
+  });
+
+  test('what cleans up is ahead until it is done', () => {
+    const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
+    const run = started(sequence('', own));
+    assert.deepEqual(names(run), ['last']);
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.deepEqual(names(run), ['last']);
+    run.reply('order/own/x', fault('No'));
+    assert.equal(now(run, 'last'), true);
+  });
+});

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { typeOfSchema } from '../../lib/core/checks/json-schema-types.ts';
+import {
+  asJson,
+  capital,
+  described,
+  double,
+  keyOf,
+  listed,
+  never,
+  nothing,
+  objectOf,
+  type Type,
+  text,
+  typeOfLiteral,
+  unionOf,
+  unknown,
+} from '../../lib/core/checks/types.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { shown, typed } from '../support/typed.ts';
+import { closed } from '../support/typed-order.ts';
+import { listOf } from '../support/workflows.ts';
+
+/**
+ * `types.txt`: expressions on the order of `typed-order.ts`, each with the type of what it yields and all that is said of
+ * it. `UPDATE_TRANSCRIPTS=1` writes down what the system really says: look at the difference.
+ */
+const file = new URL('types.txt', import.meta.url);
+const sections = readFileSync(file, 'utf8')
+  .trimEnd()
+  .split(/^# /m)
+  .slice(1)
+  .map((section) => section.trimEnd().split('\n\n'));
+const told = (block: string): string => {
+  const [expression = ''] = block.split('\n');
+  return [expression, ...typed(expression).map((line) => `  ${line}`)].join('\n');
+};
+
+describe('the types of expressions', () => {
+  for (const [about = '', ...blocks] of sections)
+    test(about, () => {
+      if (!process.env['UPDATE_TRANSCRIPTS']) for (const block of blocks) assert.equal(told(block), block);
+    });
+  test('each has been looked at', () => {
+    const all = sections.map(([about = '', ...blocks]) => [`# ${about}`, ...blocks.map(told)].join('\n\n')).join('\n\n');
+    if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, `${all}\n`);
+    else assert.ok(all.split('\n\n').length > 200);
+  });
+});
+
+const gift: Type = { kind: 'string', among: ['gift'] };
+const time: Type = { kind: 'cel', name: 'google.protobuf.Timestamp' };
+const list = (item: Type): Type => ({ kind: 'list', item });
+const int: Type = { kind: 'number', whole: true };
+
+describe('what is known of values', () => {
+  test('one of several: what is the same counts once, names are gathered, and what is not known is not known', () => {
+    const unions: readonly (readonly [Type[], string])[] = [
+      [[], 'never'],
+      [[text], 'string'],
+      [[text, text], 'string'],
+      [[gift, { kind: 'string', among: ['a', 'gift'] }], '"gift" or "a"'],
+      [[gift, text], 'string'],
+      [[text, gift], 'string'],
+      [[int, double], '(int | double)'],
+      [[text, unknown], 'unknown'],
+      [[unionOf([text, nothing]), unionOf([nothing, double])], '(string | null | double)'],
+      [[never, text], 'string'],
+      [[list(text), list(text)], 'list of string'],
+      [[list(text), list(double)], '(list of string | list of double)'],
+      [[time, time], 'google.protobuf.Timestamp'],
+    ];
+    for (const [types, expected] of unions) assert.equal(shown(unionOf(types)), expected);
+  });
+
+  test('types are the same whose keys are', () => {
+    const one = objectOf({ a: text });
+    const shaped = { ...one, shape: '{a}' } as const;
+    const lists = list(list(text));
+    assert.deepEqual(
+      [int, double, time, text, nothing, list(text), list(one), shaped].map(keyOf).map((key) => key.replace(/\d+$/, 'N')),
+      ['int', 'double', 'google.protobuf.Timestamp', 'string', 'null', 'list string', 'list object N', 'object {a}'],
+    );
+    assert.equal(keyOf(unionOf([text, nothing])), 'null|string');
+    assert.equal(keyOf({ kind: 'optional', of: int }), 'optional int');
+    const either = list(unionOf([text, nothing]));
+    // Whether a type has a key of its own, which it keeps.
+    const others = [objectOf({ a: text }), list(list(text)), list(unionOf([text, nothing]))];
+    for (const [index, type] of [one, lists, either].entries()) {
+      const key = keyOf(type);
+      assert.equal(keyOf(type), key);
+      assert.notEqual(keyOf(others[index] ?? never), key);
+    }
+  });
+
+  test('what is left of them as JSON', () => {
+    const types = [
+      int,
+      time,
+      { kind: 'cel', name: 'google.protobuf.Duration' },
+      list(int),
+      list(text),
+      unionOf([int, time]),
+      gift,
+    ] as const;
+    assert.deepEqual(
+      types.map((type) => shown(asJson(type))),
+      ['double', 'string', 'unknown', 'list of double', 'list of string', '(double | string)', '"gift"'],
+    );
+  });
+
+  test('what stands in a definition', () => {
+    assert.deepEqual(
+      ['a', 1, 1n, true, null, {}, [], undefined].map((value) => shown(typeOfLiteral(value))),
+      ['"a"', 'double', 'int', 'bool', 'null', 'unknown', 'unknown', 'other'],
+    );
+  });
+
+  test('in words', () => {
+    const bool: Type = { kind: 'bool' };
+    const optional: Type = { kind: 'optional', of: text };
+    assert.deepEqual(
+      [bool, nothing, objectOf({}), optional, unionOf([text, nothing, gift]), time, unknown, int, gift, list(int)].map(described),
+      [
+        'true or false',
+        'null',
+        'an object',
+        'what may be missing (.?)',
+        'a string or null',
+        'a timestamp',
+        'anything',
+        'a number',
+        'a string',
+        'a list',
+      ],
+    );
+    assert.equal(described(unionOf([int, double])), 'a number');
+    assert.equal(capital('a list'), 'A list');
+    const names = listOf(10, (index) => `n${index}`);
+    assert.equal(listed(names), '"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7" and 2 more');
+    assert.equal(listed(names.slice(0, 8)), '"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"');
+    assert.equal(listed(names.slice(0, 2), 1), '"n0" and 1 more');
+  });
+});
+
+const string = { type: 'string' };
+/** A schema, and what is known of what it accepts. */
+const schemas: readonly (readonly [what: string, schema: Json, shown: string])[] = [
+  ['nothing', null, 'unknown'],
+  ['true', true, 'unknown'],
+  ['an empty one', {}, 'unknown'],
+  ['a boolean', { type: 'boolean' }, 'bool'],
+  ['an integer', { type: 'integer' }, 'double'],
+  ['null', { type: 'null' }, 'null'],
+  ['a type that there is not', { type: 'text' }, 'unknown'],
+  ['several types', { type: ['string', 'null'] }, '(string | null)'],
+  [
+    'several types with fields',
+    { type: ['object', 'null'], properties: { a: string }, additionalProperties: false },
+    '({a?: string} | null)',
+  ],
+  ['a constant', { const: 5 }, 'double'],
+  ['names', { enum: ['a', 'b'] }, '"a" or "b"'],
+  ['names and nothing', { enum: ['a', null] }, '("a" | null)'],
+  ['names that are no list', { enum: 'a' }, 'unknown'],
+  ['any of', { anyOf: [string, { type: 'null' }] }, '(string | null)'],
+  ['any of, and fields', { anyOf: [string, { type: 'null' }], properties: { a: string } }, 'unknown'],
+  ['any of what is no list', { anyOf: string }, 'unknown'],
+  ['all of', { allOf: [string], type: 'string' }, 'unknown'],
+  ['not', { not: string, type: 'string' }, 'unknown'],
+  ['if', { if: string, type: 'string' }, 'unknown'],
+  ['patterns', { type: 'object', patternProperties: {} }, 'unknown'],
+  ['what depends on fields', { type: 'object', dependentSchemas: {} }, 'unknown'],
+  ['a dynamic reference', { $dynamicRef: '#a', type: 'string' }, 'unknown'],
+  ['a list', { type: 'array', items: string }, 'list of string'],
+  ['a list of anything', { type: 'array' }, 'list of unknown'],
+  ['a tuple', { type: 'array', prefixItems: [string], items: string }, 'list of unknown'],
+  ['fields', { type: 'object', properties: { a: string, b: string }, required: ['a'] }, '{a: string, b?: string, ...unsaid}'],
+  ['fields without a type', { properties: { a: string }, required: 'a' }, '{a?: string, ...unsaid}'],
+  ['fields that are none', { type: 'object', properties: [] }, '{...unknown}'],
+  ['fields of one type', { type: 'object', additionalProperties: string }, '{...string}'],
+  ['fields, and others of one type', { properties: { a: string }, additionalProperties: { type: 'null' } }, '{a?: string, ...null}'],
+  ['fields, and any others', { properties: { a: string }, additionalProperties: true }, '{a?: string, ...unknown}'],
+  ['no fields', closed({}), '{}'],
+  ['itself', { $ref: '#' }, 'unknown'],
+  ['a part', { $ref: '#/$defs/A', $defs: { A: string } }, 'string'],
+  ['a part with a strange name', { $ref: '#/$defs/a~1b~0c%20d', $defs: { 'a/b~c d': string } }, 'string'],
+  ['a part with a name that is no code', { $ref: '#/$defs/a%', $defs: { 'a%': string } }, 'string'],
+  ['a part that is not there', { $ref: '#/$defs/B', $defs: { A: string } }, 'unknown'],
+  ['a part of a part that is not there', { $ref: '#/$defs/A/b/c', $defs: { A: string } }, 'unknown'],
+  ['what every object has', { $ref: '#/constructor' }, 'unknown'],
+  ['another document', { $ref: 'other.json#/$defs/A', $defs: { A: string } }, 'unknown'],
+  ['an anchor', { $ref: '#A', $defs: { A: string } }, 'unknown'],
+];
+
+describe('what a schema says of values', () => {
+  for (const [what, schema, expected] of schemas) test(what, () => assert.equal(shown(typeOfSchema(schema)), expected));
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Step } from '../../lib/core/activities/step.ts';
+import type { Behaviour } from '../../lib/core/behaviour.ts';
+import { registerActivity } from '../../lib/core/custom.ts';
+import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { after } from '../support/journal.ts';
+import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
+import { parallel, sequence, step, workflow } from '../support/workflows.ts';
+
+/** An app's own activity: does one thing, and whatever becomes of that, releases what it held. */
+const ensure: Behaviour<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
+  children: ({ do: body, last }) => [body, last],
+  templates: () => [],
+  execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
+  childClosed: (_, __, closing) => ({ close: closing }),
+  handleFault: ({ last }) => ({ run: [last.name] }),
+  cancel: ({ last }) => ({ run: [last.name] }),
+};
+registerActivity('test:ensure', ensure as unknown as Behaviour);
+const ensured = (body: Activity, last: Activity, more: object = {}): Activity =>
+  ({ activity: 'test:ensure', name: 'ensure', do: body, last, ...more }) as unknown as Activity;
+
+const undoBy = (operation: string) => ({ undo: step('undo', { operation }) as Step });
+const started = (definition: WorkflowDefinition): Run => {
+  const run = startRun(definition);
+  run.happen({ type: 'started', stepMs });
+  return run;
+};
+const asked = (run: Run): readonly string[] => run.asks.map(({ path }) => path);
+
+describe('an activity of an app cleans up before it ends', () => {
+  test('a fault inside it: what cleans up runs once its children are closed, and only then a handler is looked at', () => {
+    const root = sequence('', ensured(parallel('both', step('a'), step('b')), step('unlock')));
+    const run = started(workflow({ ...root, faultHandlers: [{ fault: 'Refused', do: step('tell') }] }));
+    run.reply('order/ensure/both/a', fault('Refused'));
+    assert.deepEqual(asked(run), ['order/ensure/both/a', 'order/ensure/both/b']);
+    run.reply('order/ensure/both/b', fault('No'));
+    assert.deepEqual(asked(run).slice(2), ['order/ensure/unlock']);
+    run.reply('order/ensure/unlock', ok());
+    assert.deepEqual(asked(run).slice(3), ['order/tell']);
+    run.reply('order/tell', ok());
+    assert.equal(run.state.outcome, 'completed');
+  });
+
+  test('cancelled, it cleans up as well, and is not stopped in the middle of that', () => {
+    const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    assert.deepEqual(asked(run), ['order/ensure/a']);
+    run.reply('order/ensure/a', fault('No'));
+    assert.deepEqual(asked(run).slice(1), ['order/ensure/unlock']);
+    assert.deepEqual(
+      after(run, () => run.reply('order/ensure/unlock', ok())),
+      [
+        'ActivityClosed order/ensure/unlock Succeeded 1#1.1 output {}',
+        'ActivityClosed order/ensure Canceled',
+        'ActivityClosed order Canceled',
+      ],
+    );
+  });
+
+  test('a fault has it clean up, and nobody who cancels the order meanwhile stops that', () => {
+    const run = started(
+      workflow({ ...sequence('', ensured(step('a'), step('unlock'))), faultHandlers: [{ fault: 'Refused', do: step('tell') }] }),
+    );
+    run.reply('order/ensure/a', fault('Refused'));
+    assert.equal(run.state.activities['order/ensure']?.cleaning, true);
+    assert.deepEqual(run.happen({ type: 'cancelled', outcome: 'cancelled' }).commands, []);
+    run.reply('order/ensure/unlock', ok());
+    assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'cancelled']);
+  });
+
+  test('run again by a retry, it cleans up again: what cleaned up once is not done for ever', () => {
+    const retry = { activity: 'retry', name: 'retry', count: 1, interval: 5, do: ensured(step('a'), step('unlock')) } as Activity;
+    const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
+    const keys = [1, 2].map((attempt) => {
+      run.reply('order/retry/ensure/a', fault('Busy', { permanent: false }));
+      const { idempotencyKey } = run.asked('order/retry/ensure/unlock');
+      run.reply('order/retry/ensure/unlock', ok());
+      assert.equal(run.state.activities['order/retry/ensure']?.cleaning, undefined);
+      run.now += 5000;
+      run.happen({ type: 'woken' });
+      return [attempt, idempotencyKey];
+    });
+    assert.deepEqual(keys, [
+      [1, 'o1/order/retry/ensure/unlock/1'],
+      [2, 'o1/order/retry/ensure/unlock/2'],
+    ]);
+    assert.equal(run.asked('order/tell').attempt, 1);
+  });
+
+  test('where nothing goes wrong there is nothing to clean up', () => {
+    const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
+    run.reply('order/ensure/a', ok());
+    assert.deepEqual([run.state.outcome, asked(run)], ['completed', ['order/ensure/a']]);
+  });
+
+  test('a name is given once', () => {
+    assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behaviour), /Two activities are called "test:ensure"/);
+  });
+});
+
+describe('F-99: what has an undo as a whole is undone as a whole', () => {
+  const trip = (...children: Activity[]): Activity => ({ ...sequence('trip', ...children), ...undoBy('un-trip') });
+  const refusing = (...children: Activity[]): WorkflowDefinition =>
+    workflow({
+      ...sequence('', ...children),
+      faultHandlers: [{ fault: 'Refused', do: { activity: 'compensate', name: 'compensate' } as Activity }],
+    });
+
+  test('the undos of its parts are not needed any more', () => {
+    const run = started(refusing(step('before', undoBy('un-before')), trip(step('fly', undoBy('un-fly')), step('book')), step('pay')));
+    for (const path of ['before', 'trip/fly', 'trip/book']) run.reply(`order/${path}`, ok());
+    assert.deepEqual(
+      run.state.undo?.map(({ path }) => path),
+      ['order/before', 'order/trip'],
+    );
+    run.reply('order/pay', fault('Refused'));
+    run.reply('order/trip/undo', ok());
+    run.reply('order/before/undo', ok());
+    assert.deepEqual([asked(run).slice(4), run.state.outcome], [['order/trip/undo', 'order/before/undo'], 'compensated']);
+  });
+
+  test('before it is completed its parts are undone one by one', () => {
+    const run = started(refusing(trip(step('fly', undoBy('un-fly')), step('book'))));
+    run.reply('order/trip/fly', ok());
+    run.reply('order/trip/book', fault('Refused'));
+    run.reply('order/trip/fly/undo', ok());
+    assert.deepEqual([asked(run).slice(2), run.state.outcome], [['order/trip/fly/undo'], 'compensated']);
+  });
+
+  test('what nobody knows the outcome of is found out first, inside it or not', () => {
+    const quiet: Activity = {
+      ...sequence('quiet', step('fly', undoBy('un-fly'))),
+      faultHandlers: [{ fault: 'Odd', do: step('note') }],
+    };
+    const run = started(refusing(trip(quiet), step('pay')));
+    run.reply('order/trip/quiet/fly', fault('Odd', { unknown: true }));
+    run.reply('order/trip/quiet/note', ok());
+    assert.deepEqual(
+      run.state.undo?.map(({ path, input }) => [path, input !== undefined]),
+      [
+        ['order/trip/quiet/fly', false],
+        ['order/trip', true],
+      ],
+    );
+  });
+
+  test('run again after it was undone, it is a new effect, as is all that it did', () => {
+    const body = sequence('body', trip(step('fly')), step('pay'));
+    const retry = { activity: 'retry', name: 'retry', count: 1, interval: 0, undoFirst: true, do: body } as Activity;
+    const run = started(workflow(sequence('', retry)));
+    run.reply('order/retry/body/trip/fly', ok());
+    run.reply('order/retry/body/pay', fault('Busy', { permanent: false }));
+    run.reply('order/retry/body/trip/undo', ok());
+    assert.equal(run.asked('order/retry/body/trip/fly').idempotencyKey, 'o1/order/retry/body/trip/fly/2');
+    run.reply('order/retry/body/trip/fly', ok());
+    assert.deepEqual(
+      run.state.undo?.map(({ path, generation }) => [path, generation]),
+      [['order/retry/body/trip', 2]],
+    );
+  });
+});
+
+describe('a person may say that there is nothing more to undo', () => {
+  const definition = workflow(sequence('', step('a', undoBy('un-a')), step('b', undoBy('un-b')), step('c')));
+  const cancelled = (): Run => {
+    const run = started(definition);
+    for (const path of ['order/a', 'order/b']) run.reply(path, ok());
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.reply('order/c', fault('No'));
+    return run;
+  };
+
+  test('an undo that is marked as done is not asked any more, and the next one is', () => {
+    const run = cancelled();
+    run.reply('order/b/undo', fault('Stuck'));
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'markedCompensated', path: 'order/b' })),
+      ['MarkedCompensated order/b', 'ActivityClosed order/b/undo Compensated 1#1.1', 'StepAsked order/a/undo 1#1.1 by +30s'],
+    );
+    run.reply('order/a/undo', ok());
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
+  test('a step of which nobody knows whether it was done counts as not done', () => {
+    const run = started(definition);
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.reply('order/a', fault('Odd', { unknown: true }));
+    assert.equal(run.asked('order/a').settling, true);
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'markedCompensated', path: 'order/a' })),
+      ['MarkedCompensated order/a', 'ActivityClosed order/a Canceled 1#1.2', 'ActivityClosed order Canceled'],
+    );
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
+  test('what is neither being undone nor in doubt is left as it is', () => {
+    const run = started(definition);
+    for (const path of ['order/a', 'order/b', 'order']) run.happen({ type: 'markedCompensated', path });
+    assert.deepEqual(
+      run.turns.slice(1).flatMap(({ facts }) => facts),
+      [],
+    );
+  });
+});

@@ -1,0 +1,19 @@
+import type { CoreFact } from '../../lib/core/journal.ts';
+import type { Run } from './run.ts';
+
+/** All that the journal says of what happens, a line for each fact: times count from the event, faults are their type and where they come from. */
+export function after(run: Run, happen: () => unknown): readonly string[] {
+  happen();
+  const turn = run.turns.at(-1);
+  return turn?.facts.map((fact) => lineOf(fact, turn.at)) ?? [];
+}
+
+function lineOf(fact: CoreFact, now: number): string {
+  const { type, path, ...more } = { path: undefined, ...fact };
+  const words = Object.entries(more).map(([name, value]) => {
+    if (name === 'completeBy') return `by +${(Number(value) - now) / 1000}s`;
+    if (name === 'fault') return value.source ? `${value.type} of ${value.source}` : value.type;
+    return typeof value === 'string' ? value : `${name} ${JSON.stringify(value)}`;
+  });
+  return [type, path, ...words].filter((word) => word !== undefined).join(' ');
+}

@@ -1,0 +1,65 @@
+import { typeOfExpression } from '../../lib/core/checks/expression-types.ts';
+import { typeOfTemplate } from '../../lib/core/checks/fitting.ts';
+import { typeOfSchema } from '../../lib/core/checks/json-schema-types.ts';
+import { double, never, objectOf, type Type, text, unknown } from '../../lib/core/checks/types.ts';
+import { parseExpression } from '../../lib/core/expression.ts';
+import type { Json } from '../../lib/core/json.ts';
+import { order } from './typed-order.ts';
+
+/** A type in words; objects two levels deep. */
+export function shown(type: Type, level = 0): string {
+  switch (type.kind) {
+    case 'number':
+      return type.whole ? 'int' : 'double';
+    case 'string':
+      return type.among ? type.among.map((name) => JSON.stringify(name)).join(' or ') : 'string';
+    case 'list':
+      return `list of ${shown(type.item, level)}`;
+    case 'object': {
+      if (level > 1) return 'object';
+      const fields = [...type.fields].map(([name, field]) => `${name}${field.required ? '' : '?'}: ${shown(field.type, level + 1)}`);
+      const { others } = type;
+      const rest = others === 'none' ? [] : [`...${others === 'unsaid' ? others : shown(others, level + 1)}`];
+      return `{${[...fields, ...rest].join(', ')}}`;
+    }
+    case 'optional':
+      return `optional ${shown(type.of, level)}`;
+    case 'union':
+      return type.of.length === 0 ? 'never' : `(${type.of.map((each) => shown(each, level)).join(' | ')})`;
+    case 'cel':
+      return type.name;
+    default:
+      return type.kind;
+  }
+}
+
+/** Of steps, variables and loops called `none` nothing can be there; each other one has a text and a number. */
+const readable = {
+  order: typeOfSchema(order),
+  fault: objectOf({ type: text }),
+  step: (name: string) => (name === 'none' ? never : objectOf({ id: text, n: double })),
+  variable: (name: string) => (name === 'none' ? never : unknown),
+  loop: () => objectOf({ item: text, index: double }),
+  isAskedFor: () => false,
+};
+
+/** The type of what an expression yields, and what is said of it, with the place. */
+export function typed(expression: string): readonly string[] {
+  const parsed = parseExpression(expression);
+  if (!parsed.ok) return [`refused: ${parsed.message}`];
+  const said: string[] = [];
+  const type = typeOfExpression(parsed.expression.ast, readable, (message, position, severity = 'error') => {
+    said.push(`${severity} at ${position}: ${message}`);
+  });
+  return [shown(type), ...said];
+}
+
+/** The type of what a template yields where a schema says what is wanted, and what is said of it. */
+export function fitted(template: Json, wanted: Json, what?: string): readonly string[] {
+  const said: string[] = [];
+  const say = (message: string, severity = 'error') => {
+    said.push(`${severity}: ${message}`);
+  };
+  const type = typeOfTemplate(template, typeOfSchema(wanted), { readable, asker: 'payment.charge', what, say });
+  return [shown(type), ...said];
+}
