@@ -1,4 +1,4 @@
-import type { StepState } from './activities/step.ts';
+import { isDefiniteRefusal, type StepState } from './activities/step.ts';
 import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
 import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
@@ -81,9 +81,19 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
   if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
 
-  if (draft.state.phase === 'held') return draft.record(path, recordable(draft, path, event.reply));
+  const isHeld = draft.state.phase === 'held';
+  if (isTooEarly(draft, path, event)) return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState));
+  if (isHeld) return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
 }
+
+/** Not found is not "never": what was asked last may still have been on its way to the service when it was looked for. */
+function isTooEarly(draft: Draft, path: string, { sentAt, reply }: Extract<Event, { type: 'replied' }>): boolean {
+  const { mode, until } = draft.own(path) as StepState;
+  return mode === 'settle' && until !== undefined && sentAt < until && isDefiniteRefusal(reply);
+}
+
+const untilThen = (own: StepState): StepState => ({ ...own, phase: 'resting', completeBy: own.until ?? own.completeBy });
 
 function answer(draft: Draft, path: string, reply: StepReply): void {
   const activity = draft.activity(path);

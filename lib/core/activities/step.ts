@@ -95,9 +95,9 @@ export const step: Behaviour<Step, StepState> = {
       : askAgent(step, generation, attempt + 1, context, input);
   },
 
-  replied(step, asked, reply, context) {
+  replied(_, asked, reply, context) {
     if (asked.phase !== 'asked') return undefined;
-    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(step, asked, reply, context);
+    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, context);
     if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {
       return raise(engineFault(engineFaults.requestRejected, reply.message), { ...asked, phase: 'refused' });
@@ -124,15 +124,9 @@ export const isDefiniteRefusal = (reply: StepReply): boolean =>
   reply.status === 'rejected' || (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
 
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
-function settled(step: Step, asked: StepState, reply: StepReply, context: Context): Next<StepState> {
-  const { at } = context;
+function settled(asked: StepState, reply: StepReply, context: Context): Next<StepState> {
   if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
-  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) {
-    const { until = at } = asked;
-    // Not found is not "never": what was asked last may still be on its way to the service.
-    if (!isLookedUp(step) || at >= until) return close({ result: 'Canceled' });
-    return { state: { ...asked, phase: 'resting', completeBy: until } };
-  }
+  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
   return rest(asked, context, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
 }
 
