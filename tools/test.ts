@@ -5,6 +5,15 @@ const files = process.argv.slice(2);
 const patterns = files.length > 0 ? files : ['test/**/*.test.ts'];
 process.exitCode = await run(
   process.execPath,
-  ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec', ...patterns],
+  [
+    '-C',
+    'redress-source',
+    '--disable-warning=ExperimentalWarning',
+    '--import',
+    './test/support/seed.ts',
+    '--test',
+    '--test-reporter=spec',
+    ...patterns,
+  ],
   { cwd: root, env: { LOG_LEVEL: 'off' } },
 );
