@@ -31,7 +31,11 @@ const no = (name: string): Activity => step(name, { faults: ['No', 'No/Never', '
 const choice = (name: string, one: Activity, otherwise?: Activity): Activity =>
   ({ activity: 'choice', name, branches: [{ when: true, do: one }], ...(otherwise ? { otherwise } : {}) }) as unknown as Activity;
 const stop: Activity = { activity: 'terminate', name: 'stop' };
-const compensate = (scope?: string): Activity => ({ activity: 'compensate', name: scope ? `undo-${scope}` : 'undo-it', ...(scope ? { scope } : {}) });
+const compensate = (scope?: string): Activity => ({
+  activity: 'compensate',
+  name: scope ? `undo-${scope}` : 'undo-it',
+  ...(scope ? { scope } : {}),
+});
 const handledWith = (body: Activity): WorkflowDefinition =>
   workflow(sequence('order', on(sequence('inner', no('a')), ['No/Never', body]), step('b')), { toOperator: ['Odd', 'No'] });
 
@@ -69,6 +73,19 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
   [
     'late, and only one of two retries takes it',
     workflow(retry('order', retry('q', step('a'), { evenPermanent: true })), { onExhausted: 'fault' }),
+  ],
+  [
+    'late, and only the outer one of two retries takes that alone',
+    workflow(
+      retry('order', retry('q', step('a'), { evenPermanent: true }), { evenPermanent: true, except: ['Engine/ServiceUnavailable'] }),
+      {
+        onExhausted: 'fault',
+      },
+    ),
+  ],
+  [
+    'what a handler raises is taken farther out',
+    workflow(on(sequence('order', on(sequence('inner', step('a', { faults: ['No'] })), ['No', raise('Other')])), ['Other', stop])),
   ],
   [
     'retries in one another, with and without exceptions',
