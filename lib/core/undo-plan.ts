@@ -33,7 +33,7 @@ export interface UndoPlan {
 
 /** What an undo of a scope would do now. `done`: paths of the steps that were completed and not undone, as the journal tells. */
 export function undoPlan(program: Program, subject: Subject, state: State, scope: string, done: readonly string[]): UndoPlan {
-  const inScope = (path: string): boolean => isWithin(path, scope) || isWithin(definitionPath(path), scope);
+  const inScope = (path: string): boolean => isAt(path, scope) || isAt(definitionPath(path), scope);
   const atWork = new Map(
     Object.entries(state.activities).flatMap(([path, activity]) => undoOfLive(program, subject, state, path, activity)),
   );
@@ -71,7 +71,7 @@ function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const first = Object.entries(activities).flatMap(([at, { own }]) => {
     const { scope } = (own ?? {}) as { readonly scope?: string };
     const handler = handlerAround(activities, at);
-    return scope === undefined ? [] : newestFirst.filter(({ path }) => isWithin(path, scope) && !(handler && isAt(path, handler)));
+    return scope === undefined ? [] : newestFirst.filter(({ path }) => isAt(path, scope) && !(handler && isAt(path, handler)));
   });
   return [...new Set([...first, ...newestFirst])];
 }

@@ -88,6 +88,16 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
     assert.deepEqual(problems, ['Whether order/b was done cannot be found out: what it was asked with needs what is lost, or was secret.']);
   });
 
+  test('what is said of places that the workflow has no more, or in a form that nobody writes, counts for nothing', () => {
+    const run = begun(sequence('order', undoable('a')));
+    const asked = (path: string, asking: string): Fact => ({ type: 'StepAsked', path, asking, completeBy: run.now, seq: 1, at: run.now });
+    const entries = (...facts: readonly Fact[]) =>
+      rebuiltFrom(run, facts, true).state.undo?.map(({ path, generation, attempt }) => [path, generation, attempt]);
+    const wrong = ['', '1#1', 'x1#1.1', '1#1.1x', '1#x.1'].map((asking) => asked('order/a', asking));
+    assert.deepEqual(entries(asked('order/gone', '1#1.1'), { type: 'SignalReceived', name: 'paid', seq: 1, at: run.now }, ...wrong), []);
+    assert.deepEqual(entries(asked('order/a', '12#10.34')), [['order/a', 12, 34]]);
+  });
+
   test('whatever befell an order of any shape: undone by its journal alone, or by the beginning of it, nothing that was done is left', () => {
     const counts = { undone: 0, infeasible: 0 };
     fc.assert(
