@@ -1,0 +1,82 @@
+import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import type { Effect } from './services.ts';
+import type { Happening } from './sight.ts';
+
+/** What has become of one order so far. */
+export interface Tracked {
+  readonly orderId: string;
+  readonly caller: string | undefined;
+  state: StateRecord;
+  /** The whole journal, oldest first. */
+  readonly journal: JournalEntry[];
+  accepted: boolean;
+  /** Signals that were let in, by the key of the call. */
+  readonly signals: Set<string>;
+  /** Status messages for the client, in the order in which they were sent, repeated ones too. */
+  readonly statuses: { readonly seq: number; readonly status: string }[];
+}
+
+/** All that was seen of a world: what the laws are about. */
+export class History {
+  readonly orders = new Map<string, Tracked>();
+  /** What was announced, by its id: every text under which it was. */
+  readonly announced = new Map<string, Set<string>>();
+  readonly effects: ReadonlyMap<string, Effect>;
+  private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
+
+  constructor(effects: ReadonlyMap<string, Effect>) {
+    this.effects = effects;
+  }
+
+  take(happening: Happening): void {
+    if (happening.type === 'written') this.written(happening);
+    if (happening.type === 'published') {
+      const { id, detail } = happening.announcement;
+      this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
+    }
+    if (happening.type === 'accepted') {
+      const order = this.orders.get(happening.orderId);
+      if (order) order.accepted = true;
+    }
+    if (happening.type === 'signalled') this.orders.get(happening.orderId)?.signals.add(happening.key);
+    if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
+  }
+
+  private written({ after, caller }: Extract<Happening, { type: 'written' }>): void {
+    const known = this.orders.get(after.orderId);
+    // Where a message travels with the very write that makes the order, it is seen first.
+    const statuses = this.early.get(after.orderId) ?? [];
+    const order = known ?? { orderId: after.orderId, caller, state: after, journal: [], accepted: false, signals: new Set(), statuses };
+    order.state = after;
+    if (!known) this.orders.set(after.orderId, order);
+    const last = order.journal.at(-1)?.seq ?? 0;
+    order.journal.push(...decodeInstance(after).tail.filter(({ seq }) => seq > last));
+  }
+
+  private told(body: string): void {
+    const { orderId, seq, status } = JSON.parse(body) as { orderId: string; seq: number; status: string };
+    const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
+    statuses.push({ seq, status });
+    if (!this.orders.has(orderId)) this.early.set(orderId, statuses);
+  }
+
+  /** Finished, in front of a person, or waiting for an order that is. */
+  isSettled(orderId: string): boolean {
+    const processState = this.orders.get(orderId)?.state.processState;
+    if (processState === 'Processed' || processState === 'Error') return true;
+    return this.childrenOf(orderId).some(({ state }) => state.processState === 'Error');
+  }
+
+  childrenOf(orderId: string): readonly Tracked[] {
+    return [...this.orders.values()].filter(({ caller }) => caller === orderId);
+  }
+
+  /** Effects that are there now, by key, of one order. */
+  standing(orderId: string): readonly (readonly [string, Effect])[] {
+    return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
+  }
+}
+
+/** Where the client of every world listens. */
+export const responseQueue = 'redress-response-client';
