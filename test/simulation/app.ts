@@ -2,7 +2,9 @@ import {
   type App,
   answering,
   type Call,
+  ChildNotCompleted,
   call,
+  DeadlineExceeded,
   defineAgent,
   defineApp,
   defineWorkflow,
@@ -14,6 +16,7 @@ import {
   operation,
   parallel,
   retry,
+  scope,
   sequence,
   waitFor,
 } from 'redress';
@@ -67,8 +70,16 @@ const ledger = defineAgent('ledger', {
   strike: undoing,
 });
 
-const reserve = (what: Expr<string>) => stock.reserve({ what }).undo(({ id }) => stock.release({ id }));
-const charge = (what: Expr<string>) => bank.charge({ what }).undo(({ id }) => bank.refund({ id }));
+const reserve = (what: Expr<string>, name = 'reserve') =>
+  stock
+    .reserve({ what })
+    .named(name)
+    .undo(({ id }) => stock.release({ id }));
+const charge = (what: Expr<string>, name = 'charge') =>
+  bank
+    .charge({ what })
+    .named(name)
+    .undo(({ id }) => bank.refund({ id }));
 const ship = (what: Expr<string>) => carrier.ship({ what }).undo(({ id }) => carrier.recall({ id }));
 
 const sale = defineWorkflow('sale', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
@@ -107,19 +118,48 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
   sequence(reserve(order.item), call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
+/** A call that is cancelled while it runs, because a branch beside it fails. */
+const journey = defineWorkflow('journey', { version: 1, order: Body }, ({ order }) =>
+  parallel(
+    call(stay, { item: order.item }),
+    charge(order.item),
+    sequence(reserve(order.item), mail.tell({ what: order.item }).lasting()),
+  ).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** Calls one that calls another one. */
+const tour = defineWorkflow('tour', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(charge(order.item), call(trip, { item: order.item }), ship(order.item))
+    .on(ChildNotCompleted, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate()),
+);
+
+/** What a handler undoes in the middle, and runs that are undone before the next. */
+const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted: 'fault' }, ({ order }) => {
+  const first = sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
+  const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
+  return sequence(
+    scope('first', first),
+    retry(scope('second', second), { count: 2, interval: 10, evenPermanent: true, undoFirst: true }),
+    mail.tell({ what: order.item }).lasting(),
+  )
+    .on(DeadlineExceeded, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate());
+});
+
 const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) => {
   const enter = ledger.enter({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
   return sequence(reserve(order.item), enter, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
 const app = defineApp({
-  workflows: [sale, pair, lines, approval, trip, stay, entry],
+  workflows: [sale, pair, lines, approval, trip, stay, journey, tour, renewal, entry],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
 /** Workflows that a client may name, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
-  ...['sale', 'pair', 'approval', 'trip', 'entry'].map((workflow) => ({ workflow, body: { item: 'tea' } })),
+  ...['sale', 'pair', 'approval', 'trip', 'journey', 'tour', 'renewal', 'entry'].map((workflow) => ({ workflow, body: { item: 'tea' } })),
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
 ];
 

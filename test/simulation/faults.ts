@@ -23,6 +23,7 @@ export const otherFaults = [
   'clock jumps',
   'service refuses',
   'service fails',
+  'service is down',
   'service slow',
   'service answer lost',
 ] as const;
@@ -58,6 +59,7 @@ export function profileFrom(chance: Chance): Profile {
     'clock jumps': often(0.5),
     'service refuses': often(0.12),
     'service fails': often(0.2),
+    'service is down': often(0.03),
     'service slow': often(0.08),
     'service answer lost': often(0.1),
   };

@@ -13,6 +13,7 @@ interface Message {
 }
 
 const lateMaxMs = 45_000;
+const copyMaxMs = 1_800_000;
 /** What may be lost on its way: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
@@ -41,7 +42,9 @@ export class SimulatedQueues {
     if (mayBeLost.test(queue) && faults.hits('message lost', queue)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue)); copy++) {
       const late = faults.hits('message late', queue) ? chance.between(1000, lateMaxMs) : chance.between(1, 20);
-      this.put(queue, body, delayMs + late);
+      // A copy may also come when everything is over.
+      const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
+      this.put(queue, body, delayMs + late + muchLater);
     }
   }
 

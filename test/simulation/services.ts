@@ -22,6 +22,7 @@ export interface Effect {
 export class Services {
   readonly effects = new Map<string, Effect>();
   private readonly sight: Sight;
+  private readonly downUntil = new Map<string, number>();
   private readonly known = new Map<string, Known>();
 
   constructor(sight: Sight) {
@@ -51,7 +52,7 @@ export class Services {
     const answer = await host.call(
       site,
       () => {
-        if (faults.hits('service fails', operation)) return this.fails(operation);
+        if (this.isDown(operation) || faults.hits('service fails', operation)) return this.fails(operation);
         return arrive();
       },
       latencyMs,
@@ -59,6 +60,14 @@ export class Services {
     if (!faults.hits('service answer lost', operation)) return answer;
     this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
     throw new TransientFailure('The connection broke.');
+  }
+
+  /** For a while nobody gets through to any operation of one agent. */
+  private isDown(operation: string): boolean {
+    const { faults, chance, timeline } = this.sight;
+    const [agent = ''] = operation.split('.');
+    if (faults.hits('service is down', agent)) this.downUntil.set(agent, timeline.now + chance.between(5000, 60_000));
+    return !faults.over && (this.downUntil.get(agent) ?? 0) > timeline.now;
   }
 
   private fails(operation: string): never {

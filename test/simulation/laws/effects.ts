@@ -1,3 +1,4 @@
+import type { JournalEntry } from '../../../lib/instance.ts';
 import { lasting } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
 import type { Law } from './law.ts';
@@ -18,23 +19,30 @@ export const effects = (): Law => ({
 
 function leftBy({ orderId, state, journal }: Tracked, history: History): readonly string[] {
   const { outcome } = state;
-  const standing = history.standing(orderId);
-  const path = (key: string) => key.slice(orderId.length + 1, key.lastIndexOf('/'));
-  if (outcome === 'completed') {
-    const keys = new Set(standing.map(([key]) => path(key)));
-    const done = journal.filter((fact) => fact.type === 'ActivityClosed' && fact.result === 'Succeeded' && fact.asking !== undefined);
-    const undone = new Set(journal.flatMap((fact) => (fact.type === 'ActivityClosed' && fact.result === 'Compensated' ? [fact.path] : [])));
-    const missing = done.flatMap((fact) =>
-      'path' in fact && fact.path && hasEffect(fact.path) && !keys.has(fact.path) ? [fact.path] : [],
-    );
-    return missing.filter((each) => !undone.has(`${each}/undo`)).map((each) => `${orderId} is completed, but nothing is left of ${each}`);
-  }
   if (outcome === null || outcome === 'terminated') return [];
+  const standing = history.standing(orderId);
+  const wanted = outcome === 'completed' ? doneBy(orderId, journal) : new Set<string>();
+  const keys = new Set(standing.map(([key]) => key));
+  const path = (key: string) => key.slice(orderId.length + 1, key.lastIndexOf('/'));
   const told = new Set(journal.flatMap((fact) => (fact.type === 'OutcomeUnknown' || fact.type === 'MarkedCompensated' ? [fact.path] : [])));
-  return standing.flatMap(([key, { operation }]) =>
-    lasting.has(operation) || told.has(path(key)) ? [] : [`${orderId} is ${outcome}, but ${operation} is still done under ${key}`],
-  );
+  const tooMuch = standing.filter(([key, { operation }]) => !wanted.has(key) && !lasting.has(operation) && !told.has(path(key)));
+  return [
+    ...tooMuch.map(([key, { operation }]) => `${orderId} is ${outcome}, but ${operation} is still done under ${key}`),
+    ...[...wanted].filter((key) => !keys.has(key)).map((key) => `${orderId} is completed, but nothing is left of ${key}`),
+  ];
+}
+
+/** Keys of what the journal says is done, and not undone since. */
+function doneBy(orderId: string, journal: readonly JournalEntry[]): ReadonlySet<string> {
+  const done = new Map<string, string>();
+  for (const fact of journal) {
+    if (fact.type !== 'ActivityClosed') continue;
+    const generation = fact.asking?.slice(0, fact.asking.indexOf('#'));
+    if (fact.result === 'Succeeded' && generation && hasEffect(fact.path)) done.set(fact.path, `${orderId}/${fact.path}/${generation}`);
+    if (fact.result === 'Compensated') done.delete(fact.path.replace(/\/undo$/, ''));
+  }
+  return new Set(done.values());
 }
 
 /** A call has its effects in the order that it made. */
-const hasEffect = (path: string): boolean => !path.endsWith('/stay');
+const hasEffect = (path: string): boolean => !/\/(stay|trip|undo)$/.test(path);

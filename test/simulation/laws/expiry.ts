@@ -15,7 +15,7 @@ export function expiry(toleranceMs: number): Law {
       const due = `${orderId} ${before.epoch} ${before.nextDueFor?.path ?? ''} ${before.nextDueAt}`;
       if (counted.has(due)) return `${orderId} counts the same expiry twice: ${due}`;
       counted.add(due);
-      if (before.nextDueAt !== null && before.nextDueAt > after.updatedAt + toleranceMs)
+      if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > after.updatedAt)
         return `${orderId} counts an expiry before its time`;
       return undefined;
     },
