@@ -63,9 +63,13 @@ export class History {
 
   /** Finished, in front of a person, or waiting for an order that is. */
   isSettled(orderId: string): boolean {
+    return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
+  }
+
+  private waitsForPerson(orderId: string): boolean {
     const processState = this.orders.get(orderId)?.state.processState;
-    if (processState === 'Processed' || processState === 'Error') return true;
-    return this.childrenOf(orderId).some(({ state }) => state.processState === 'Error');
+    if (processState === 'Error') return true;
+    return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
   }
 
   childrenOf(orderId: string): readonly Tracked[] {

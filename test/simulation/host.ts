@@ -43,6 +43,7 @@ export class SimulatedHost {
   skewMs = 0;
   /** Batches at work. */
   atWork = 0;
+  private frozenUntil = 0;
   private readonly sight: Sight;
   private readonly onCrash: (host: SimulatedHost) => void;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -82,7 +83,7 @@ export class SimulatedHost {
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
           signal?.addEventListener('abort', () => resolve(), { once: true });
-          timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (this.isDead || signal?.aborted ? undefined : resolve()));
+          timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
     };
   }
@@ -98,22 +99,36 @@ export class SimulatedHost {
         if (this.isDead && chance.happens(0.5)) return;
         const fault = this.isDead ? undefined : faults.at(site);
         if (fault === 'crash before') return this.crash(`before ${site.name}`);
-        if (fault === 'throttled') return reject(new Unavailable(`${site.name} is throttled`));
+        if (fault === 'throttled') return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
         let answer: T;
         try {
           answer = await apply();
           if (fault === 'written twice') answer = await apply();
         } catch (error) {
-          return this.isDead ? undefined : reject(error);
+          return this.goOn(() => reject(error));
         }
         if (this.isDead) return;
         if (fault === 'crash applied') return this.crash(`after ${site.name}, without its answer`);
-        if (fault === 'answer lost') return reject(new Unavailable(`the answer of ${site.name} is lost`));
-        resolve(answer);
+        if (fault === 'answer lost') return this.goOn(() => reject(new Unavailable(`the answer of ${site.name} is lost`)));
+        this.goOn(() => resolve(answer));
         if (fault === 'crash after') timeline.after(0, `${this.id} crashes`, () => this.crash(`with the answer of ${site.name}`));
       };
       timeline.after(latencyMs, `${this.id} ${site.name}`, arrive);
     });
+  }
+
+  /** Now, or when it is not frozen any more; never, when it is dead by then. */
+  private goOn(resume: () => void): void {
+    const { timeline } = this.sight;
+    if (this.isDead) return;
+    if (timeline.now >= this.frozenUntil) return resume();
+    timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
+  }
+
+  /** It stands still, and does not know it: whatever it was told before, it acts on afterwards. */
+  freeze(ms: number): void {
+    this.sight.tell(() => `${this.id} stands still for ${ms} ms`);
+    this.frozenUntil = this.sight.timeline.now + ms;
   }
 
   crash(where: string): void {

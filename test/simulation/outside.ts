@@ -1,9 +1,10 @@
 import type { Decision } from '../../lib/instruction.ts';
+import { acquireLease } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf } from '../../lib/submission.ts';
 import { offers } from './app.ts';
 import { responseQueue } from './history.ts';
-import type { SimulatedHost } from './host.ts';
+import { type SimulatedHost, sources } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
 
@@ -74,6 +75,27 @@ export class Outside {
     const { chance } = this.reach.sight;
     const kind = chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
     this.instruct(orderId, { kind, by: 'operator', reason: 'decided' }, `decision-${++this.calls}`);
+  }
+
+  /** Somebody has an order to himself for a while; where his host dies, until his lease is over. */
+  hold(orderId: string): void {
+    const { sight } = this.reach;
+    const host = this.reach.anyHost();
+    if (!host) return;
+    const { store, clock } = host.system;
+    const lease = acquireLease(store, orderId, { holder: host.id, leaseMs: sight.chance.between(1000, 60_000), clock, policy: 'NoRetry' });
+    const release = async () => (await lease)?.release();
+    sight.timeline.after(sight.chance.between(500, 40_000), `${host.id} gives the order back`, () => void release().catch(() => undefined));
+    lease.catch(() => undefined);
+  }
+
+  /** A message that nobody can make sense of. */
+  poison(): void {
+    const { sight, queues } = this.reach;
+    const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
+    const body = `${sight.chance.pick(['nonsense', '{', '{"v":99,"type":"reply"}', '[]', '""'])}${' '.repeat(++this.calls)}`;
+    queues.put(queue, body, 0);
+    sight.saw({ type: 'poisoned', body });
   }
 
   private instruct(orderId: string, decision: Decision, key: string, onDone: () => void = () => {}): void {

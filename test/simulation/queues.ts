@@ -1,4 +1,5 @@
 import type { Outgoing, Received } from '../../lib/channel.ts';
+import { queues as names } from '../../lib/messages.ts';
 import type { SimulatedHost } from './host.ts';
 import type { Sight } from './sight.ts';
 
@@ -48,7 +49,8 @@ export class SimulatedQueues {
     }
   }
 
-  private put(queue: string, body: string, delayMs: number): void {
+  /** Without any of what may befall a message on its way. */
+  put(queue: string, body: string, delayMs: number): void {
     const { now } = this.sight.timeline;
     const message = { id: `m${++this.ids}`, queue, body, sentAt: now, receiveCount: 0, visibleAt: now + delayMs, gone: false };
     const list = this.messages.get(queue) ?? [];
@@ -98,8 +100,11 @@ export class SimulatedQueues {
     );
   }
 
-  /** Queues on which something lies, visible or not. */
+  /** Queues on which something lies, visible or not; what only waits for its time does not count. */
   occupied(): readonly string[] {
-    return [...this.messages].flatMap(([queue, { length }]) => (length > 0 ? [queue] : []));
+    const { now } = this.sight.timeline;
+    return [...this.messages].flatMap(([queue, list]) =>
+      list.some(({ receiveCount, visibleAt }) => receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps) ? [queue] : [],
+    );
   }
 }

@@ -17,6 +17,8 @@ export type Happening =
   | { readonly type: 'published'; readonly announcement: Announcement }
   | { readonly type: 'accepted'; readonly orderId: string }
   | { readonly type: 'signalled'; readonly orderId: string; readonly key: string }
+  /** A message came that means nothing. */
+  | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string };
 

@@ -1,4 +1,3 @@
-import { queues as names } from '../../lib/messages.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { History, responseQueue } from './history.ts';
@@ -114,12 +113,19 @@ export class World implements Sight {
   private disturb(): void {
     this.timeline.after(this.chance.between(500, 4000), 'something else happens', () => {
       if (this.faults.over) return;
-      for (const host of this.hosts.values())
-        if (this.faults.hits('clock jumps', 'host')) host.skewMs = this.chance.between(-toleranceMs / 2, toleranceMs / 2);
+      for (const host of this.hosts.values()) this.disturbHost(host);
+      if (this.faults.hits('poison', 'queue')) this.outside.poison();
+      if (this.history.orders.size > 0 && this.faults.hits('order held', 'order'))
+        this.outside.hold(this.chance.pick(this.states()).orderId);
       for (const { orderId } of this.ordersIn('Error'))
         if (this.chance.happens(0.15) && this.outside.waiting < 10) this.outside.decide(orderId, { finally: false });
       this.disturb();
     });
+  }
+
+  private disturbHost(host: SimulatedHost): void {
+    if (this.faults.hits('clock jumps', 'host')) host.skewMs = this.chance.between(-toleranceMs / 2, toleranceMs / 2);
+    if (this.faults.hits('host stands still', 'host')) host.freeze(this.chance.between(1000, 120_000));
   }
 
   private start(slot: string): void {
@@ -212,7 +218,7 @@ export class World implements Sight {
   private unrest(): string {
     const open = this.states().filter(({ orderId, outbox }) => !this.history.isSettled(orderId) || outbox.length > 0);
     const busy = [...this.hosts.values()].filter(({ isDead, atWork }) => isDead || atWork > 0);
-    const occupied = this.queues.occupied().filter((queue) => sources.has(queue) && queue !== names.wakeUps);
+    const occupied = this.queues.occupied().filter((queue) => sources.has(queue));
     return [
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
       ...busy.map(({ id }) => `${id} is at work`),
@@ -273,6 +279,8 @@ function describe(happening: Happening): string {
       return `${happening.operation} took effect`;
     case 'accepted':
       return `${happening.orderId} is accepted`;
+    case 'poisoned':
+      return `poison: ${happening.body}`;
     case 'signalled':
       return `the signal to ${happening.orderId} is accepted`;
   }

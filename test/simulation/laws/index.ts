@@ -7,6 +7,7 @@ import { fence } from './fence.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
 import type { Law } from './law.ts';
+import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
@@ -29,5 +30,6 @@ export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): read
   silence(),
   alerts(),
   statuses(),
+  poison(),
   end(),
 ];
