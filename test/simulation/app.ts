@@ -1,6 +1,7 @@
 import {
   type App,
   answering,
+  askOperator,
   type Call,
   ChildNotCompleted,
   call,
@@ -39,7 +40,7 @@ export const refusals: { readonly [operation: string]: FaultType } = {
 /** Its effects are there to stay. */
 export const lasting: ReadonlySet<string> = new Set(['mail.tell']);
 /** Their service knows no idempotency. */
-export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter']);
+export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
 const About = z.object({ what: z.string() });
 /** Names the effect: the idempotency key under which it was asked for. */
@@ -67,6 +68,8 @@ const hotel = defineAgent('hotel', { book: operation({ input: About, output: Eff
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
+  /** Whether it was done nobody can say but a person. */
+  post: operation({ input: About, output: Effect, atMostOnce: true, run: nobody }),
   strike: undoing,
 });
 
@@ -99,7 +102,7 @@ const lines = defineWorkflow('lines', { version: 1, order: Items, recover: 'orde
   forEach(order.items, (item) => reserve(item), { maxConcurrency: 2 }).on(Refused, ({ compensate }) => compensate()),
 );
 
-const approval = defineWorkflow('approval', { version: 1, order: Body }, ({ order }) =>
+const approval = defineWorkflow('approval', { version: 1, order: Body, onExhausted: 'wait' }, ({ order }) =>
   sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() }), { withinSeconds: 60 }), charge(order.item))
     .on(NoSignal, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
@@ -119,7 +122,7 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
 );
 
 /** A call that is cancelled while it runs, because a branch beside it fails. */
-const journey = defineWorkflow('journey', { version: 1, order: Body }, ({ order }) =>
+const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order' }, ({ order }) =>
   parallel(
     call(stay, { item: order.item }),
     charge(order.item),
@@ -135,7 +138,7 @@ const tour = defineWorkflow('tour', { version: 1, order: Body, toOperator: [Addr
 );
 
 /** What a handler undoes in the middle, and runs that are undone before the next. */
-const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted: 'fault' }, ({ order }) => {
+const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted: 'fault', completeWithinSeconds: 150 }, ({ order }) => {
   const first = sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
   const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
   return sequence(
@@ -152,15 +155,26 @@ const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) =
   return sequence(reserve(order.item), enter, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
+const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {
+  const post = ledger.post({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
+  const ask = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+  return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
+});
+
 const app = defineApp({
-  workflows: [sale, pair, lines, approval, trip, stay, journey, tour, renewal, entry],
+  workflows: [sale, pair, lines, approval, trip, stay, journey, tour, renewal, entry, letter],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
 /** Workflows that a client may name, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
-  ...['sale', 'pair', 'approval', 'trip', 'journey', 'tour', 'renewal', 'entry'].map((workflow) => ({ workflow, body: { item: 'tea' } })),
+  ...['sale', 'pair', 'approval', 'trip', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
+    workflow,
+    body: { item: 'tea' },
+  })),
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
+  // What can be undone of so many does not stay in the state: it goes into pages.
+  { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
 ];
 
 /** What stands behind the operations on one host. */

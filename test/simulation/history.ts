@@ -11,8 +11,9 @@ export interface Tracked {
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
-  /** Signals that were let in, by the key of the call. */
+  /** Signals that were let in, and those of which the sender has not heard. */
   readonly signals: Set<string>;
+  readonly unheard: Set<string>;
   /** Status messages for the client, in the order in which they were sent, repeated ones too. */
   readonly statuses: { readonly seq: number; readonly status: string }[];
 }
@@ -39,7 +40,7 @@ export class History {
       const order = this.orders.get(happening.orderId);
       if (order) order.accepted = true;
     }
-    if (happening.type === 'signalled') this.orders.get(happening.orderId)?.signals.add(happening.key);
+    if (happening.type === 'signal') this.signalled(happening);
     if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
   }
 
@@ -47,11 +48,27 @@ export class History {
     const known = this.orders.get(after.orderId);
     // Where a message travels with the very write that makes the order, it is seen first.
     const statuses = this.early.get(after.orderId) ?? [];
-    const order = known ?? { orderId: after.orderId, caller, state: after, journal: [], accepted: false, signals: new Set(), statuses };
+    const order = known ?? {
+      orderId: after.orderId,
+      caller,
+      state: after,
+      journal: [],
+      accepted: false,
+      signals: new Set(),
+      unheard: new Set(),
+      statuses,
+    };
     order.state = after;
     if (!known) this.orders.set(after.orderId, order);
     const last = order.journal.at(-1)?.seq ?? 0;
     order.journal.push(...decodeInstance(after).tail.filter(({ seq }) => seq > last));
+  }
+
+  private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {
+    const order = this.orders.get(orderId);
+    if (answer === 'none yet') order?.unheard.add(key);
+    else order?.unheard.delete(key);
+    if (answer === 'accepted') order?.signals.add(key);
   }
 
   private told(body: string): void {
@@ -66,10 +83,18 @@ export class History {
     return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
   }
 
-  private waitsForPerson(orderId: string): boolean {
+  waitsForPerson(orderId: string): boolean {
     const processState = this.orders.get(orderId)?.state.processState;
     if (processState === 'Error') return true;
+    if (processState === 'Processing' && this.stuckUndo(orderId) !== undefined) return true;
     return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
+  }
+
+  /** Path of a step whose undo does not succeed, and of which a person was told. */
+  stuckUndo(orderId: string): string | undefined {
+    const begin = `${orderId}/stuck/`;
+    const id = [...this.announced.keys()].findLast((each) => each.startsWith(begin));
+    return id?.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, '');
   }
 
   childrenOf(orderId: string): readonly Tracked[] {

@@ -58,8 +58,13 @@ export class Outside {
     const { sight } = this.reach;
     sight.timeline.after(sight.chance.between(0, 150_000), 'somebody signals', () => {
       const key = `signal-${++this.calls}`;
-      const decision: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
-      this.instruct(orderId, decision, key, () => sight.saw({ type: 'signalled', orderId, key }));
+      const signal: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
+      const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
+      // Who gives no key must not try again: nobody would know that it is the same signal.
+      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, heard);
+      heard('none yet');
+      const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
+      answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
   }
 
@@ -74,7 +79,13 @@ export class Outside {
   decide(orderId: string, { finally: isLast }: { readonly finally: boolean }): void {
     const { chance } = this.reach.sight;
     const kind = chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
-    this.instruct(orderId, { kind, by: 'operator', reason: 'decided' }, `decision-${++this.calls}`);
+    const answer = kind === 'resubmit' && chance.happens(0.5) ? { answer: { yes: true } } : {};
+    this.instruct(orderId, { kind, by: 'operator', reason: 'decided', ...answer }, `decision-${++this.calls}`);
+  }
+
+  /** A person has seen to an undo that would not succeed. */
+  markCompensated(orderId: string, path: string): void {
+    this.instruct(orderId, { kind: 'mark-compensated', path, by: 'operator', reason: 'done by hand' }, `mark-${++this.calls}`);
   }
 
   /** Somebody has an order to himself for a while; where his host dies, until his lease is over. */
@@ -98,15 +109,16 @@ export class Outside {
     sight.saw({ type: 'poisoned', body });
   }
 
-  private instruct(orderId: string, decision: Decision, key: string, onDone: () => void = () => {}): void {
+  private instruct(orderId: string, decision: Decision, key: string, onAnswer: (answer: 'accepted' | 'refused') => void = () => {}): void {
     const { sight } = this.reach;
     let tries = 0;
     this.persist(`${decision.kind} ${key}`, async ({ system }) => {
       const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (outcome === 'done' || outcome === 'replayed') onDone();
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
-      return outcome !== 'not-found' || tries > 5;
+      if (outcome === 'not-found' && tries <= 5) return false;
+      onAnswer(outcome === 'done' || outcome === 'replayed' ? 'accepted' : 'refused');
+      return true;
     });
   }
 

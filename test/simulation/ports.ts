@@ -1,5 +1,5 @@
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
-import type { StateRecord } from '../../lib/record.ts';
+import { type StateRecord, shardOf } from '../../lib/record.ts';
 import type { Along, Store } from '../../lib/store.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
@@ -128,7 +128,11 @@ function readsOf(host: SimulatedHost, { store, last }: Shared, { timeline, fault
     client: (id) => host.call(sites.client, () => store.client(id)),
     sweep: (...page) => host.call(sites.sweep, () => store.sweep(...page)),
     // Read so often that it takes no time of its own.
-    due: async (...page) => asIndexed(await store.due(...page)),
+    due: async (worklist, shard, until, limit) => {
+      const isDue = ({ state }: { readonly state: StateRecord }) =>
+        state.worklist === worklist && (state.worklistAt ?? 0) <= until && shardOf(state.orderId) === shard;
+      return asIndexed([...last.values()].some(isDue) ? await store.due(worklist, shard, until, limit) : []);
+    },
   };
 }
 

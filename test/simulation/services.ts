@@ -1,4 +1,4 @@
-import { type Call, TransientFailure } from 'redress';
+import { type Call, PermanentFailure, TransientFailure } from 'redress';
 import { atMostOnce, type Remote, refusals } from './app.ts';
 import type { Site } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
@@ -76,6 +76,8 @@ export class Services {
 
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
+    const isUndo = (input as { id?: string }).id !== undefined;
+    if (isUndo && this.sight.faults.hits('undo refused', operation)) throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];

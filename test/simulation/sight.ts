@@ -16,7 +16,7 @@ export type Happening =
   | { readonly type: 'sent'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
   | { readonly type: 'accepted'; readonly orderId: string }
-  | { readonly type: 'signalled'; readonly orderId: string; readonly key: string }
+  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */

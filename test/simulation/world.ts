@@ -14,6 +14,8 @@ import { Timeline } from './timeline.ts';
 const startAt = Date.UTC(2026, 0, 1);
 const toleranceMs = 2000;
 const restMs = 12 * 3_600_000;
+/** How often people look at what still waits for them at the end. */
+const roundsMax = 8;
 const eventsMax = 150_000;
 
 /** What came of one run. */
@@ -90,12 +92,22 @@ export class World implements Sight {
       await this.timeline.step();
       const isLate = this.timeline.now > troubleUntil + restMs || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
-        const waiting = this.ordersIn('Error');
-        if (isLate || waiting.length === 0 || ++rounds > 5) return this.checkEnd(isLate);
+        const waiting = this.states().filter(
+          ({ orderId, processState }) => processState !== 'Processed' && this.history.waitsForPerson(orderId),
+        );
+        if (isLate || waiting.length === 0) return this.checkEnd(isLate);
+        if (++rounds > roundsMax)
+          this.broken.push(`people decide in vain: ${waiting.map(({ orderId }) => orderId).join(', ')} still wait for them`);
         this.checkEnd(false);
-        for (const { orderId } of waiting) this.outside.decide(orderId, { finally: true });
+        for (const { orderId, processState } of waiting) this.decideAtLast(orderId, processState);
       }
     }
+  }
+
+  private decideAtLast(orderId: string, processState: StateRecord['processState']): void {
+    const stuck = this.history.stuckUndo(orderId);
+    if (processState === 'Error') this.outside.decide(orderId, { finally: true });
+    else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
   }
 
   private checkEnd(isLate: boolean): void {
@@ -281,7 +293,7 @@ function describe(happening: Happening): string {
       return `${happening.orderId} is accepted`;
     case 'poisoned':
       return `poison: ${happening.body}`;
-    case 'signalled':
-      return `the signal to ${happening.orderId} is accepted`;
+    case 'signal':
+      return `the signal to ${happening.orderId}: ${happening.answer}`;
   }
 }
