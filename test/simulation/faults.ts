@@ -28,6 +28,9 @@ export const otherFaults = [
   'undo refused',
   'service fails',
   'service is down',
+  'store is down',
+  'publisher is down',
+  'queue is closed',
   'service slow',
   'service answer lost',
 ] as const;
@@ -65,9 +68,12 @@ export function profileFrom(chance: Chance): Profile {
     'order held': often(0.1),
     poison: often(0.02),
     'service refuses': often(0.12),
-    'undo refused': often(0.05),
+    'undo refused': often(0.1),
     'service fails': often(0.2),
     'service is down': often(0.03),
+    'store is down': often(0.001),
+    'publisher is down': often(0.1),
+    'queue is closed': often(0.03),
     'service slow': often(0.08),
     'service answer lost': often(0.1),
   };
@@ -79,6 +85,7 @@ export class Faults {
   over = false;
   /** `crash applied @ store.update` -> how often. */
   readonly landed = new Map<string, number>();
+  private readonly outages = new Map<string, number>();
   private readonly profile: Profile;
   private readonly chance: Chance;
 
@@ -99,5 +106,12 @@ export class Faults {
     const cell = `${kind} @ ${site}`;
     this.landed.set(cell, (this.landed.get(cell) ?? 0) + 1);
     return true;
+  }
+
+  /** Whether nothing there answers at all: it begins by chance, and lasts for a while. */
+  isDown(kind: OtherFault, site: string, now: number): boolean {
+    const place = `${kind} @ ${site}`;
+    if (this.hits(kind, site)) this.outages.set(place, now + this.chance.between(2000, 60_000));
+    return !this.over && (this.outages.get(place) ?? 0) > now;
   }
 }

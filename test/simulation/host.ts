@@ -99,7 +99,8 @@ export class SimulatedHost {
         if (this.isDead && chance.happens(0.5)) return;
         const fault = this.isDead ? undefined : faults.at(site);
         if (fault === 'crash before') return this.crash(`before ${site.name}`);
-        if (fault === 'throttled') return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
+        if (fault === 'throttled' || (site.name.startsWith('store.') && faults.isDown('store is down', 'store', timeline.now)))
+          return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
         let answer: T;
         try {
           answer = await apply();

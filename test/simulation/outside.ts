@@ -43,7 +43,7 @@ export class Outside {
         this.reach.queues.send([{ queue: names.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...submission }) }]);
       else this.persist(`submit ${number}`, async ({ system }) => this.accepted((await system.submit(submission)).outcome, orderId));
     });
-    if (workflow === 'approval' && chance.happens(0.8)) this.signal(orderId);
+    if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
     if (chance.happens(0.2)) this.cancel(orderId);
     return orderId;
   }

@@ -72,7 +72,7 @@ export function portsOf(
   queues: SimulatedQueues,
   sight: Sight,
 ): Pick<Ports, 'store' | 'channel' | 'publisher'> {
-  return { store: storeOf(host, shared, sight), channel: channelOf(host, queues), publisher: publisherOf(host, shared, sight) };
+  return { store: storeOf(host, shared, sight), channel: channelOf(host, queues, sight), publisher: publisherOf(host, shared, sight) };
 }
 
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
@@ -136,12 +136,19 @@ function readsOf(host: SimulatedHost, { store, last }: Shared, { timeline, fault
   };
 }
 
-const channelOf = (host: SimulatedHost, queues: SimulatedQueues): Ports['channel'] => {
+const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timeline }: Sight): Ports['channel'] => {
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');
   };
   return {
-    send: (messages) => host.call(sites.send, () => queues.send(messages)),
+    send: (messages) =>
+      host.call(sites.send, () => {
+        // What comes before the one that is not taken may be sent: nobody knows.
+        for (const message of messages) {
+          if (faults.isDown('queue is closed', message.queue, timeline.now)) throw new Error(`${message.queue} is closed.`);
+          queues.send([message]);
+        }
+      }),
     receive: notHere,
     acknowledge: notHere,
     release: notHere,
@@ -149,10 +156,11 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues): Ports['channel
   };
 };
 
-function publisherOf(host: SimulatedHost, shared: Shared, { faults }: Sight): Publisher {
+function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Sight): Publisher {
   return {
     publish: (announcements) =>
       host.call(sites.publish, () => {
+        if (faults.isDown('publisher is down', 'bus', timeline.now)) throw new Error('The bus is down.');
         const failed = announcements.filter(() => faults.hits('not taken', sites.publish.name)).map(({ id }) => id);
         shared.publish(announcements.filter(({ id }) => !failed.includes(id)));
         return { failed };

@@ -22,7 +22,6 @@ export interface Effect {
 export class Services {
   readonly effects = new Map<string, Effect>();
   private readonly sight: Sight;
-  private readonly downUntil = new Map<string, number>();
   private readonly known = new Map<string, Known>();
 
   constructor(sight: Sight) {
@@ -45,14 +44,15 @@ export class Services {
   }
 
   private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
-    const { faults, chance } = this.sight;
+    const { faults, chance, timeline } = this.sight;
+    const [agent = ''] = operation.split('.');
     const slow = faults.hits('service slow', operation);
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, 25_000) : chance.between(1, 300);
     const answer = await host.call(
       site,
       () => {
-        if (this.isDown(operation) || faults.hits('service fails', operation)) return this.fails(operation);
+        if (faults.isDown('service is down', agent, timeline.now) || faults.hits('service fails', operation)) return this.fails(operation);
         return arrive();
       },
       latencyMs,
@@ -60,14 +60,6 @@ export class Services {
     if (!faults.hits('service answer lost', operation)) return answer;
     this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
     throw new TransientFailure('The connection broke.');
-  }
-
-  /** For a while nobody gets through to any operation of one agent. */
-  private isDown(operation: string): boolean {
-    const { faults, chance, timeline } = this.sight;
-    const [agent = ''] = operation.split('.');
-    if (faults.hits('service is down', agent)) this.downUntil.set(agent, timeline.now + chance.between(5000, 60_000));
-    return !faults.over && (this.downUntil.get(agent) ?? 0) > timeline.now;
   }
 
   private fails(operation: string): never {

@@ -1,14 +1,14 @@
+import type { History } from '../history.ts';
 import type { Law } from './law.ts';
 
 /** F-80, F-100: an order that was called ends with the one that called it, and is undone with it. */
 export const children = (): Law => ({
   name: 'children',
   after(happening, history) {
-    if (happening.type !== 'written' || happening.after.processState !== 'Processed') return undefined;
-    const { orderId, outcome } = happening.after;
-    if (outcome === 'terminated') return undefined;
-    const alive = history.childrenOf(orderId).find(({ state }) => state.processState !== 'Processed');
-    return alive && `${orderId} is ${outcome}, but ${alive.orderId}, which it called, is ${alive.state.processState}`;
+    if (happening.type !== 'written') return undefined;
+    const { orderId } = happening.after;
+    const caller = history.orders.get(orderId)?.caller;
+    return outlived(orderId, history) ?? (caller === undefined ? undefined : outlived(caller, history));
   },
   atEnd: (history) =>
     [...history.orders.values()].flatMap(({ orderId, state: { outcome } }) => {
@@ -17,3 +17,11 @@ export const children = (): Law => ({
       return done.map((child) => `${orderId} is ${outcome}, but ${child.orderId}, which it called, is completed`);
     }),
 });
+
+/** Who is terminated leaves everything as it is, and tells nobody: not even what he called. */
+function outlived(orderId: string, history: History): string | undefined {
+  const { processState, outcome } = history.orders.get(orderId)?.state ?? {};
+  if (processState !== 'Processed' || outcome === 'terminated') return undefined;
+  const alive = history.childrenOf(orderId).find(({ state }) => state.processState !== 'Processed');
+  return alive && `${orderId} is ${outcome}, but ${alive.orderId}, which it called, is ${alive.state.processState}`;
+}
