@@ -1,5 +1,6 @@
 import { alerts } from './alerts.ts';
 import { children } from './children.ts';
+import { deadlines } from './deadlines.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
 import { expiry } from './expiry.ts';
@@ -31,5 +32,6 @@ export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): read
   alerts(),
   statuses(),
   poison(),
+  deadlines(),
   end(),
 ];
