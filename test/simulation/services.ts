@@ -48,7 +48,7 @@ export class Services {
     const [agent = ''] = operation.split('.');
     const slow = faults.hits('service slow', operation);
     const site: Site = { name: `service ${operation}`, faults: [] };
-    const latencyMs = slow ? chance.between(2000, 25_000) : chance.between(1, 300);
+    const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
     const answer = await host.call(
       site,
       () => {

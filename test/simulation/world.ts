@@ -86,7 +86,8 @@ export class World implements Sight {
   }
 
   private async untilRest(): Promise<void> {
-    const troubleUntil = startAt + this.chance.between(60, 400) * 1000;
+    // Where orders call others, what was lost between them is missed after ten minutes.
+    const troubleUntil = startAt + this.chance.between(60, this.chance.happens(0.1) ? 2400 : 400) * 1000;
     this.timeline.after(troubleUntil - startAt, 'faults are over', () => this.heal());
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
