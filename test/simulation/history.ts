@@ -1,5 +1,6 @@
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import type { StateRecord } from '../../lib/record.ts';
+import type { Page } from '../../lib/store.ts';
 import type { Effect } from './services.ts';
 import type { Happening } from './sight.ts';
 
@@ -24,6 +25,8 @@ export class History {
   /** What was announced, by its id: every text under which it was. */
   readonly announced = new Map<string, Set<string>>();
   readonly effects: ReadonlyMap<string, Effect>;
+  /** By order, once everything has come to rest: what of its journal lies in pages. */
+  readonly pages = new Map<string, readonly Page[]>();
   private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
   constructor(effects: ReadonlyMap<string, Effect>) {

@@ -99,7 +99,7 @@ export class World implements Sight {
         if (isLate || waiting.length === 0) return this.checkEnd(isLate);
         if (++rounds > roundsMax)
           this.broken.push(`people decide in vain: ${waiting.map(({ orderId }) => orderId).join(', ')} still wait for them`);
-        this.checkEnd(false);
+        await this.checkEnd(false);
         for (const { orderId, processState } of waiting) this.decideAtLast(orderId, processState);
       }
     }
@@ -111,7 +111,8 @@ export class World implements Sight {
     else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
   }
 
-  private checkEnd(isLate: boolean): void {
+  private async checkEnd(isLate: boolean): Promise<void> {
+    for (const { orderId } of this.states()) this.history.pages.set(orderId, await this.shared.store.pages(orderId));
     if (isLate) this.broken.push(`nothing comes to rest: ${this.unrest()}`);
     for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
   }

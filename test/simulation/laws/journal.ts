@@ -1,7 +1,8 @@
 import { decodeInstance } from '../../../lib/instance.ts';
+import { wholeJournal } from '../../../lib/steps.ts';
 import type { Law } from './law.ts';
 
-/** S5: every line of a journal is written once, has the number behind the one before it, and never changes. */
+/** S5: every line of a journal is written once, has the number behind the one before it, never changes, and stays. */
 export function journal(): Law {
   const lines = new Map<string, Map<number, string>>();
   return {
@@ -22,5 +23,11 @@ export function journal(): Law {
       }
       return seq === known.size ? undefined : `${orderId}: the journal has ${known.size} lines and says ${seq}`;
     },
+    atEnd: (history) =>
+      [...history.orders.values()].flatMap(({ orderId, state }) => {
+        const kept = wholeJournal(history.pages.get(orderId) ?? [], decodeInstance(state).tail);
+        const written = lines.get(orderId)?.size ?? 0;
+        return kept.length === written ? [] : [`${orderId} has written ${written} lines of its journal, and has ${kept.length} left`];
+      }),
   };
 }
