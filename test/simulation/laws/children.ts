@@ -20,8 +20,11 @@ export const children = (): Law => ({
 
 /** Who is terminated leaves everything as it is, and tells nobody: not even what he called. */
 function outlived(orderId: string, history: History): string | undefined {
-  const { processState, outcome } = history.orders.get(orderId)?.state ?? {};
+  const order = history.orders.get(orderId);
+  const { processState, outcome } = order?.state ?? {};
   if (processState !== 'Processed' || outcome === 'terminated') return undefined;
+  // A person has said that it is seen to: whoever goes on with it is his business.
+  if (order?.journal.some(({ type }) => type === 'MarkedCompensated')) return undefined;
   const alive = history.childrenOf(orderId).find(({ state }) => state.processState !== 'Processed');
   return alive && `${orderId} is ${outcome}, but ${alive.orderId}, which it called, is ${alive.state.processState}`;
 }
