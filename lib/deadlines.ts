@@ -46,9 +46,10 @@ export function longWait(
     onExhausted,
   }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures' | 'onExhausted'>,
   now: number,
-): Deadline | undefined {
-  const waits = onExhausted === 'wait' && nextDueFor?.kind === 'ask' && failureCount > maxFailures && nextDueAt !== null && nextDueAt > now;
-  return waits ? { at: nextDueAt, for: nextDueFor } : undefined;
+): number | undefined {
+  const until = nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil;
+  const waits = onExhausted === 'wait' && failureCount > maxFailures && until && until > now;
+  return waits ? until : undefined;
 }
 
 /** The exact next deadline of an order, or none. */
@@ -59,15 +60,23 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const completeBy = completeByOf(program, state);
   const expiries =
     record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
-  const postponed = longWait(record, now);
+  const wait = longWait(record, now);
+  const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
+  const waitsUntil = late.length > 0 ? wait : undefined;
   const candidates: Deadline[] = [
     ...waiting.filter(({ counts }) => !counts),
-    ...expiries.map((expiry) => (postponed && expiry.at <= now ? postponed : expiry)),
+    ...expiries.filter((expiry) => !late.includes(expiry)),
+    ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'ask' } as const }]),
     ...(record.outbox.length > 0 ? [{ at: now + outboxMs, for: { kind: 'outbox' } as const }] : []),
     ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
   ];
   if (candidates.length === 0 && record.processState === 'Error') candidates.push({ at: now + reminderMs, for: { kind: 'reminder' } });
-  return candidates.reduce<Deadline | undefined>((first, each) => (first === undefined || each.at < first.at ? each : first), undefined);
+  const first = candidates.reduce<Deadline | undefined>(
+    (least, each) => (least === undefined || each.at < least.at ? each : least),
+    undefined,
+  );
+  // What comes before the end of the long wait must not make it forgotten.
+  return first && waitsUntil !== undefined && first.at < waitsUntil ? { ...first, for: { ...first.for, waitsUntil } } : first;
 }
 
 /**

@@ -114,7 +114,8 @@ export class OrderDraft {
   /** What the supervisor counted is asked again, unless its answer has come in the meantime. */
   askAgain(): void {
     const { nextDueFor, processState } = this.record;
-    if (processState !== 'Processing' || nextDueFor?.kind !== 'ask' || longWait(this.record, this.now)) return;
+    const isCounted = nextDueFor?.kind === 'ask' || nextDueFor?.waitsUntil !== undefined;
+    if (processState !== 'Processing' || !isCounted || longWait(this.record, this.now)) return;
     this.dealWithExhaustion();
     this.happen({ type: 'expired' });
   }

@@ -39,6 +39,8 @@ export interface DueFor {
   readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder';
   readonly path?: string;
   readonly agent?: string;
+  /** Something is late for good, and has been given until then: milliseconds since 1970. */
+  readonly waitsUntil?: number;
 }
 
 /** Why an order waits for a person, as shown outside. */

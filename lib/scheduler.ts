@@ -133,18 +133,26 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function sendAfter(saved: Loaded, { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>): Promise<void> {
     let { record } = saved;
     const acknowledged = await sendEntries(record.outbox, options);
+    const ids = new Set(record.outbox.map(({ id }) => id));
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
-    const touch = async (outbox: readonly OutboxEntry[]) => {
-      const touched = withDeadline(saved.program, saved.instance, { ...record, rev: record.rev + 1, outbox }, clock.now());
-      const write = await store.patch(touched, record);
-      if (write.outcome === 'written') record = { ...touched, blob: record.blob };
+    /** Who loses the race for it tries it on what has won: what is sent next must not prove what was not sent. */
+    const touch = async (change: (entry: OutboxEntry) => readonly OutboxEntry[]) => {
+      for (let race = 1; race <= racesMax; race++) {
+        const outbox = record.outbox.flatMap(change);
+        const { state } = decodeInstance(record);
+        const touched = withDeadline(saved.program, { ...saved.instance, state }, { ...record, rev: record.rev + 1, outbox }, clock.now());
+        const write = await store.patch(touched, record);
+        if (write.outcome === 'written') record = { ...touched, blob: record.blob };
+        if (write.outcome === 'written' || !write.current) return;
+        record = write.current;
+      }
     };
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
-      await touch(record.outbox.map((entry) => (isOpen(entry) ? { ...entry, unproven: true as const } : entry)));
+      await touch((entry) => (isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry]));
     await channel.send(alongOfPlan(saved.order.orderId, { asks, cancels, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
-    if (asks.length === 0 && acknowledged.size > 0) await touch(record.outbox.filter(isOpen));
+    if (asks.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
   }
 
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */

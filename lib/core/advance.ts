@@ -232,7 +232,8 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
 
   answerRecorded(draft);
   deliverSignals(draft);
-  repeatWhere(draft, ({ phase, mode, completeBy, epoch: asked }) => !mode && phase === 'asked' && (completeBy <= at || asked !== epoch));
+  const waits = ({ phase }: StepState) => phase === 'asked' || phase === 'failedForNow';
+  repeatWhere(draft, (own) => !own.mode && waits(own) && (own.completeBy <= at || own.epoch !== epoch));
   if (draft.state.phase === 'running') wakeAll(draft);
   draft.goesOnRegardless = false;
   holdOrGoOn(draft);

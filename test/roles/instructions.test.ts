@@ -274,6 +274,19 @@ describe('an order in Error', () => {
     }
   });
 
+  test('F-60, S15 a step that had failed for now is asked again too when its time is over, and is late only once', async (context) => {
+    const desk = openDesk(context, fork);
+    const orderId = await submitted(desk);
+    const [left, right] = (await desk.requests()) as [Request, Request];
+    await desk.answer(right, failed('Busy', 'not now', { permanent: false }));
+    await desk.answer(left, failed('Broken'));
+    await desk.clock.advance(11_000);
+    await instruct(desk, orderId);
+    assert.deepEqual(paths(await desk.requests()), ['order/parallel/left', 'order/parallel/right']);
+    await desk.supervisor.pass();
+    assert.equal((await desk.state(orderId)).failureCount, 0);
+  });
+
   test('F-60 a second refusal that was recorded puts it into Error again as soon as the first is dealt with', async (context) => {
     const { desk, orderId, right } = await half(context);
     await desk.answer(right, failed('AlsoBroken'));

@@ -4,8 +4,10 @@ import { defineAgent, defineApp, defineWorkflow, type JsonObject, operation, par
 import * as z from 'zod';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import type { Channel } from '../../lib/channel.ts';
+import { manualClock } from '../../lib/clock.ts';
 import type { Embedded } from '../../lib/embedded.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
+import { acquireLease } from '../../lib/lease.ts';
 import type { Request } from '../../lib/messages.ts';
 import type { Publisher } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
@@ -323,6 +325,33 @@ describe('what is still to be told', () => {
     assert.deepEqual(trace.slice(-2), ['patch', 'send worker-requests']);
     assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2 true']);
     assert.equal((await desk.request()).path, 'order/parallel/sequence/more');
+  });
+
+  test('F-59 a mark that loses its race is set on what has won', async (context) => {
+    const clock = manualClock();
+    let isFirst = true;
+    const desk = openDesk(context, lineOf(stepsNamed('one')), {
+      sendsAlong: false,
+      clock,
+      around: (ports) => ({
+        ...sendingFails('redress-response-test', () => true)(ports),
+        store: {
+          ...ports.store,
+          patch: async (...write) => {
+            const { orderId } = write[0];
+            if (isFirst) await acquireLease(ports.store, orderId, { holder: 'another', leaseMs: 1, clock, policy: 'NoRetry' });
+            isFirst = false;
+            return ports.store.patch(...write);
+          },
+        },
+      }),
+    });
+    await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
+    const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
+    assert.deepEqual(
+      (await desk.state(orderId)).outbox.map(({ unproven }) => unproven),
+      [true],
+    );
   });
 
   test('F-59 no answer proves that it was told: only an acknowledgement does', async (context) => {

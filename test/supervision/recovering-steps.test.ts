@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parallel, sequence } from 'redress';
+import { delay, parallel, sequence } from 'redress';
 import {
   accept,
   alertsOf,
@@ -199,6 +199,44 @@ test('F-53: a sibling that answers during the long wait neither shortens it nor 
   await supervisor.pass();
   assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1']);
   assert.equal((await system.state(orderId)).failureCount, 1);
+});
+
+test('F-53, S15: a timer that comes during the long wait does not end it, and the expiry does not count again', async (t) => {
+  const system = await startStill(
+    t,
+    appOf((step) => parallel(step('late'), sequence(step('slow'), delay({ seconds: 60 }), step('last'))), {
+      maxFailures: 0,
+      onExhausted: 'wait',
+    }),
+  );
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  const slow = requests(system).find(({ path }) => path.endsWith('slow'));
+  await system.clock.advance(stepMs - 1);
+  const reply = replyTo(slow, system.clock.now());
+  await system.clock.advance(1);
+  await supervisor.pass();
+  await accept(system, orderId, reply);
+  assert.equal((await system.state(orderId)).nextDueFor?.kind, 'timer');
+
+  await system.clock.advance(60_000);
+  await wake(system, orderId);
+  await supervisor.pass();
+  assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1']);
+  assert.equal((await system.state(orderId)).failureCount, 1);
+
+  await accept(
+    system,
+    orderId,
+    replyTo(
+      requests(system).find(({ path }) => path.endsWith('last')),
+      system.clock.now(),
+    ),
+  );
+  await system.clock.advance(hourMs);
+  await supervisor.pass();
+  await wake(system, orderId);
+  assert.deepEqual(asked(system), ['late#1', 'slow#1', 'last#1', 'late#2']);
 });
 
 test('F-42, F-52: an answer that was sent in time is taken until the step is asked again, also when the expiry has been counted', async (t) => {

@@ -1,0 +1,200 @@
+import {
+  type App,
+  answering,
+  askOperator,
+  type Call,
+  ChildNotCompleted,
+  call,
+  DeadlineExceeded,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  type Expr,
+  type FaultType,
+  fault,
+  forEach,
+  NoSignal,
+  operation,
+  parallel,
+  retry,
+  scope,
+  sequence,
+  waitFor,
+} from 'redress';
+import * as z from 'zod';
+
+const Refused = fault('Refused');
+const OutOfStock = fault('OutOfStock', Refused);
+const CardDeclined = fault('CardDeclined', Refused);
+const NoRoom = fault('NoRoom', Refused);
+/** Nobody handles it: the order waits for a person. */
+const AddressInvalid = fault('AddressInvalid');
+
+/** What an operation may refuse; one that is not named refuses nothing. */
+export const refusals: { readonly [operation: string]: FaultType } = {
+  'stock.reserve': OutOfStock,
+  'bank.charge': CardDeclined,
+  'carrier.ship': AddressInvalid,
+  'hotel.book': NoRoom,
+};
+/** Its effects are there to stay. */
+export const lasting: ReadonlySet<string> = new Set(['mail.tell']);
+/** Their service knows no idempotency. */
+export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
+
+const About = z.object({ what: z.string() });
+/** Names the effect: the idempotency key under which it was asked for. */
+const Effect = z.object({ id: z.string() });
+const Body = z.object({ item: z.string() });
+const Items = z.object({ items: z.array(z.string()) });
+
+const nobody = (): never => {
+  throw new Error('Nobody stands behind these operations: see `appOn`.');
+};
+const undoing = operation({ input: Effect, output: Effect, run: nobody });
+const stock = defineAgent('stock', {
+  reserve: operation({ input: About, output: Effect, faults: [OutOfStock], run: nobody }),
+  release: undoing,
+});
+const bank = defineAgent('bank', {
+  charge: operation({ input: About, output: Effect, faults: [CardDeclined], attemptsMax: 2, run: nobody }),
+  refund: undoing,
+});
+const carrier = defineAgent('carrier', {
+  ship: operation({ input: About, output: Effect, faults: [AddressInvalid], longestSeconds: 40, run: nobody }),
+  recall: undoing,
+});
+const hotel = defineAgent('hotel', { book: operation({ input: About, output: Effect, faults: [NoRoom], run: nobody }), cancel: undoing });
+const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
+const ledger = defineAgent('ledger', {
+  enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
+  /** Whether it was done nobody can say but a person. */
+  post: operation({ input: About, output: Effect, atMostOnce: true, run: nobody }),
+  strike: undoing,
+});
+
+const reserve = (what: Expr<string>, name = 'reserve') =>
+  stock
+    .reserve({ what })
+    .named(name)
+    .undo(({ id }) => stock.release({ id }));
+const charge = (what: Expr<string>, name = 'charge') =>
+  bank
+    .charge({ what })
+    .named(name)
+    .undo(({ id }) => bank.refund({ id }));
+const ship = (what: Expr<string>) => carrier.ship({ what }).undo(({ id }) => carrier.recall({ id }));
+
+const sale = defineWorkflow('sale', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(
+    reserve(order.item),
+    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
+    ship(order.item),
+    mail.tell({ what: order.item }).lasting(),
+  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+);
+
+const pair = defineWorkflow('pair', { version: 1, order: Body, onExhausted: 'undo' }, ({ order }) =>
+  parallel(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
+);
+
+const lines = defineWorkflow('lines', { version: 1, order: Items, recover: 'order' }, ({ order }) =>
+  forEach(order.items, (item) => reserve(item), { maxConcurrency: 2 }).on(Refused, ({ compensate }) => compensate()),
+);
+
+const approval = defineWorkflow('approval', { version: 1, order: Body, onExhausted: 'wait' }, ({ order }) =>
+  sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() }), { withinSeconds: 60 }), charge(order.item))
+    .on(NoSignal, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate()),
+);
+
+const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom] }, ({ order }) => {
+  const night = hotel.book({ what: order.item }).undo(({ id }) => hotel.cancel({ id }));
+  const second = hotel
+    .book({ what: order.item })
+    .named('second')
+    .undo(({ id }) => hotel.cancel({ id }));
+  return answering(sequence(night, second), { room: night.output.id });
+});
+
+const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
+  sequence(reserve(order.item), call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** A call that is cancelled while it runs, because a branch beside it fails. */
+const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order' }, ({ order }) =>
+  parallel(
+    call(stay, { item: order.item }),
+    charge(order.item),
+    sequence(reserve(order.item), mail.tell({ what: order.item }).lasting()),
+  ).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** Calls one that calls another one. */
+const tour = defineWorkflow('tour', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(charge(order.item), call(trip, { item: order.item }), ship(order.item))
+    .on(ChildNotCompleted, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate()),
+);
+
+/** What a handler undoes in the middle, and runs that are undone before the next. */
+const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted: 'fault', completeWithinSeconds: 150 }, ({ order }) => {
+  const first = sequence(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
+  const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
+  return sequence(
+    scope('first', first),
+    retry(scope('second', second), { count: 2, interval: 10, evenPermanent: true, undoFirst: true }),
+    mail.tell({ what: order.item }).lasting(),
+  )
+    .on(DeadlineExceeded, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate());
+});
+
+const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) => {
+  const enter = ledger.enter({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
+  return sequence(reserve(order.item), enter, charge(order.item)).on(Refused, ({ compensate }) => compensate());
+});
+
+const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {
+  const post = ledger.post({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
+  const ask = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+  return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
+});
+
+const app = defineApp({
+  workflows: [sale, pair, lines, approval, trip, stay, journey, tour, renewal, entry, letter],
+  agents: [stock, bank, carrier, hotel, mail, ledger],
+});
+
+/** Workflows that a client may name, each with the body of an order. */
+export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
+  ...['sale', 'pair', 'approval', 'trip', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
+    workflow,
+    body: { item: 'tea' },
+  })),
+  { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
+  // What can be undone of so many does not stay in the state: it goes into pages.
+  { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
+];
+
+/** What stands behind the operations on one host. */
+export interface Remote {
+  asked(operation: string, input: unknown, call: Call<string>): Promise<unknown>;
+  looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
+}
+
+/** The app as one host runs it. */
+export const appOn = (remote: Remote): App => ({
+  workflows: app.workflows,
+  agents: app.agents.map(({ name, operations }) => ({
+    name,
+    operations: Object.fromEntries(
+      Object.entries(operations).map(([key, { lookup, ...described }]) => {
+        const operation = `${name}.${key}`;
+        const run = (input: unknown, asked: unknown) => remote.asked(operation, input, asked as Call<string>);
+        const find = (effect: string, asked: unknown) => remote.looked(operation, effect, asked as Call<string>);
+        return [key, { ...described, run, ...(lookup ? { lookup: find } : {}) }];
+      }),
+    ),
+  })),
+});

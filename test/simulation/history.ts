@@ -1,0 +1,114 @@
+import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import type { Page } from '../../lib/store.ts';
+import type { Effect } from './services.ts';
+import type { Happening } from './sight.ts';
+
+/** What has become of one order so far. */
+export interface Tracked {
+  readonly orderId: string;
+  readonly caller: string | undefined;
+  state: StateRecord;
+  /** The whole journal, oldest first. */
+  readonly journal: JournalEntry[];
+  accepted: boolean;
+  /** Signals that were let in, and those of which the sender has not heard. */
+  readonly signals: Set<string>;
+  readonly unheard: Set<string>;
+  /** Status messages for the client, in the order in which they were sent, repeated ones too. */
+  readonly statuses: { readonly seq: number; readonly status: string }[];
+}
+
+/** All that was seen of a world: what the laws are about. */
+export class History {
+  readonly orders = new Map<string, Tracked>();
+  /** What was announced, by its id: every text under which it was. */
+  readonly announced = new Map<string, Set<string>>();
+  readonly effects: ReadonlyMap<string, Effect>;
+  /** By order, once everything has come to rest: what of its journal lies in pages. */
+  readonly pages = new Map<string, readonly Page[]>();
+  private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
+
+  constructor(effects: ReadonlyMap<string, Effect>) {
+    this.effects = effects;
+  }
+
+  take(happening: Happening): void {
+    if (happening.type === 'written') this.written(happening);
+    if (happening.type === 'published') {
+      const { id, detail } = happening.announcement;
+      this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
+    }
+    if (happening.type === 'accepted') {
+      const order = this.orders.get(happening.orderId);
+      if (order) order.accepted = true;
+    }
+    if (happening.type === 'signal') this.signalled(happening);
+    if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
+  }
+
+  private written({ after, caller }: Extract<Happening, { type: 'written' }>): void {
+    const known = this.orders.get(after.orderId);
+    // Where a message travels with the very write that makes the order, it is seen first.
+    const statuses = this.early.get(after.orderId) ?? [];
+    const order = known ?? {
+      orderId: after.orderId,
+      caller,
+      state: after,
+      journal: [],
+      accepted: false,
+      signals: new Set(),
+      unheard: new Set(),
+      statuses,
+    };
+    order.state = after;
+    if (!known) this.orders.set(after.orderId, order);
+    const last = order.journal.at(-1)?.seq ?? 0;
+    order.journal.push(...decodeInstance(after).tail.filter(({ seq }) => seq > last));
+  }
+
+  private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {
+    const order = this.orders.get(orderId);
+    if (answer === 'none yet') order?.unheard.add(key);
+    else order?.unheard.delete(key);
+    if (answer === 'accepted') order?.signals.add(key);
+  }
+
+  private told(body: string): void {
+    const { orderId, seq, status } = JSON.parse(body) as { orderId: string; seq: number; status: string };
+    const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
+    statuses.push({ seq, status });
+    if (!this.orders.has(orderId)) this.early.set(orderId, statuses);
+  }
+
+  /** Finished, in front of a person, or waiting for an order that is. */
+  isSettled(orderId: string): boolean {
+    return this.orders.get(orderId)?.state.processState === 'Processed' || this.waitsForPerson(orderId);
+  }
+
+  waitsForPerson(orderId: string): boolean {
+    const processState = this.orders.get(orderId)?.state.processState;
+    if (processState === 'Error') return true;
+    if (processState === 'Processing' && this.stuckUndo(orderId) !== undefined) return true;
+    return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
+  }
+
+  /** Path of a step whose undo does not succeed, and of which a person was told. */
+  stuckUndo(orderId: string): string | undefined {
+    const begin = `${orderId}/stuck/`;
+    const id = [...this.announced.keys()].findLast((each) => each.startsWith(begin));
+    return id?.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, '');
+  }
+
+  childrenOf(orderId: string): readonly Tracked[] {
+    return [...this.orders.values()].filter(({ caller }) => caller === orderId);
+  }
+
+  /** Effects that are there now, by key, of one order. */
+  standing(orderId: string): readonly (readonly [string, Effect])[] {
+    return [...this.effects].filter(([key, { undone }]) => !undone && key.startsWith(`${orderId}/`));
+  }
+}
+
+/** Where the client of every world listens. */
+export const responseQueue = 'redress-response-client';

@@ -1,0 +1,23 @@
+import type { Law } from './law.ts';
+
+/** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
+export const alerts = (): Law => ({
+  name: 'alerts',
+  after(happening) {
+    if (happening.type !== 'written' || !happening.before) return undefined;
+    const { before, after } = happening;
+    const entered = before.processState !== 'Error' && after.processState === 'Error';
+    return entered && after.errorGen !== before.errorGen + 1 ? `${after.orderId} goes into Error without a new alert` : undefined;
+  },
+  atEnd: (history) => [
+    ...[...history.orders.values()].flatMap(({ orderId, state: { errorGen } }) =>
+      Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`)
+        .filter((id) => !history.announced.has(id))
+        .map((id) => `the alert ${id} was never announced`),
+    ),
+    // What is set aside is told anew by each who tries, under one id.
+    ...[...history.announced]
+      .filter(([id, texts]) => id.startsWith('ord_') && texts.size > 1)
+      .map(([id]) => `${id} was announced with different texts`),
+  ],
+});

@@ -1,0 +1,15 @@
+import type { Law } from './law.ts';
+
+/** S6: once an order is finished nothing of it begins any more, unless the one that called it takes it back. */
+export const silence = (): Law => ({
+  name: 'silence',
+  atEnd: (history) =>
+    [...history.orders.values()].flatMap(({ orderId, journal, caller }) => {
+      const ended = journal.findIndex(({ type }) => type === 'OrderProcessed');
+      if (ended < 0 || caller !== undefined) return [];
+      const later = journal
+        .slice(ended + 1)
+        .filter(({ type }) => type === 'StepAsked' || type === 'ActivityStarted' || type === 'OrderProcessed');
+      return later.map(({ type, seq }) => `${orderId} is finished, and then its journal says ${type} (line ${seq})`);
+    }),
+});

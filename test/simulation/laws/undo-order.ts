@@ -1,0 +1,23 @@
+import type { Law } from './law.ts';
+
+/** S11, F-101: what is undone is always the newest of what is known to have been done. */
+export const undoOrder = (): Law => ({
+  name: 'undo order',
+  atEnd: (history) =>
+    [...history.orders.values()].flatMap(({ orderId, journal }) => {
+      const done: string[] = [];
+      const wrong: string[] = [];
+      const canBeUndone = new Set(
+        journal.flatMap((fact) => (fact.type === 'StepAsked' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -'/undo'.length)] : [])),
+      );
+      for (const fact of journal) {
+        if (fact.type !== 'ActivityClosed') continue;
+        if (fact.result === 'Succeeded' && canBeUndone.has(fact.path)) done.push(fact.path);
+        const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
+        if (path === undefined || !done.includes(path)) continue;
+        if (done.at(-1) !== path) wrong.push(`${orderId} undoes ${path} before ${done.at(-1)}, which was done later`);
+        done.splice(done.lastIndexOf(path), 1);
+      }
+      return wrong;
+    }),
+});

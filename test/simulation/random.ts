@@ -1,0 +1,31 @@
+/** All that a simulation leaves to chance, from one seed: the same seed gives the same numbers. */
+export interface Chance {
+  /** From 0 to below 1. */
+  next(): number;
+  /** Whether something of this probability happens. */
+  happens(probability: number): boolean;
+  /** A whole number, both ends included. */
+  between(least: number, most: number): number;
+  pick<T>(list: readonly T[]): T;
+}
+
+/** Mulberry32: small, and good enough to choose what goes wrong. */
+export function chanceOf(seed: number): Chance {
+  let state = (seed ^ 0x9e3779b9) >>> 0;
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+  return {
+    next,
+    happens: (probability) => next() < probability,
+    between: (least, most) => least + Math.floor(next() * (most - least + 1)),
+    pick: (list) => {
+      const picked = list[Math.floor(next() * list.length)];
+      if (picked === undefined) throw new Error('There is nothing to pick from.');
+      return picked;
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import { type Call, PermanentFailure, TransientFailure } from 'redress';
+import { atMostOnce, type Remote, refusals } from './app.ts';
+import type { Site } from './faults.ts';
+import type { SimulatedHost } from './host.ts';
+import type { Sight } from './sight.ts';
+
+/** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
+interface Known {
+  readonly operation: string;
+  readonly answer: 'done' | 'refused';
+}
+
+/** An effect in the world outside, by the key under which it was asked for. */
+export interface Effect {
+  readonly operation: string;
+  /** How often it was done. */
+  times: number;
+  undone: boolean;
+}
+
+/** The remote services: what they have done is not undone by any crash here. */
+export class Services {
+  readonly effects = new Map<string, Effect>();
+  private readonly sight: Sight;
+  private readonly known = new Map<string, Known>();
+
+  constructor(sight: Sight) {
+    this.sight = sight;
+  }
+
+  remoteFor(host: SimulatedHost): Remote {
+    return {
+      asked: (operation, input, call) => {
+        // A service without idempotency leaves alone what comes after the time that was given for it.
+        const inTime = () => !atMostOnce.has(operation) || this.sight.timeline.now < call.completeBy.getTime() - host.skewMs;
+        return this.travel(host, operation, call, () => (inTime() ? this.does(operation, input, call) : this.fails(operation)));
+      },
+      looked: (operation, key, call) =>
+        this.travel(host, `${operation} lookup`, call, () => {
+          const effect = this.effects.get(key);
+          return effect && !effect.undone ? { id: key } : undefined;
+        }),
+    };
+  }
+
+  private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
+    const { faults, chance, timeline } = this.sight;
+    const [agent = ''] = operation.split('.');
+    const slow = faults.hits('service slow', operation);
+    const site: Site = { name: `service ${operation}`, faults: [] };
+    const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
+    const answer = await host.call(
+      site,
+      () => {
+        if (faults.isDown('service is down', agent, timeline.now) || faults.hits('service fails', operation)) return this.fails(operation);
+        return arrive();
+      },
+      latencyMs,
+    );
+    if (!faults.hits('service answer lost', operation)) return answer;
+    this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
+    throw new TransientFailure('The connection broke.');
+  }
+
+  private fails(operation: string): never {
+    throw new TransientFailure(`${operation} does not answer.`);
+  }
+
+  private does(operation: string, input: unknown, call: Call<string>): unknown {
+    const { idempotencyKey: key } = call;
+    const isUndo = (input as { id?: string }).id !== undefined;
+    if (isUndo && this.sight.faults.hits('undo refused', operation)) throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
+    const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
+    const { answer } = before ?? this.decide(operation, key);
+    const refusal = refusals[operation];
+    if (answer === 'refused' && refusal) return call.failed(refusal, 'No.');
+    if (!before) this.effect(operation, key, input);
+    return { id: key };
+  }
+
+  private decide(operation: string, key: string): Known {
+    const refused = refusals[operation] !== undefined && this.sight.faults.hits('service refuses', operation);
+    const known = { operation, answer: refused ? ('refused' as const) : ('done' as const) };
+    this.known.set(key, known);
+    return known;
+  }
+
+  private effect(operation: string, key: string, input: unknown): void {
+    const undoes = (input as { id?: string }).id;
+    this.sight.tell(() => `${operation} is done for ${key}`);
+    this.sight.saw({ type: 'effect', operation, key, ...(undoes === undefined ? {} : { undoes }) });
+    const effect = undoes === undefined ? undefined : this.effects.get(undoes);
+    if (effect) effect.undone = true;
+    if (undoes !== undefined) return;
+    const known = this.effects.get(key);
+    if (known) known.times += 1;
+    else this.effects.set(key, { operation, times: 1, undone: false });
+  }
+}

@@ -1,0 +1,34 @@
+import type { Announcement } from '../../lib/publisher.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import type { Faults } from './faults.ts';
+import type { Chance } from './random.ts';
+import type { Timeline } from './timeline.ts';
+
+/** What the world sees of the system: everything that left a mark outside of a host. */
+export type Happening =
+  /** `before` is undefined for a new order. */
+  | {
+      readonly type: 'written';
+      readonly before: StateRecord | undefined;
+      readonly after: StateRecord;
+      readonly caller?: string | undefined;
+    }
+  | { readonly type: 'sent'; readonly queue: string; readonly body: string }
+  | { readonly type: 'published'; readonly announcement: Announcement }
+  | { readonly type: 'accepted'; readonly orderId: string }
+  | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  /** A message came that means nothing. */
+  | { readonly type: 'poisoned'; readonly body: string }
+  /** A remote service was asked for an effect, or for its undo, and did it. */
+  | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string };
+
+/** What every part of a world needs of it. */
+export interface Sight {
+  readonly timeline: Timeline;
+  readonly chance: Chance;
+  readonly faults: Faults;
+  /** Laws are checked at once. */
+  saw(happening: Happening): void;
+  /** A line of the story; put together only where somebody listens. */
+  tell(line: () => string): void;
+}

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { before, describe, test } from 'node:test';
+import { faultKinds, otherFaults } from './faults.ts';
+import { hits, type Summary, simulate } from './simulate.ts';
+import { World } from './world.ts';
+
+/** As many as fit into some twenty seconds; `npm run simulate` takes as many as there is time for. */
+const seeds = { first: 1, runs: 200 };
+
+describe('orders among crashes, lost messages and services that fail', () => {
+  let summary: Summary;
+  before(async () => {
+    summary = await simulate(seeds.first, seeds.runs);
+  });
+
+  test('G1: every order comes to its end or before a person, and no law is broken on the way', () => {
+    assert.deepEqual(
+      summary.broken.map(({ wrong, again }) => ({ wrong: wrong[0], again })),
+      [],
+    );
+  });
+
+  test('G6: every kind of fault has really hit, not once but several times', () => {
+    const rare = [...faultKinds, ...otherFaults].filter((kind) => hits(summary, kind) < 5);
+    assert.deepEqual(rare, []);
+  });
+
+  test('hosts crash before, after and in the middle of what they write and send', () => {
+    const positions = ['crash before', 'crash applied', 'crash after'] as const;
+    const sites = ['store.create', 'store.update', 'store.patch', 'channel.send'];
+    const missing = positions.flatMap((kind) => sites.filter((site) => !summary.landed[kind]?.[site]).map((site) => `${kind} ${site}`));
+    assert.deepEqual(missing, []);
+  });
+
+  test('orders are really completed, compensated, cancelled, reset, sent into Error, called and signalled', () => {
+    const { happened } = summary;
+    const least = {
+      'outcome completed': 400,
+      'outcome compensated': 60,
+      'outcome cancelled': 30,
+      'outcome rejected': 10,
+      calls: 80,
+      signals: 30,
+      errors: 50,
+      DeadlineExpired: 200,
+      OrderReset: 30,
+      UndoFailed: 60,
+      LateResult: 5,
+    };
+    assert.deepEqual(
+      Object.entries(least).filter(([what, count]) => (happened[what] ?? 0) < count),
+      [],
+    );
+  });
+});
+
+test('G3, S21: the same seed gives exactly the same run, and another seed another one', async () => {
+  const fingerprints = async (first: number) => {
+    const { fingerprint, happened, landed } = await new World(first).run();
+    return JSON.stringify([fingerprint, [...happened], [...landed]]);
+  };
+  for (const seed of [1, 2, 3, 4, 5]) assert.equal(await fingerprints(seed), await fingerprints(seed));
+  assert.notEqual(await fingerprints(1), await fingerprints(2));
+});

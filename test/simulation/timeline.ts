@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+
+interface Entry {
+  readonly at: number;
+  readonly order: number;
+  readonly what: string;
+  readonly run: () => void | Promise<void>;
+}
+
+/**
+ * The one order in which everything happens. Whatever waits, waits here, so nothing happens at the same time as
+ * something else, and a run is the same whenever it begins from the same seed.
+ */
+export class Timeline {
+  now: number;
+  events = 0;
+  private readonly entries: Entry[] = [];
+  private readonly trace = createHash('sha256');
+  private orders = 0;
+
+  constructor(start: number) {
+    this.now = start;
+  }
+
+  after(ms: number, what: string, run: Entry['run']): void {
+    const entry = { at: this.now + Math.max(0, ms), order: ++this.orders, what, run };
+    const { entries } = this;
+    let at = entries.length;
+    entries.push(entry);
+    for (let above = (at - 1) >> 1; at > 0 && isEarlier(entry, entries[above] as Entry); above = (at - 1) >> 1) {
+      entries[at] = entries[above] as Entry;
+      at = above;
+      entries[at] = entry;
+    }
+  }
+
+  /** The next event, and all that follows from it until everybody waits again. */
+  async step(): Promise<void> {
+    const entry = this.take();
+    if (!entry) throw new Error('Nothing is left that could happen.');
+    this.now = entry.at;
+    this.events += 1;
+    this.trace.update(`${entry.at} ${entry.what}\n`);
+    await entry.run();
+    await settled();
+  }
+
+  /** The same for two runs in which the same happened at the same times. */
+  fingerprint(): string {
+    return this.trace.copy().digest('hex').slice(0, 16);
+  }
+
+  private take(): Entry | undefined {
+    const { entries } = this;
+    const [first] = entries;
+    const last = entries.pop();
+    if (!first || !last || first === last) return first;
+    let at = 0;
+    for (;;) {
+      const left = 2 * at + 1;
+      const right = left + 1;
+      let least = last;
+      let to = at;
+      for (const child of [left, right]) {
+        const entry = entries[child];
+        if (entry && isEarlier(entry, least)) [least, to] = [entry, child];
+      }
+      entries[at] = least;
+      if (to === at) return first;
+      at = to;
+    }
+  }
+}
+
+const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
+
+/** Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
