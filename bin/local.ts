@@ -1,5 +1,7 @@
 import { startLocal } from '../lib/host/local.ts';
 
 /** `npm start`: the whole system in one process, until SIGTERM or SIGINT; of another app, `npm start -- examples/travel/app.ts`. */
-const [app] = process.argv.slice(2);
-await startLocal(app === undefined ? process.env : { ...process.env, REDRESS_APP: app });
+const [, script = '', app] = process.argv;
+// `redress start` loads this file as well, and names its app in the environment.
+const isNamed = app !== undefined && /local\.[jt]s$/.test(script);
+await startLocal(isNamed ? { ...process.env, REDRESS_APP: app } : process.env);
