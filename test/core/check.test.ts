@@ -429,15 +429,6 @@ const handling: typeof table = [
     'order/compensate',
     '"travel" (order/items/travel) is inside a loop',
   ],
-  ['F-91: a retry of less than nothing', workflow(retry(step('a'), { count: -1 })), 'order', 'count is -1'],
-  ['F-91: a retry that waits less than nothing', workflow(retry(step('a'), { interval: -1 })), 'order', 'interval is -1'],
-  ['F-91: a retry of nothing', workflow({ ...retry(step('a')), do: undefined } as never), 'order/undefined', '"undefined" is no activity'],
-  [
-    'F-91: a retry of two',
-    workflow({ ...retry(step('a')), do: [step('a'), step('b')] } as never),
-    'order/undefined',
-    '"undefined" is no activity',
-  ],
   [
     'a compensation of what is at work beside it',
     workflow(parallel('', scope('travel', undoable('a', '1')), sequence('then', step('b'), compensate('travel')))),
@@ -599,6 +590,17 @@ for (const [what, definition, path, ...words] of odd) {
 test('each oddity is told once, and only where it is', () => {
   const paths = odd.map(([, definition]) => check(definition).map(({ path }) => path));
   assert.deepEqual(paths, [['order/c'], ['order/c'], ['order/a'], ['order'], ['order/a'], ['order/s/a', 'order/b']]);
+});
+
+test('F-91: a retry has one activity inside it, and neither its count nor its interval is below zero', () => {
+  const wrong = (part: object) =>
+    check(workflow({ ...retry(step('a')), ...part } as never)).map(({ path, message }) => `${path}: ${message}`);
+  assert.deepEqual(wrong({ count: -1 }), ['order: count is -1; it is a whole number from 0 up.']);
+  assert.deepEqual(wrong({ interval: -1 }), ['order: interval is -1; it is a number of seconds from 0 up.']);
+  for (const body of [undefined, [step('a'), step('b')]]) {
+    const [first = ''] = wrong({ do: body });
+    assert.match(first, /^order\/undefined: .* is no/);
+  }
 });
 
 test('everything that is wrong is said at once', () => {
