@@ -20,6 +20,7 @@ import {
 } from 'redress';
 import * as z from 'zod';
 import { loadDefinitions } from '../../lib/definitions.ts';
+import type { Request } from '../../lib/messages.ts';
 import { childIdOf } from '../../lib/submission.ts';
 import { type Desk, failed, journalOf, ok, openDesk, reaches, started, submitted } from './support.ts';
 
@@ -187,6 +188,16 @@ describe('what may go wrong between the two', () => {
     await on.send('workflows-requests', request);
     await on.deliver('workflows-requests');
     assert.equal(on.messages('desk-requests').length, 0);
+  });
+
+  test('F-170: the one that was called is cancelled where the one that called it is ended as it is', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    await on.system.scheduler.instruct(orderId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
+    await on.deliver('workflows-requests');
+    const [asked = assert.fail()] = (await on.take('desk-requests')) as unknown as Request[];
+    await on.answer(asked, failed('NoRoom'), { agent: 'desk' });
+    assert.deepEqual([(await on.state(orderId)).outcome, (await on.state(childId)).outcome], ['terminated', 'cancelled']);
   });
 
   test('the one that an operator ends as it is fails the one that called it', async (context) => {

@@ -18,7 +18,7 @@ export const children = (): Law => ({
     }),
 });
 
-/** Who is terminated leaves everything as it is, and tells nobody: not even what he called. */
+/** Who is terminated waits for nobody: what he called is cancelled, and is through with that later. */
 function outlived(orderId: string, history: History): string | undefined {
   const order = history.orders.get(orderId);
   const { processState, outcome } = order?.state ?? {};
