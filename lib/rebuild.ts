@@ -46,6 +46,8 @@ export function rebuild(
         stepMs,
         lastAt: updatedAt,
       });
+  const gap = entries.find(({ seq }, index) => seq !== index + 1);
+  const holes = gap ? [`What the journal says before its line ${gap.seq} is lost in part: nobody can say what was done by then.`] : [];
   const held = {
     path: rootPath,
     fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
@@ -58,7 +60,7 @@ export function rebuild(
     lastAsked: [],
   };
   const tail = entries.filter(({ seq }) => !pages.flat().some((each) => each.seq === seq));
-  return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems };
+  return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems: [...holes, ...problems] };
 }
 
 /** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */

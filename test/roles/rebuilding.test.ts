@@ -160,6 +160,18 @@ describe('an order whose instance cannot be read is compensated all the same', (
     await assert.rejects(instruct(openDesk(context, app, { dataFolder }), orderId, 'compensate'), { name: 'UnreadableRecordError' });
   });
 
+  test('F-29 where lines of the journal are missing before others that are there, nobody can say what was done by then', async (context) => {
+    const desk = openDesk(context, app);
+    const { orderId } = await damaged(desk, (blob) => {
+      const { seq, tail } = JSON.parse(blob) as { readonly seq: number; readonly tail: readonly unknown[] };
+      return JSON.stringify({ seq, tail: tail.slice(3), state: 'x' });
+    });
+    assert.deepEqual(await instruct(desk, orderId, 'compensate'), {
+      outcome: 'infeasible',
+      reasons: ['What the journal says before its line 4 is lost in part: nobody can say what was done by then.'],
+    });
+  });
+
   test('F-29 what cannot be found out is said, and nothing is undone', async (context) => {
     const needy = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) => {
       const charge = shop.charge(order).undo(({ id }) => shop.refund({ id }));
