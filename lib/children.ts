@@ -72,8 +72,8 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
   }
 
   async function start(request: Request): Promise<void> {
-    const [name = '', version] = request.operation.split('@');
-    const definition = definitions.program(name, Number(version))?.definition;
+    const { name, version } = workflowOf(request);
+    const definition = definitions.program(name, version)?.definition;
     const parent = await store.load(request.orderId);
     if (!definition || !parent)
       return fail(request, { type: 'RequestRefused', message: `There is no workflow ${request.operation}.`, permanent: true });
@@ -112,13 +112,18 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
 
 const callerOf = ({ orderId, path, requestId, attempt, epoch }: Request): CallerRef => ({ orderId, path, requestId, attempt, epoch });
 
+/** `ship-one@1` */
+function workflowOf({ operation }: Request): OrderRecord['workflow'] {
+  const [name = '', version] = operation.split('@');
+  return { name, version: Number(version) };
+}
+
 const childOrder = (request: Request, { client }: OrderRecord, now: number): OrderRecord => {
   const orderId = childIdOf(request.idempotencyKey);
-  const [name = '', version] = request.operation.split('@');
   return {
     orderId,
     client,
-    workflow: { name, version: Number(version) },
+    workflow: workflowOf(request),
     body: request.input,
     hash: hash('sha256', JSON.stringify(request.input)),
     caller: callerOf(request),

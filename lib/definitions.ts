@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import type { AgentDefinition, AnyOperation } from './authoring/agent.ts';
 import { catalogueOfApp, schemasOf } from './authoring/catalogue.ts';
 import type { App } from './authoring/workflow.ts';
@@ -9,6 +9,7 @@ import type { WorkflowDefinition } from './core/definition.ts';
 import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
+import { validatorOf } from './json-schema.ts';
 
 /** The workflows and agents of the app that this system runs. */
 export interface Definitions {
@@ -75,5 +76,4 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalogue: Catalog
 }
 
 /** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
-const outputSchema = (operation: AnyOperation): z.ZodType =>
-  z.fromJSONSchema(schemasOf(operation).output as Parameters<typeof z.fromJSONSchema>[0]);
+const outputSchema = (operation: AnyOperation): z.ZodType => validatorOf(schemasOf(operation).output ?? {});

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { Program } from './core/program.ts';
 import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
 import type { Decision } from './instruction.ts';
-import { isHeldByOther, type LockPolicy, withLockPolicy } from './lease.ts';
+import { isHeldByOther, type LockPolicy, racesMax, withLockPolicy } from './lease.ts';
 import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './operator.ts';
 import type { Incoming, Loaded, Planned } from './planned.ts';
 import { rebuild } from './rebuild.ts';
@@ -57,8 +57,6 @@ interface Found {
   readonly loaded: Loaded;
   readonly losses: readonly string[];
 }
-
-const racesMax = 20;
 
 export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
   async function asItIs(orderId: string): Promise<Found | undefined> {

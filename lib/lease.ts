@@ -64,7 +64,8 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-const racesMax = 20;
+/** Lost races are run again at once. A message is then posted anew, so that it never nears the dead letters; whoever called is told. */
+export const racesMax = 20;
 
 /**
  * Takes the lease of one instance. It runs out by itself after `leaseMs` unless it is renewed.

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { mayTakeSignal, signalsAhead, takesSignalNow } from './core/ahead.ts';
 import { limits } from './core/definition.ts';
 import { isQuestion } from './core/fault.ts';
@@ -7,6 +6,7 @@ import { nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
 import { failingUndos } from './core/undoing.ts';
 import type { Decision, Instruction, Signal } from './instruction.ts';
+import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
 import type { Loaded, Planned } from './planned.ts';
 import { bodyProblems, type SubmissionProblem } from './submission.ts';
@@ -63,13 +63,8 @@ function payloadProblems(nodes: Nodes, { name, payload }: Signal): readonly Subm
   return problems.some((each) => each.length === 0) ? [] : (problems[0] ?? []);
 }
 
-const validators = new WeakMap<JsonObject, z.ZodType>();
-
 function schemaProblems(schema: JsonObject | undefined, value: Json, prefix: string): readonly SubmissionProblem[] {
-  if (schema === undefined) return [];
-  const validator = validators.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-  validators.set(schema, validator);
-  return bodyProblems(validator, value, prefix);
+  return schema === undefined ? [] : bodyProblems(validatorOf(schema), value, prefix);
 }
 
 function signalReasons(program: Program, state: State, name: string): readonly string[] {

@@ -12,7 +12,7 @@ import { InvariantError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
-import { isHeldByOther, type LockPolicy } from './lease.ts';
+import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
 import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
@@ -58,8 +58,6 @@ export interface Scheduler {
 
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
-/** Lost races are run again at once, with jitter; then the message is posted anew, so that it never nears the dead letters. */
-const racesMax = 20;
 const writeIdsKept = 4;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {

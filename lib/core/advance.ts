@@ -249,7 +249,7 @@ function answerRecorded(draft: Draft): void {
 function repeat(draft: Draft, path: string, late?: StepReply): void {
   const behaviour = draft.behaviour(path);
   const node = draft.node(path);
-  const refused = late?.status === 'rejected' || (late?.status === 'failed' && late.fault.permanent && !late.fault.outcomeUnknown);
+  const refused = late !== undefined && isDefiniteRefusal(late);
   const own = refused ? { ...(draft.own(path) as StepState), phase: 'refused' } : draft.own(path);
   const context = draft.context(path);
   draft.apply(path, own === undefined ? behaviour.execute(node, context) : behaviour.repeat?.(node, own, context));

@@ -1,6 +1,7 @@
 import type { StepState } from './activities/step.ts';
 import { asks } from './definition.ts';
 import { isQuestion, shortType } from './fault.ts';
+import { undonePath } from './identity.ts';
 import { nodeAt, type Program } from './program.ts';
 import type { Outcome, State } from './state.ts';
 
@@ -73,7 +74,7 @@ function stepText(
   const time = timeText(completeBy, now);
   const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
   if (phase === 'undoing') return undefined;
-  if (phase === 'impossible') return `a person must see to the undo of ${path.slice(0, -'/undo'.length)}: its input could not be evaluated`;
+  if (phase === 'impossible') return `a person must see to the undo of ${undonePath(path)}: its input could not be evaluated`;
   if (mode === 'undo') {
     const left = undo.length + (undoAside?.entries ?? 0) - 1;
     const what =

@@ -4,6 +4,7 @@ import { type Activity, type Asker, asks, type Template } from './definition.ts'
 import type { Subject } from './draft.ts';
 import { parseExpression } from './expression.ts';
 import { engineFaults, type Fault, isKindOf } from './fault.ts';
+import { undonePath } from './identity.ts';
 import type { CoreFact, Fact } from './journal.ts';
 import type { Json } from './json.ts';
 import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
@@ -280,6 +281,6 @@ function* aroundOf(path: string): Generator<string> {
 
 /** The path of what an undo step undoes; undefined for everything else. */
 const undoneBy = ({ nodes }: Program, path: string): string | undefined => {
-  const did = path.endsWith('/undo') ? path.slice(0, -'/undo'.length) : '';
+  const did = path.endsWith('/undo') ? undonePath(path) : '';
   return nodes.get(definitionPath(did))?.undo ? did : undefined;
 };

@@ -2,6 +2,7 @@ import { beginImpossible, beginSettling, possibleUntil, type StepState } from '.
 import type { Known } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
+import { undonePath } from './identity.ts';
 import type { Json } from './json.ts';
 import { withKnown } from './memory.ts';
 import { fill, inputOf, parentOf, partRead, scopeOf } from './program.ts';
@@ -176,7 +177,7 @@ export function undoLate(draft: Draft, path: string, own: StepState, output: Jso
 
 /** It is undone: its entry goes, and a later run of the step is a new effect. */
 export function noteUndone(draft: Draft, undoPath: string): void {
-  const path = undoPath.slice(0, -'/undo'.length);
+  const path = undonePath(undoPath);
   const entry = draft.state.undo?.find((each) => each.path === path);
   draft.set({ undone: true, undo: (draft.state.undo ?? []).filter((each) => each !== entry) });
   if (!entry) return;
@@ -191,7 +192,7 @@ export const failingUndos = ({ activities }: State): readonly string[] =>
   Object.entries(activities).flatMap(([path, { own }]) => {
     const { mode, failed } = (own ?? {}) as Partial<StepState>;
     if (!failed) return [];
-    return mode === 'undo' ? [path.slice(0, -'/undo'.length)] : mode === 'settle' ? [path] : [];
+    return mode === 'undo' ? [undonePath(path)] : mode === 'settle' ? [path] : [];
   });
 
 /** A person has seen to it: the undo that would not succeed is done, or there is nothing to undo. */

@@ -6,6 +6,7 @@ import type { WorkflowDefinition } from '../core/definition.ts';
 import type { StepReply } from '../core/event.ts';
 import { engineFault, engineFaults } from '../core/fault.ts';
 import type { Json, JsonObject } from '../core/json.ts';
+import { validatorOf } from '../json-schema.ts';
 import { sampleOf } from './sample.ts';
 import type { Asking, Rule } from './when.ts';
 
@@ -68,14 +69,9 @@ export class Answers {
 /** What is wrong with a value, by a JSON Schema; undefined where it fits. */
 export function misfit(schema: JsonObject | undefined, value: Json): string | undefined {
   if (schema === undefined) return undefined;
-  const parser = parsers.get(schema) ?? z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
-  parsers.set(schema, parser);
-  const { error } = z.safeParse(parser, value);
+  const { error } = z.safeParse(validatorOf(schema), value);
   return error && inOneLine(error);
 }
-
-/** Made once for a schema: it takes longer than a rehearsal. */
-const parsers = new WeakMap<JsonObject, z.ZodType>();
 
 const inOneLine = (error: z.ZodError): string => z.prettifyError(error).replaceAll(/\s*\n\s*/g, ' ');
 

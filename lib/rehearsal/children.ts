@@ -3,7 +3,7 @@ import { resultVariable } from '../core/child-order.ts';
 import type { AskCommand } from '../core/command.ts';
 import type { StepReply } from '../core/event.ts';
 import { engineFault, engineFaults } from '../core/fault.ts';
-import { generationOf, idempotencyKeyOf } from '../core/identity.ts';
+import { generationOf, idempotencyKeyOf, undonePath } from '../core/identity.ts';
 import { misfit } from './answers.ts';
 import { inside, Player } from './player.ts';
 import { notCompleted, type Purpose } from './when.ts';
@@ -70,7 +70,7 @@ export class Children {
   }
 
   private undo(caller: Player, ask: AskCommand): void {
-    const path = ask.path.slice(0, -'/undo'.length);
+    const path = undonePath(ask.path);
     const child = this.byKey.get(idempotencyKeyOf(caller.orderId, path, generationOf(ask.requestId)));
     if (child?.state.outcome !== 'completed') return this.world.answer(caller, ask, 'undo', { status: 'succeeded', output: null });
     child.waiter = { player: caller, ask, purpose: 'undo' };

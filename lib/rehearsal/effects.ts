@@ -1,5 +1,6 @@
 import { isDefiniteRefusal } from '../core/activities/step.ts';
 import type { StepReply } from '../core/event.ts';
+import { undonePath } from '../core/identity.ts';
 import type { Purpose } from './when.ts';
 
 /** What the services around an order have done for it, and what was taken back. */
@@ -9,7 +10,7 @@ export class Effects {
   readonly undone: string[] = [];
 
   note(path: string, purpose: Purpose, reply: StepReply | 'silence'): void {
-    if (purpose === 'undo') return this.noteUndo(path.slice(0, -'/undo'.length), reply);
+    if (purpose === 'undo') return this.noteUndo(undonePath(path), reply);
     const known = this.done.get(path);
     if (reply !== 'silence' && isDefiniteRefusal(reply)) this.done.delete(path);
     else this.done.set(path, known === true || (reply !== 'silence' && reply.status === 'succeeded'));

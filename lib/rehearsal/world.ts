@@ -4,7 +4,7 @@ import type { WorkflowDefinition } from '../core/definition.ts';
 import type { StepReply } from '../core/event.ts';
 import { explain } from '../core/explain.ts';
 import { engineFaults, isQuestion, shortType } from '../core/fault.ts';
-import { requestIdOf } from '../core/identity.ts';
+import { requestIdOf, undonePath } from '../core/identity.ts';
 import type { CoreFact } from '../core/journal.ts';
 import type { Json } from '../core/json.ts';
 import { nodeAt } from '../core/program.ts';
@@ -191,7 +191,7 @@ const answerText = (reply: Rule['answer']): string =>
 /** `ship-one ok`, `ship-one AddressInvalid`; `ship-one undone`. */
 function callText({ program }: Player, { path, operation }: AskCommand, answer: string): string {
   const isUndo = operation === 'undo';
-  const node = nodeAt(program, isUndo ? path.slice(0, -'/undo'.length) : path);
+  const node = nodeAt(program, isUndo ? undonePath(path) : path);
   const [workflow = ''] = node.activity === 'call' ? node.operation.split('@') : [operation];
   return `${workflow} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
 }
