@@ -93,7 +93,7 @@ export default {
       name: 'no-tests-in-code',
       comment: 'Test support stays in test/; figures may be measured on the same emulators, and the simulation started by hand.',
       severity: 'error',
-      from: { pathNot: '^(test|bench)/|^tools/simulate\\.ts$' },
+      from: { pathNot: '^(test|bench|verify)/|^tools/simulate\\.ts$' },
       to: { path: '^test/' },
     },
     {

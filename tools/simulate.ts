@@ -1,7 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 import { simulate } from '../test/simulation/simulate.ts';
-import { root } from './run.ts';
+import { commit } from './commit.ts';
 
 /** `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each. */
 const { values } = parseArgs({
@@ -18,11 +17,6 @@ const told = { seed, commit: commit(), durationMs, simulatedHours: Math.round(si
 for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
 process.stdout.write(`${JSON.stringify(told)}\n`);
 process.exitCode = summary.broken.length > 0 ? 1 : 0;
-
-function commit(): string {
-  const git = (...args: string[]) => execFileSync('git', args, { cwd: root }).toString().trim();
-  return git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain') === '' ? '' : '+changes');
-}
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
