@@ -4,7 +4,11 @@ import { installed, run } from './run.ts';
 const steps: readonly (readonly [string, string, readonly string[]])[] = [
   ['types', installed('tsc'), ['-p', '.']],
   ['style', installed('biome'), ['check', '.']],
-  ['arrows', installed('depcruise'), ['--config', '.dependency-cruiser.mjs', 'lib', 'functions', 'bin', 'examples', 'bench', 'tools', 'verify']],
+  [
+    'arrows',
+    installed('depcruise'),
+    ['--config', '.dependency-cruiser.mjs', 'lib', 'functions', 'bin', 'examples', 'bench', 'tools', 'verify'],
+  ],
   ['unused', installed('knip'), []],
 ];
 

@@ -28,7 +28,7 @@ for (const goal of asked) {
   const run: Run = { form, seed, cores: availableParallelism(), progress: (line) => void process.stderr.write(`${goal} ${line}\n`) };
   const { shows, ...result } = await measure(goal, run);
   const durationMs = Math.round(performance.now() - started);
-  const line = `${JSON.stringify({ goal, shows, reached: result.reached, form, seed, commit: commit(), durationMs, ...result })}\n`;
+  const line = `${JSON.stringify({ goal, shows, form, seed, commit: commit(), durationMs, ...result })}\n`;
   process.stdout.write(line);
   if (values.report) appendFileSync(values.report, line);
   if (!result.reached) process.exitCode = 1;
