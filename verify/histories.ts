@@ -1,4 +1,4 @@
-import { addSummary, hits, nothing, type Summary, total } from '../test/simulation/simulate.ts';
+import { addSummary, nothing, type Summary, tableOf, total } from '../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
 import { seedsFrom, spread } from './spread.ts';
 
@@ -24,8 +24,12 @@ export const figure: Figure = {
     });
     const timesFaster = Math.round(sum.simulatedMs / (performance.now() - begun));
     const io = total(sum.io);
-    const { broken, landed, simulatedMs, ...counts } = sum;
-    const kinds = Object.fromEntries(Object.keys(landed).map((kind) => [kind, hits(sum, kind)]));
+    const { broken, landed: _, simulatedMs, ...counts } = sum;
+    const kinds = tableOf(
+      sum,
+      ({ kind }) => kind,
+      ({ role }) => role,
+    );
     return measured(
       [
         ...broken.slice(0, 10).map(({ wrong, again }) => `${wrong.join('; ')} (again: ${again})`),

@@ -3,6 +3,7 @@ import { acquireLease } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf } from '../../lib/submission.ts';
 import { offers } from './app.ts';
+import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
@@ -15,7 +16,7 @@ export const clientName = 'client';
 export interface Reach {
   readonly sight: Sight;
   readonly queues: SimulatedQueues;
-  /** One that is alive; undefined while there is none. */
+  /** One that is alive and answers calls; undefined while there is none. */
   anyHost(): SimulatedHost | undefined;
 }
 
@@ -41,7 +42,8 @@ export class Outside {
       this.reach.sight.tell(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
       if (byMessage)
         this.reach.queues.send([{ queue: names.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...submission }) }]);
-      else this.persist(`submit ${number}`, async ({ system }) => this.accepted((await system.submit(submission)).outcome, orderId));
+      else
+        this.persist('client', `submit ${number}`, async ({ system }) => this.accepted((await system.submit(submission)).outcome, orderId));
     });
     if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
     if (chance.happens(0.2)) this.cancel(orderId);
@@ -63,7 +65,7 @@ export class Outside {
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, heard);
       heard('none yet');
-      const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
+      const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
   }
@@ -94,10 +96,16 @@ export class Outside {
     const host = this.reach.anyHost();
     if (!host) return;
     const { store, clock } = host.system;
-    const lease = acquireLease(store, orderId, { holder: host.id, leaseMs: sight.chance.between(1000, 60_000), clock, policy: 'NoRetry' });
+    const leaseMs = sight.chance.between(1000, 60_000);
+    const lease = as('operator', () => acquireLease(store, orderId, { holder: host.id, leaseMs, clock, policy: 'NoRetry' }));
     const release = async () => (await lease)?.release();
-    sight.timeline.after(sight.chance.between(500, 40_000), `${host.id} gives the order back`, () => void release().catch(() => undefined));
-    lease.catch(() => undefined);
+    sight.timeline.after(sight.chance.between(500, 40_000), `${host.id} gives the order back`, () =>
+      as('operator', () => void release().catch(() => undefined)),
+    );
+    lease.then(
+      () => sight.faults.lands('order held', 'order', { role: 'scheduler', orderId }),
+      () => undefined,
+    );
   }
 
   /** A message that nobody can make sense of. */
@@ -105,6 +113,7 @@ export class Outside {
     const { sight, queues } = this.reach;
     const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
     const body = `${sight.chance.pick(['nonsense', '{', '{"v":99,"type":"reply"}', '[]', '""'])}${' '.repeat(++this.calls)}`;
+    sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
     sight.saw({ type: 'poisoned', body });
   }
@@ -112,18 +121,22 @@ export class Outside {
   private instruct(orderId: string, decision: Decision, key: string, onAnswer: (answer: 'accepted' | 'refused') => void = () => {}): void {
     const { sight } = this.reach;
     let tries = 0;
-    this.persist(`${decision.kind} ${key}`, async ({ system }) => {
-      const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key });
-      sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      // It may have been posted, and not be stored yet; who comes too early comes again a few times.
-      if (outcome === 'not-found' && tries <= 5) return false;
-      onAnswer(outcome === 'done' || outcome === 'replayed' ? 'accepted' : 'refused');
-      return true;
-    });
+    this.persist(
+      decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator',
+      `${decision.kind} ${key}`,
+      async ({ system }) => {
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key });
+        sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
+        // It may have been posted, and not be stored yet; who comes too early comes again a few times.
+        if (outcome === 'not-found' && tries <= 5) return false;
+        onAnswer(outcome === 'done' || outcome === 'replayed' ? 'accepted' : 'refused');
+        return true;
+      },
+    );
   }
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
-  private persist(what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
+  private persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { sight } = this.reach;
     this.waiting += 1;
     let answered = false;
@@ -142,7 +155,7 @@ export class Outside {
       };
       const host = this.reach.anyHost();
       if (!host) return again();
-      call(host).then(answer, again);
+      as(role, () => call(host)).then(answer, again);
       sight.timeline.after(patienceMs, `${what} waits no longer`, again);
     };
     attempt();

@@ -17,6 +17,12 @@ export type Happening =
   | { readonly type: 'published'; readonly announcement: Announcement }
   | { readonly type: 'accepted'; readonly orderId: string }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  /** What lay on a queue is gone. */
+  | { readonly type: 'purged'; readonly body: string }
+  /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
+  | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
+  /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
+  | { readonly type: 'returned'; readonly name: string; readonly open: number }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */

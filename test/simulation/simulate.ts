@@ -1,3 +1,4 @@
+import { type Cell, cellOf } from './faults.ts';
 import { type Outcome, World } from './world.ts';
 
 /** Counts by name. */
@@ -15,8 +16,8 @@ export interface Summary {
   readonly broken: { readonly seed: number; readonly wrong: readonly string[]; readonly again: string }[];
   /** What happened to orders. */
   readonly happened: Counts;
-  /** By kind of fault, then by place: how often it really hit. */
-  readonly landed: { [kind: string]: Counts };
+  /** By cell, as text that `cellOf` reads: how often a fault really hit. */
+  readonly landed: Counts;
 }
 
 export const commandFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace`;
@@ -38,10 +39,7 @@ function addOutcome(summary: Summary, { seed, broken, events, io, simulatedMs, h
   summary.simulatedMs += simulatedMs;
   for (const [site, count] of io) add(summary.io, site, count);
   for (const [what, count] of happened) add(summary.happened, what, count);
-  for (const [cell, count] of landed) {
-    const [kind = '', site = ''] = cell.split(' @ ');
-    add((summary.landed[kind] ??= {}), site, count);
-  }
+  for (const [cell, count] of landed) add(summary.landed, cell, count);
 }
 
 /** Adds what came of other runs. */
@@ -52,7 +50,7 @@ export function addSummary(sum: Summary, other: Summary): void {
   sum.broken.push(...other.broken);
   addCounts(sum.io, other.io);
   addCounts(sum.happened, other.happened);
-  for (const [kind, counts] of Object.entries(other.landed)) addCounts((sum.landed[kind] ??= {}), counts);
+  addCounts(sum.landed, other.landed);
 }
 
 const addCounts = (sum: Counts, counts: Counts): void => {
@@ -65,5 +63,17 @@ const add = (counts: Counts, name: string, by: number): void => {
 
 export const total = (counts: Counts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
 
-/** How often a kind of fault hit, wherever. */
-export const hits = ({ landed }: Summary, kind: string): number => total(landed[kind] ?? {});
+/** How often faults of some cells hit. */
+export const hits = ({ landed }: Summary, isMeant: (cell: Cell) => boolean): number =>
+  Object.entries(landed).reduce((sum, [key, count]) => (isMeant(cellOf(key)) ? sum + count : sum), 0);
+
+/** Counts of cells, added up in rows and columns. */
+export function tableOf(
+  { landed }: Summary,
+  row: (cell: Cell) => string,
+  column: (cell: Cell) => string,
+): { readonly [row: string]: Counts } {
+  const table: { [row: string]: Counts } = {};
+  for (const [key, count] of Object.entries(landed)) add((table[row(cellOf(key))] ??= {}), column(cellOf(key)), count);
+  return table;
+}

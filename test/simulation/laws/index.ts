@@ -1,4 +1,5 @@
 import { alerts } from './alerts.ts';
+import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { deadlines } from './deadlines.ts';
 import { effects } from './effects.ts';
@@ -20,6 +21,7 @@ export type { Law } from './law.ts';
 /** All that must hold, anew for each world: some of them remember. */
 export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): readonly Law[] => [
   kept(),
+  batches(),
   fence(),
   processState(),
   journal(),
