@@ -11,7 +11,6 @@ export const roles = [
   'dead-letter',
   'client',
   'operator',
-  'service',
 ] as const;
 export type Role = (typeof roles)[number];
 

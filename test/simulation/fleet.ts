@@ -54,7 +54,7 @@ export class Fleet {
     });
     this.hosts.set(place, host);
     if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', sight.chance.between(1, periodMs));
-    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sweepMs);
+    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sight.chance.between(1, sweepMs));
   }
 
   private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {

@@ -79,6 +79,7 @@ export class SimulatedHost {
   readonly atWork: Role[] = [];
   /** Calls of ports that are not answered; a service that takes too long is left to itself. */
   private open = 0;
+  private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   private frozenUntil = 0;
   private readonly sight: Sight;
   private readonly options: HostOptions;
@@ -194,7 +195,7 @@ export class SimulatedHost {
   private goOn(resume: () => void): void {
     const { timeline } = this.sight;
     if (this.isDead) return;
-    if (timeline.now >= this.frozenUntil) return resume();
+    if (timeline.now >= this.frozenUntil) return this.isCutOff() ? undefined : resume();
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
   }
 
@@ -224,6 +225,16 @@ export class SimulatedHost {
     await this.run(name, task);
   }
 
+  /** What is asked of it from outside. */
+  async serve<T>(role: Role, call: () => Promise<T>): Promise<T> {
+    this.atWork.push(role);
+    try {
+      return await as(role, call);
+    } finally {
+      this.atWork.splice(this.atWork.indexOf(role), 1);
+    }
+  }
+
   /** One run of a function, in its time. */
   private async run(name: string, event: SQSEvent | SupervisorTask): Promise<unknown> {
     const handler = this.handlers.get(name) as ((event: SQSEvent | SupervisorTask, invocation: Invocation) => unknown) | undefined;
@@ -232,28 +243,36 @@ export class SimulatedHost {
     const role = roleOf(spec);
     const stopping = new AbortController();
     this.atWork.push(role);
-    let isOver = false;
-    if (this.options.isCutOff) this.limit(spec, stopping, () => isOver);
+    const timed = { spec, endsAt: this.options.isCutOff ? this.limit(spec, stopping) : Number.POSITIVE_INFINITY };
+    this.timed.add(timed);
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
     } finally {
-      isOver = true;
+      this.timed.delete(timed);
       this.atWork.splice(this.atWork.indexOf(role), 1);
       if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
     }
   }
 
-  /** What is still at work when its time is over is cut off, whatever it was at. */
-  private limit(spec: FunctionSpec, stopping: AbortController, isOver: () => boolean): void {
+  /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
+  private limit(spec: FunctionSpec, stopping: AbortController): number {
     const { timeline, faults, chance } = this.sight;
-    const isShort = faults.chooses('time runs out');
-    const limitMs = isShort ? chance.between(5, 3000) : spec.timeoutMs;
+    if (!faults.chooses('time runs out')) return timeline.now + spec.timeoutMs;
+    const limitMs = chance.between(5, 3000);
     timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () => this.goOn(() => stopping.abort()));
-    timeline.after(limitMs, `${this.id} is cut off`, () => {
-      if (isOver() || this.isDead) return;
-      if (isShort) faults.lands('time runs out', spec.name, { role: roleOf(spec) });
+    timeline.after(limitMs, `${this.id} is cut off`, () => void this.isCutOff());
+    return timeline.now + limitMs;
+  }
+
+  /** What is still at work when its time is over is cut off, whatever it was at. */
+  private isCutOff(): boolean {
+    const { timeline, faults } = this.sight;
+    for (const { spec, endsAt } of this.timed) {
+      if (this.isDead || endsAt > timeline.now) continue;
+      if (!faults.over) faults.lands('time runs out', spec.name, { role: roleOf(spec) });
       this.crash('when its time is over');
-    });
+    }
+    return this.isDead;
   }
 }
 

@@ -155,7 +155,7 @@ export class Outside {
       };
       const host = this.reach.anyHost();
       if (!host) return again();
-      as(role, () => call(host)).then(answer, again);
+      host.serve(role, () => call(host)).then(answer, again);
       sight.timeline.after(patienceMs, `${what} waits no longer`, again);
     };
     attempt();

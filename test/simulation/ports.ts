@@ -84,7 +84,8 @@ export class Shared {
     const before = known?.state;
     this.last.set(orderId, { at: this.sight.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
     this.hidden.delete(orderId);
-    if (after.worklist !== null && this.sight.faults.hits('index never', sites.due.name, () => ({ orderId }))) this.hidden.add(orderId);
+    if (after.worklist !== null && this.sight.faults.hits('index never', sites.due.name, () => ({ role: 'supervisor', orderId })))
+      this.hidden.add(orderId);
     this.sight.saw({ type: 'written', before, after, caller });
   }
 }

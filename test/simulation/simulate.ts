@@ -12,6 +12,8 @@ export interface Summary {
   /** Calls of ports and services that were carried out, by place. */
   readonly io: Counts;
   simulatedMs: number;
+  /** The fewest kinds of faults that any of them had. */
+  leastKindsOn: number;
   /** Runs in which a law was broken, each with what is wrong and the command that plays it again. */
   readonly broken: { readonly seed: number; readonly wrong: readonly string[]; readonly again: string }[];
   /** What happened to orders. */
@@ -23,7 +25,16 @@ export interface Summary {
 export const commandFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace`;
 
 /** Nothing yet: what other summaries are added to. */
-export const nothing = (): Summary => ({ runs: 0, events: 0, io: {}, simulatedMs: 0, broken: [], happened: {}, landed: {} });
+export const nothing = (): Summary => ({
+  runs: 0,
+  events: 0,
+  io: {},
+  simulatedMs: 0,
+  leastKindsOn: Number.MAX_SAFE_INTEGER,
+  broken: [],
+  happened: {},
+  landed: {},
+});
 
 /** Runs one world for each seed, from the first on. */
 export async function simulate(first: number, runs: number, story?: (line: string) => void): Promise<Summary> {
@@ -32,11 +43,12 @@ export async function simulate(first: number, runs: number, story?: (line: strin
   return summary;
 }
 
-function addOutcome(summary: Summary, { seed, broken, events, io, simulatedMs, happened, landed }: Outcome): void {
+function addOutcome(summary: Summary, { seed, broken, events, io, simulatedMs, happened, landed, kindsOn }: Outcome): void {
   if (broken.length > 0) summary.broken.push({ seed, wrong: broken, again: commandFor(seed) });
   summary.runs += 1;
   summary.events += events;
   summary.simulatedMs += simulatedMs;
+  summary.leastKindsOn = Math.min(summary.leastKindsOn, kindsOn);
   for (const [site, count] of io) add(summary.io, site, count);
   for (const [what, count] of happened) add(summary.happened, what, count);
   for (const [cell, count] of landed) add(summary.landed, cell, count);
@@ -47,6 +59,7 @@ export function addSummary(sum: Summary, other: Summary): void {
   sum.runs += other.runs;
   sum.events += other.events;
   sum.simulatedMs += other.simulatedMs;
+  sum.leastKindsOn = Math.min(sum.leastKindsOn, other.leastKindsOn);
   sum.broken.push(...other.broken);
   addCounts(sum.io, other.io);
   addCounts(sum.happened, other.happened);

@@ -2,7 +2,7 @@ import type { StateRecord } from '../../lib/record.ts';
 import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
-import { History, responseQueue } from './history.ts';
+import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
 import { clientName, Outside } from './outside.ts';
@@ -20,6 +20,20 @@ const restMs = 12 * hour;
 const roundsMax = 8;
 const eventsMax = 150_000;
 
+/** How long things go wrong, and how often anything does by itself: most worlds are over soon, a few last for days. */
+interface Pace {
+  readonly troubleMaxMs: number;
+  readonly disturbedEveryMs: readonly [number, number];
+  readonly periodsMs: readonly number[];
+  /** The longest that supervisors are gone. */
+  readonly goneMaxMs: number;
+}
+const paces = {
+  minutes: { troubleMaxMs: 300_000, disturbedEveryMs: [500, 4000], periodsMs: [3000, 8000, 20_000], goneMaxMs: 120_000 },
+  hour: { troubleMaxMs: 2_400_000, disturbedEveryMs: [2000, 40_000], periodsMs: [20_000], goneMaxMs: 1_200_000 },
+  days: { troubleMaxMs: 30 * hour, disturbedEveryMs: [20_000, 400_000], periodsMs: [60_000], goneMaxMs: 6 * hour },
+} as const satisfies { readonly [pace: string]: Pace };
+
 /** What came of one run. */
 export interface Outcome {
   readonly seed: number;
@@ -31,6 +45,8 @@ export interface Outcome {
   readonly simulatedMs: number;
   /** The same for the same seed. */
   readonly fingerprint: string;
+  /** How many kinds of faults it had. */
+  readonly kindsOn: number;
   readonly landed: ReadonlyMap<string, number>;
   /** What really happened in it: `outcome completed`, `expiries`, `calls`. */
   readonly happened: ReadonlyMap<string, number>;
@@ -51,7 +67,7 @@ export class World implements Sight {
   private readonly shared: Shared;
   private readonly outside: Outside;
   private readonly fleet: Fleet;
-  private readonly isLong: boolean;
+  private readonly pace: Pace;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
   private readonly io = new Map<string, number>();
@@ -64,7 +80,7 @@ export class World implements Sight {
     this.faults = new Faults(this.profile, this.chance, (orderId) => this.stateOf(orderId));
     const sendsAlong = this.chance.happens(0.5);
     const cut = this.chance.pick(['together', 'apart'] as const);
-    this.isLong = this.chance.happens(0.02);
+    this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     const variables = {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
@@ -78,9 +94,9 @@ export class World implements Sight {
       queues: this.queues,
       cut,
       variables,
-      periodMs: this.isLong ? 60_000 : this.chance.pick([2000, 5000, 20_000]),
+      periodMs: this.chance.pick(this.pace.periodsMs),
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
-      nextDue: () => (this.isLong || this.faults.over ? this.shared.nextDue() : undefined),
+      nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
     });
     this.outside = new Outside({ sight: this, queues: this.queues, anyHost: () => this.fleet.anyHost('api') });
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
@@ -96,8 +112,8 @@ export class World implements Sight {
       queues: this.queues,
       outside: this.outside,
       skewMaxMs: this.toleranceMs / 2,
-      everyMs: this.isLong ? [20_000, 400_000] : [500, 4000],
-      goneMaxMs: this.isLong ? 6 * hour : 120_000,
+      everyMs: this.pace.disturbedEveryMs,
+      goneMaxMs: this.pace.goneMaxMs,
       states: () => this.states(),
     });
     await this.untilRest();
@@ -107,8 +123,7 @@ export class World implements Sight {
 
   private async untilRest(): Promise<void> {
     // Where orders call others, what was lost between them is missed after ten minutes.
-    const longest = this.isLong ? 30 * hour : this.chance.happens(0.1) ? 2_400_000 : 400_000;
-    const troubleUntil = startAt + this.chance.between(60_000, longest);
+    const troubleUntil = startAt + this.chance.between(60_000, this.pace.troubleMaxMs);
     this.timeline.after(troubleUntil - startAt, 'faults are over', () => this.heal());
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
@@ -198,9 +213,16 @@ export class World implements Sight {
   private outcome(): Outcome {
     const happened = new Map<string, number>();
     const count = (what: string, by = 1) => void happened.set(what, (happened.get(what) ?? 0) + by);
+    const countTop = ({ outcome, processState, errorGen }: StateRecord, journal: Tracked['journal']): void => {
+      count('top orders');
+      if (processState === 'Processed') count('top processed');
+      if (outcome === 'compensated') count('top compensated');
+      if (errorGen > 0 && journal.some(({ type }) => type === 'InstructionGiven')) count('top through error and operator');
+    };
     for (const { state, journal, caller, signals } of this.history.orders.values()) {
       count(`outcome ${state.outcome ?? 'none'}`);
       count('orders');
+      if (caller === undefined) countTop(state, journal);
       if (caller !== undefined) count('calls');
       count('signals', signals.size);
       count('errors', state.errorGen);
@@ -213,6 +235,7 @@ export class World implements Sight {
       io: this.io,
       simulatedMs: this.timeline.now - startAt,
       fingerprint: this.timeline.fingerprint(),
+      kindsOn: Object.values(this.profile).filter((probability) => probability > 0).length,
       landed: this.faults.landed,
       happened,
     };
