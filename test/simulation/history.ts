@@ -1,3 +1,4 @@
+import { failingUndos } from '../../lib/core/undoing.ts';
 import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Page } from '../../lib/store.ts';
@@ -100,9 +101,13 @@ export class History {
 
   /** Path of a step whose undo does not succeed, and of which a person was told. */
   stuckUndo(orderId: string): string | undefined {
+    const order = this.orders.get(orderId);
+    const failing = order ? failingUndos(order.instance.state) : [];
+    if (failing.length === 0) return undefined;
     const begin = `${orderId}/stuck/`;
-    const id = [...this.announced.keys()].findLast((each) => each.startsWith(begin));
-    return id?.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, '');
+    const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
+    const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
+    return failing.find((path) => paths.includes(path));
   }
 
   childrenOf(orderId: string): readonly Tracked[] {
