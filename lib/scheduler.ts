@@ -22,6 +22,7 @@ import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
+import { together } from './together.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
@@ -118,7 +119,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
-    await Promise.all([page && store.putPage(orderId, rev, page), undoPage && store.putUndoPage(orderId, rev, undoPage)]);
+    await together([
+      ...(page ? [store.putPage(orderId, rev, page)] : []),
+      ...(undoPage ? [store.putUndoPage(orderId, rev, undoPage)] : []),
+    ]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
