@@ -30,6 +30,7 @@ export const otherFaults = [
   'clock jumps',
   'host stands still',
   'supervisors gone',
+  'older process',
   'order held',
   'poison',
   'service refuses',
@@ -82,6 +83,8 @@ const usual: Profile = {
   'clock jumps': 0.2,
   'host stands still': 0.05,
   'supervisors gone': 0.01,
+  // Whether a deployment is under way is chosen for the whole world.
+  'older process': 0,
   'order held': 0.1,
   poison: 0.02,
   'service refuses': 0.12,

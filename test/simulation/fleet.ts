@@ -1,4 +1,5 @@
 import type { FunctionSpec } from '../../lib/topology.ts';
+import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
 import { type HostOptions, SimulatedHost, sources, topology } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
@@ -13,6 +14,8 @@ export interface FleetOptions {
   readonly cut: Cut;
   readonly variables: HostOptions['variables'];
   readonly periodMs: number;
+  /** Of which deployment the next process is that starts. */
+  nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
   /** When a supervisor that finds nothing now will find something, at the earliest; undefined where it looks all the time. */
   nextDue(): number | undefined;
@@ -48,6 +51,7 @@ export class Fleet {
       sight.timeline.after(sight.chance.between(200, 15_000), `${place} starts again`, () => this.startProcess(place, functions));
     const host = new SimulatedHost(`${place}-${++this.starts}`, sight, portsOf, {
       variables,
+      release: this.options.nextRelease(),
       functions,
       isCutOff: cut === 'apart',
       onCrash,

@@ -10,10 +10,11 @@ import { readConfig } from '../../lib/config.ts';
 import { loadDefinitions } from '../../lib/definitions.ts';
 import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
+import type { StateRecord } from '../../lib/record.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
-import { appOn, type Remote } from './app.ts';
+import { appOn, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import type { Site, Victim } from './faults.ts';
 import type { Sight } from './sight.ts';
@@ -42,7 +43,7 @@ export const roleBehind = (queue: string): Role | undefined => {
 };
 const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
 
-const loaded = loadDefinitions(appOn({} as Remote));
+const loaded = { old: loadDefinitions(appOn({} as Remote, 'old')), new: loadDefinitions(appOn({} as Remote, 'new')) };
 
 class Unavailable extends Error {
   override readonly name = 'Unavailable';
@@ -51,6 +52,7 @@ class Unavailable extends Error {
 /** How one host is set up. */
 export interface HostOptions {
   readonly variables: { readonly [name: string]: string };
+  readonly release: Release;
   /** What runs on it: everything, or one function by itself, as in Lambda. */
   readonly functions: readonly FunctionSpec[];
   /** Whether it is cut off when the time of a run is over. */
@@ -96,10 +98,10 @@ export class SimulatedHost {
     this.options = options;
     const { remote, ...ports } = portsOf(this);
     const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
-    const app = appOn(remote);
+    const app = appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
-    const definitions = { ...loaded, agents: app.agents };
+    const definitions = { ...loaded[options.release], agents: app.agents };
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions });
     const system = { ...this.system, chance: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
@@ -108,6 +110,14 @@ export class SimulatedHost {
       const handler = create({ system, environment, accepting: () => true });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
+  }
+
+  get release(): Release {
+    return this.options.release;
+  }
+
+  knows({ name, version }: StateRecord['workflow']): boolean {
+    return loaded[this.options.release].program(name, version) !== undefined;
   }
 
   runs(name: string): boolean {

@@ -150,7 +150,16 @@ function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Si
     return [...seen, ghost];
   };
   return {
-    load: (id) => host.call(sites.load, () => store.load(id), { about: () => id }),
+    load: (id) =>
+      host.call(
+        sites.load,
+        async () => {
+          const found = await store.load(id);
+          if (found && !host.knows(found.state.workflow)) faults.lands('older process', sites.load.name, { orderId: id });
+          return found;
+        },
+        { about: () => id },
+      ),
     head: (id) => host.call(sites.head, () => store.head(id), { about: () => id }),
     pages: (id) => host.call(sites.pages, () => store.pages(id), { about: () => id }),
     undoPage: (...page) => host.call(sites.undoPage, () => store.undoPage(...page), { about: () => page[0] }),

@@ -1,4 +1,5 @@
 import type { StateRecord } from '../../lib/record.ts';
+import type { Release } from './app.ts';
 import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
@@ -68,6 +69,7 @@ export class World implements Sight {
   private readonly outside: Outside;
   private readonly fleet: Fleet;
   private readonly pace: Pace;
+  private readonly isRollout: boolean;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
   private readonly io = new Map<string, number>();
@@ -81,6 +83,7 @@ export class World implements Sight {
     const sendsAlong = this.chance.happens(0.5);
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
+    this.isRollout = this.chance.happens(0.3);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     const variables = {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
@@ -96,6 +99,7 @@ export class World implements Sight {
       variables,
       periodMs: this.chance.pick(this.pace.periodsMs),
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
+      nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
     });
     this.outside = new Outside({ sight: this, queues: this.queues, anyHost: () => this.fleet.anyHost('api') });
@@ -153,11 +157,18 @@ export class World implements Sight {
     for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
   }
 
+  /** While one deployment is replaced by the next, both are at work. */
+  private nextRelease(): Release {
+    if (!this.isRollout) return 'old';
+    return this.faults.over || this.chance.happens(0.5) ? 'new' : 'old';
+  }
+
   private heal(): void {
     this.tell(() => 'faults are over');
     this.faults.over = true;
     for (const host of this.fleet.all) host.skewMs = 0;
     this.fleet.supervisorsGoneUntil = 0;
+    if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 
   carriedOut(site: string): void {

@@ -15,6 +15,7 @@ import { signals } from './signals.ts';
 import { silence } from './silence.ts';
 import { statuses } from './statuses.ts';
 import { undoOrder } from './undo-order.ts';
+import { versions } from './versions.ts';
 
 export type { Law } from './law.ts';
 
@@ -35,5 +36,6 @@ export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): read
   statuses(),
   poison(),
   deadlines(),
+  versions(),
   end(),
 ];
