@@ -1,6 +1,6 @@
 import { type Role, roles } from './at-work.ts';
 import { type AnyFault, faultKinds, otherFaults } from './faults.ts';
-import { hits, type Summary } from './simulate.ts';
+import { hits, type Summary, tableOf } from './simulate.ts';
 
 /** Whom a kind of fault can befall, and why nobody else. */
 interface Reach {
@@ -91,4 +91,21 @@ export function landingTable(summary: Summary): string {
     ),
   );
   return [line('', roles), ...rows].join('\n');
+}
+
+/** How the order stood that a fault befell: `none` where it was about no order, `not stored` before there was a record. */
+const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
+
+/** As Markdown: a line for each kind of fault at each place, a column for how the order stood. */
+export function coverageTable(summary: Summary): string {
+  const table = tableOf(
+    summary,
+    ({ kind, site }) => `| ${kind} | ${site} |`,
+    ({ state }) => state,
+  );
+  const rows = Object.keys(table)
+    .toSorted()
+    .map((row) => `${row} ${states.map((state) => table[row]?.[state] ?? '').join(' | ')} |`);
+  const head = [`| fault | where | ${states.join(' | ')} |`, `|---|---|${states.map(() => '---:').join('|')}|`];
+  return [...head, ...rows, ''].join('\n');
 }
