@@ -27,6 +27,8 @@ async function play({ seed, cores, progress }: Run, runs: number): Promise<Playe
     module: new URL(import.meta.url),
     jobs: seedsFrom(seed, runs, pieceOf),
     cores,
+    // Outages are errors that nobody reads, by the thousand; and what a world leaves behind is gone before it is old.
+    execArgv: [...process.execArgv, '--stack-trace-limit=0', '--max-semi-space-size=32'],
     onResult(part) {
       addSummary(summary, part);
       const seconds = Math.round((performance.now() - begun) / 1000);

@@ -108,8 +108,8 @@ export class World implements Sight {
 
   async run(): Promise<Outcome> {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
-    for (let number = 1; number <= this.chance.between(3, 6); number++) this.outside.submitSomething(number);
-    for (const slot of this.chance.happens(0.5) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
+    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
+    for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,
       fleet: this.fleet,
