@@ -83,7 +83,8 @@ export class World implements Sight {
     const sendsAlong = this.chance.happens(0.5);
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
-    this.isRollout = this.chance.happens(0.3);
+    // One that takes longer than an hour is a person's business.
+    this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     const variables = {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
