@@ -11,6 +11,7 @@ export interface Disturbed {
   readonly fleet: Fleet;
   readonly queues: SimulatedQueues;
   readonly outside: Outside;
+  damage(orderId: string): void;
   /** How wrong clocks may be. */
   readonly skewMaxMs: number;
   /** Least and most between two looks. */
@@ -31,10 +32,19 @@ export function disturb(world: Disturbed): void {
     const { outside } = world;
     const states = world.states();
     if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
+    if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
       if (chance.happens(0.15) && outside.waiting < 10) outside.decide(orderId, { finally: false });
     disturb(world);
   });
+}
+
+function damageOne({ sight, damage }: Disturbed, states: readonly StateRecord[]): void {
+  const open = states.filter(({ processState }) => processState !== 'Processed');
+  if (open.length === 0) return;
+  const { orderId } = sight.chance.pick(open);
+  sight.faults.lands('record damaged', 'store', { role: 'scheduler', orderId });
+  damage(orderId);
 }
 
 const isIn =

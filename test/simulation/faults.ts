@@ -30,6 +30,7 @@ export const otherFaults = [
   'clock jumps',
   'host stands still',
   'supervisors gone',
+  'record damaged',
   'older process',
   'order held',
   'poison',
@@ -85,6 +86,7 @@ const usual: Profile = {
   'supervisors gone': 0.01,
   // Whether a deployment is under way is chosen for the whole world.
   'older process': 0,
+  'record damaged': 0.02,
   'order held': 0.1,
   poison: 0.02,
   'service refuses': 0.12,
@@ -104,6 +106,7 @@ const usual: Profile = {
 /** What leaves its mark on everything else: only some runs have it at all. */
 const rare: { readonly [kind: string]: number } = {
   'client queue gone': 0.1,
+  'record damaged': 0.15,
   'publisher gone for a day': 0.1,
   'supervisors gone': 0.3,
   'throttled for long': 0.3,

@@ -15,6 +15,9 @@ export interface Tracked {
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
+  /** How often it was written when it was damaged; undefined while it never was. What it says of itself proves nothing any more. */
+  damagedAt: number | undefined;
+  writes: number;
   /** Signals that were let in, and those of which the sender has not heard. */
   readonly signals: Set<string>;
   readonly unheard: Set<string>;
@@ -46,6 +49,10 @@ export class History {
       const order = this.orders.get(happening.orderId);
       if (order) order.accepted = true;
     }
+    if (happening.type === 'damaged') {
+      const order = this.orders.get(happening.orderId);
+      if (order) order.damagedAt ??= order.writes;
+    }
     if (happening.type === 'signal') this.signalled(happening);
     if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
   }
@@ -62,12 +69,15 @@ export class History {
       instance,
       journal: [],
       accepted: false,
+      damagedAt: undefined,
+      writes: 0,
       signals: new Set(),
       unheard: new Set(),
       statuses,
     };
     order.state = after;
     order.instance = instance;
+    order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
     const last = order.journal.at(-1)?.seq ?? 0;
     order.journal.push(...instance.tail.filter(({ seq }) => seq > last));
@@ -108,6 +118,11 @@ export class History {
     const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
     const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
     return failing.find((path) => paths.includes(path));
+  }
+
+  /** Orders of which nothing was damaged: what their journals say is what happened. */
+  get sound(): readonly Tracked[] {
+    return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
 
   childrenOf(orderId: string): readonly Tracked[] {

@@ -1,3 +1,4 @@
+import { UnreadableRecordError } from '../../lib/errors.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
@@ -78,9 +79,12 @@ export class Outside {
   }
 
   /** A person looks at an order in Error and decides. */
-  decide(orderId: string, { finally: isLast }: { readonly finally: boolean }): void {
+  decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
     const { chance } = this.reach.sight;
-    const kind = chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
+    const kinds = isDamaged ? (['compensate', 'terminate'] as const) : undefined;
+    const kind = chance.pick(
+      kinds ?? (isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const)),
+    );
     const answer = kind === 'resubmit' && chance.happens(0.5) ? { answer: { yes: true } } : {};
     this.instruct(orderId, { kind, by: 'operator', reason: 'decided', ...answer }, `decision-${++this.calls}`);
   }
@@ -125,7 +129,7 @@ export class Outside {
       decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator',
       `${decision.kind} ${key}`,
       async ({ system }) => {
-        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key });
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key }).catch(unreadable);
         sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
         // It may have been posted, and not be stored yet; who comes too early comes again a few times.
         if (outcome === 'not-found' && tries <= 5) return false;
@@ -161,3 +165,9 @@ export class Outside {
     attempt();
   }
 }
+
+/** Whoever asks for something that a damaged order cannot do is told so. */
+const unreadable = (error: unknown) => {
+  if (error instanceof UnreadableRecordError && error.newerUntil === undefined) return { outcome: 'unreadable' } as const;
+  throw error;
+};

@@ -69,6 +69,16 @@ export class Shared {
     );
   }
 
+  /** A byte of what is stored of an order is another one: nobody can read it any more. */
+  damage(orderId: string): void {
+    const blob = this.last.get(orderId)?.state.blob ?? '';
+    const at = this.sight.chance.between(0, blob.length - 1);
+    this.database
+      .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
+      .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
+    this.sight.saw({ type: 'damaged', orderId });
+  }
+
   private sendWithin({ messages, announcements }: Along): void {
     this.publish(announcements);
     this.queues.send(messages);

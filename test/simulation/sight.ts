@@ -17,6 +17,8 @@ export type Happening =
   | { readonly type: 'published'; readonly announcement: Announcement }
   | { readonly type: 'accepted'; readonly orderId: string }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  /** What is stored of an order makes no sense any more. */
+  | { readonly type: 'damaged'; readonly orderId: string }
   /** What lay on a queue is gone. */
   | { readonly type: 'purged'; readonly body: string }
   /** A function has answered to a batch: ids of what came, and of what it says is to come again. */

@@ -120,6 +120,7 @@ export class World implements Sight {
       everyMs: this.pace.disturbedEveryMs,
       goneMaxMs: this.pace.goneMaxMs,
       states: () => this.states(),
+      damage: (orderId) => this.shared.damage(orderId),
     });
     await this.untilRest();
     await this.shared.database.close();
@@ -148,7 +149,8 @@ export class World implements Sight {
 
   private decideAtLast(orderId: string, processState: StateRecord['processState']): void {
     const stuck = this.history.stuckUndo(orderId);
-    if (processState === 'Error') this.outside.decide(orderId, { finally: true });
+    const isDamaged = this.history.orders.get(orderId)?.damagedAt !== undefined;
+    if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
     else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
   }
 
@@ -283,6 +285,8 @@ function describe(happening: Happening): string {
       return `${happening.operation} took effect`;
     case 'accepted':
       return `${happening.orderId} is accepted`;
+    case 'damaged':
+      return `${happening.orderId} is damaged`;
     case 'purged':
       return `gone: ${happening.body}`;
     case 'answered':

@@ -1,6 +1,7 @@
 import { alerts } from './alerts.ts';
 import { batches } from './batches.ts';
 import { children } from './children.ts';
+import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
@@ -37,5 +38,6 @@ export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): read
   poison(),
   deadlines(),
   versions(),
+  damage(),
   end(),
 ];
