@@ -114,7 +114,8 @@ export async function startHost({
       else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
     }
   }
-  schedules.push(startSchedule(housekeeping, housekeepingMs));
+  const { retentionMs } = config;
+  if (retentionMs !== undefined) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));
 
   function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
@@ -133,9 +134,8 @@ export async function startHost({
     return { run, ended: loop() };
   }
 
-  async function housekeeping(): Promise<void> {
-    if (config.retentionMs === undefined) return;
-    while ((await store.forget(clock.now() - config.retentionMs, 500)) === 500) await clock.sleep(10);
+  async function housekeeping(olderThanMs: number): Promise<void> {
+    while ((await store.forget(clock.now() - olderThanMs, 500)) === 500) await clock.sleep(10);
   }
 
   function runtimeFor({ name }: RuntimeService): ServiceRuntime {
