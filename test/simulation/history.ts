@@ -1,4 +1,4 @@
-import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Page } from '../../lib/store.ts';
 import type { Effect } from './services.ts';
@@ -9,6 +9,8 @@ export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
   state: StateRecord;
+  /** What lies in its blob. */
+  instance: Instance;
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
@@ -51,10 +53,12 @@ export class History {
     const known = this.orders.get(after.orderId);
     // Where a message travels with the very write that makes the order, it is seen first.
     const statuses = this.early.get(after.orderId) ?? [];
+    const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
       orderId: after.orderId,
       caller,
       state: after,
+      instance,
       journal: [],
       accepted: false,
       signals: new Set(),
@@ -62,9 +66,10 @@ export class History {
       statuses,
     };
     order.state = after;
+    order.instance = instance;
     if (!known) this.orders.set(after.orderId, order);
     const last = order.journal.at(-1)?.seq ?? 0;
-    order.journal.push(...decodeInstance(after).tail.filter(({ seq }) => seq > last));
+    order.journal.push(...instance.tail.filter(({ seq }) => seq > last));
   }
 
   private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {

@@ -7,6 +7,7 @@ import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
+import { loadDefinitions } from '../../lib/definitions.ts';
 import type { CreateFunction } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
@@ -29,6 +30,8 @@ export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote))
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
 );
+
+const loaded = loadDefinitions(appOn({} as Remote));
 
 class Unavailable extends Error {
   override readonly name = 'Unavailable';
@@ -60,14 +63,11 @@ export class SimulatedHost {
     this.onCrash = onCrash;
     const { remote, ...ports } = portsOf(this);
     const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
-    this.system = createSystem(
-      appOn(remote),
-      readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...variables }),
-      { ...ports, ...rest },
-      {
-        hostId: id,
-      },
-    );
+    const app = appOn(remote);
+    const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...variables });
+    // Loaded once for all hosts: only what stands behind the operations is each one's own.
+    const definitions = { ...loaded, agents: app.agents };
+    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions });
     const system = { ...this.system, chance: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of topology) {
       const handler = (files[file] as CreateFunction)({ system, environment, accepting: () => true });
@@ -103,8 +103,8 @@ export class SimulatedHost {
           return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
         let answer: T;
         try {
-          answer = await apply();
-          if (fault === 'written twice') answer = await apply();
+          answer = await this.apply(site, apply);
+          if (fault === 'written twice') answer = await this.apply(site, apply);
         } catch (error) {
           return this.goOn(() => reject(error));
         }
@@ -116,6 +116,12 @@ export class SimulatedHost {
       };
       timeline.after(latencyMs, `${this.id} ${site.name}`, arrive);
     });
+  }
+
+  private async apply<T>(site: Site, apply: () => T | Promise<T>): Promise<T> {
+    const answer = await apply();
+    this.sight.carriedOut(site.name);
+    return answer;
   }
 
   /** Now, or when it is not frozen any more; never, when it is dead by then. */

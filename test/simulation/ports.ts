@@ -110,7 +110,8 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
   };
 }
 
-function readsOf(host: SimulatedHost, { store, last }: Shared, { timeline, faults, chance }: Sight): Partial<Store> {
+function readsOf(host: SimulatedHost, { store, last }: Shared, sight: Sight): Partial<Store> {
+  const { timeline, faults, chance } = sight;
   /** A proposal: what was written only just now may be missing, and what is there no more may still stand in it. */
   const asIndexed = (found: readonly string[]): readonly string[] => {
     const late = found.filter((id) => {
@@ -131,7 +132,9 @@ function readsOf(host: SimulatedHost, { store, last }: Shared, { timeline, fault
     due: async (worklist, shard, until, limit) => {
       const isDue = ({ state }: { readonly state: StateRecord }) =>
         state.worklist === worklist && (state.worklistAt ?? 0) <= until && shardOf(state.orderId) === shard;
-      return asIndexed([...last.values()].some(isDue) ? await store.due(worklist, shard, until, limit) : []);
+      if (![...last.values()].some(isDue)) return asIndexed([]);
+      sight.carriedOut(sites.due.name);
+      return asIndexed(await store.due(worklist, shard, until, limit));
     },
   };
 }

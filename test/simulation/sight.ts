@@ -29,6 +29,8 @@ export interface Sight {
   readonly faults: Faults;
   /** Laws are checked at once. */
   saw(happening: Happening): void;
+  /** A call of something outside was carried out, whether or not anybody hears of it. */
+  carriedOut(site: string): void;
   /** A line of the story; put together only where somebody listens. */
   tell(line: () => string): void;
 }

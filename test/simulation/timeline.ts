@@ -74,5 +74,8 @@ export class Timeline {
 
 const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/**
+ * Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. Node comes to a
+ * next tick only when no promise has anything left to do.
+ */
+const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

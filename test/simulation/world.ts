@@ -24,6 +24,8 @@ export interface Outcome {
   /** What is broken, in words; empty when everything held. */
   readonly broken: readonly string[];
   readonly events: number;
+  /** Calls of ports and services that were carried out, by place. */
+  readonly io: ReadonlyMap<string, number>;
   readonly simulatedMs: number;
   /** The same for the same seed. */
   readonly fingerprint: string;
@@ -50,6 +52,7 @@ export class World implements Sight {
   private readonly hosts = new Map<string, SimulatedHost>();
   private readonly variables: { readonly [name: string]: string };
   private readonly periodMs: number;
+  private readonly io = new Map<string, number>();
   private starts = 0;
 
   constructor(seed: number, story?: (line: string) => void) {
@@ -198,6 +201,10 @@ export class World implements Sight {
     this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }
 
+  carriedOut(site: string): void {
+    this.io.set(site, (this.io.get(site) ?? 0) + 1);
+  }
+
   saw(happening: Happening): void {
     if (happening.type !== 'written') this.look(happening);
     this.history.take(happening);
@@ -256,6 +263,7 @@ export class World implements Sight {
       seed: this.seed,
       broken: this.broken,
       events: this.timeline.events,
+      io: this.io,
       simulatedMs: this.timeline.now - startAt,
       fingerprint: this.timeline.fingerprint(),
       landed: this.faults.landed,
