@@ -1,5 +1,5 @@
 import { shortType } from '../core/fault.ts';
-import { nodeAt } from '../core/program.ts';
+import { behaviourAt, nodeAt } from '../core/program.ts';
 import type { Embedded } from '../embedded.ts';
 import { queues as queueNames } from '../messages.ts';
 import type { Outcome } from '../record.ts';
@@ -20,6 +20,11 @@ const announced = ({ publisher }: Embedded): ReadonlySet<string> => new Set(publ
 /** A step whose undo does not succeed, or whose outcome cannot be found out, and of which a person was told. */
 const stuckIn = ({ orderId }: Tracked, ids: ReadonlySet<string>): boolean => [...ids].some((id) => id.startsWith(`${orderId}/stuck/`));
 
+/** So often has it failed by now that it will go on like that. */
+const isInVain = ({ journal }: Tracked): boolean => journal.filter(({ type }) => type === 'UndoFailed').length >= vainMax;
+
+const vainMax = 12;
+
 /** Nothing is on its way, and nothing will happen by time alone; or what happens will not change where the order stands. */
 export function isAtRest(
   history: History,
@@ -38,7 +43,19 @@ export function isAtRest(
   const due = [...history.orders.values()].filter(({ state }) => state.worklist === 'due');
   if (due.length === 0) return true;
   const ids = announced(embedded);
-  return due.every((order) => stuckIn(order, ids) && order.state.outbox.length === 0);
+  return due.every((order) => order.state.outbox.length === 0 && ((stuckIn(order, ids) && isInVain(order)) || asksInVain(history, order)));
+}
+
+/** It only asks again and again how an order fares that it has called, and that rests itself. */
+function asksInVain(history: History, { orderId, program, instance }: Tracked): boolean {
+  const { activities, endBy } = instance.state;
+  const waits = Object.entries(activities).every(([path, { own }]) => {
+    const { activity } = nodeAt(program, path);
+    return activity === 'call' || (activity !== 'step' && behaviourAt(program, path).wakeAt?.(own) === undefined);
+  });
+  const open = history.childrenOf(orderId).filter(({ state }) => state.processState !== 'Processed');
+  const rests = (child: Tracked): boolean => child.state.worklist !== 'due' || asksInVain(history, child);
+  return endBy === undefined && waits && open.length > 0 && open.every(rests);
 }
 
 export function endingOf(history: History, embedded: Embedded, orderId: string, rested: boolean): Ending {

@@ -1,6 +1,6 @@
-import type { CreateFunction } from '../function.ts';
-import { functionsOf } from './host.ts';
+import { type Loaded, loaded } from './host.ts';
 import { type Crash, crashText, positions } from './points.ts';
+import { shortened } from './report.ts';
 import type { Scenario } from './scenario.ts';
 import { type Run, World } from './world.ts';
 
@@ -29,25 +29,25 @@ export const lawsAlone: Expectation = { mayEndAs: new Set(), mayAskPerson: true,
 export class CrashPoints {
   readonly without: Run;
   private readonly scenario: Scenario;
-  private readonly functions: ReadonlyMap<string, CreateFunction>;
+  private readonly loaded: Loaded;
   private readonly expectation: Expectation;
 
-  private constructor(scenario: Scenario, functions: ReadonlyMap<string, CreateFunction>, expectation: Expectation, without: Run) {
+  private constructor(scenario: Scenario, ready: Loaded, expectation: Expectation, without: Run) {
     this.scenario = scenario;
-    this.functions = functions;
+    this.loaded = ready;
     this.expectation = expectation;
     this.without = without;
   }
 
   /** @throws CrashlessError where it goes wrong although nothing crashes. */
   static async of(scenario: Scenario, expectation: Expectation = lawsAlone): Promise<CrashPoints> {
-    const functions = await functionsOf(scenario);
+    const ready = await loaded(scenario);
     await expectation.beforeEach();
-    const without = await new World(scenario, functions, []).play();
+    const without = await new World(scenario, ready, []).play();
     const broken = [...without.broken, ...(without.ending.outcome === 'not at rest' ? [`the order ${without.ending.text}`] : [])];
     const problem = broken[0] ?? (await problemOf(() => expectation.check(without)));
     if (problem !== undefined) throw new CrashlessError(problem, without.story);
-    return new CrashPoints(scenario, functions, expectation, without);
+    return new CrashPoints(scenario, ready, expectation, without);
   }
 
   /** Every point of the run without a crash, at every position. */
@@ -65,7 +65,7 @@ export class CrashPoints {
 
   async play(crashes: readonly Crash[]): Promise<Played> {
     await this.expectation.beforeEach();
-    const run = await new World(this.scenario, this.functions, crashes).play();
+    const run = await new World(this.scenario, this.loaded, crashes).play();
     return { crashes, run, broken: [...run.broken, ...this.unlike(run, crashes), ...(await this.checked(run))] };
   }
 
@@ -105,7 +105,7 @@ export class CrashlessError extends Error {
   override readonly name = 'CrashlessError';
 
   constructor(problem: string, story: readonly string[]) {
-    super(`Something is wrong without any crash: ${problem}.\n\nWhat happened:\n${story.slice(-60).join('\n')}`);
+    super(`Something is wrong without any crash: ${problem}.\n\nWhat happened:\n${shortened(story).join('\n')}`);
   }
 }
 

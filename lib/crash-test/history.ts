@@ -33,9 +33,9 @@ export class History {
   /** What was wrong with a write, in words. */
   readonly broken: string[] = [];
   private readonly embedded: Embedded;
-  private readonly definitions: () => Definitions | undefined;
+  private readonly definitions: Definitions;
 
-  constructor(embedded: Embedded, definitions: () => Definitions | undefined) {
+  constructor(embedded: Embedded, definitions: Definitions) {
     this.embedded = embedded;
     this.definitions = definitions;
   }
@@ -63,7 +63,7 @@ export class History {
       this.extend(known);
       return known;
     }
-    const program = this.definitions()?.program(order.workflow.name, order.workflow.version);
+    const program = this.definitions.program(order.workflow.name, order.workflow.version);
     if (!program) throw new Error(`The order ${orderId} runs a workflow that nobody knows.`);
     const caller = order.caller;
     const callers = caller && this.orders.get(caller.orderId);

@@ -1,6 +1,7 @@
 import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import { readConfig } from '../config.ts';
+import { type Definitions, loadDefinitions } from '../definitions.ts';
 import type { Embedded } from '../embedded.ts';
 import type { CreateFunction, Invocation } from '../function.ts';
 import { startHost } from '../host/host.ts';
@@ -20,6 +21,7 @@ export interface Surroundings {
   readonly embedded: Embedded;
   readonly services: Services;
   readonly functions: ReadonlyMap<string, CreateFunction>;
+  readonly definitions: Definitions;
   /** A call of something outside of the process: it may die there, and then it has no answer. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
   /** Somebody waits for messages on a queue. */
@@ -31,10 +33,17 @@ export type ReceiveOptions = Parameters<Channel['receive']>[1];
 const portMs = 1;
 const serviceMs = 20;
 
-/** The files of `functions/`, loaded once. */
-export async function functionsOf(scenario: Scenario): Promise<ReadonlyMap<string, CreateFunction>> {
-  const files = new Set(topologyOf(scenario.app).map(({ file }) => file));
-  return new Map(await Promise.all([...files].map(async (file) => [file, (await loadFunction(file)).create] as const)));
+/** What every process of a scenario needs, loaded once. */
+export interface Loaded {
+  /** The files of `functions/`. */
+  readonly functions: ReadonlyMap<string, CreateFunction>;
+  readonly definitions: Definitions;
+}
+
+export async function loaded({ app }: Scenario): Promise<Loaded> {
+  const files = new Set(topologyOf(app).map(({ file }) => file));
+  const functions = await Promise.all([...files].map(async (file) => [file, (await loadFunction(file)).create] as const));
+  return { functions: new Map(functions), definitions: loadDefinitions(app) };
 }
 
 /** One process with all functions. When it dies, whatever it was at is cut off where it waits, for ever. */
@@ -58,7 +67,7 @@ export class Host {
   }
 
   async start(): Promise<void> {
-    const { scenario, embedded, services } = this.around;
+    const { scenario, embedded, services, definitions } = this.around;
     const { app, variables } = scenario;
     const stood = services.stoodInFor(app, (site, about, apply) => this.service(site, about, apply));
     const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
@@ -81,6 +90,7 @@ export class Host {
       config,
       ports,
       hostId: this.id,
+      definitions: { ...definitions, agents: stood.agents },
       load: async (file) => ({ create: this.named(file) }),
       without: ['api', ...scheduled.map(({ name }) => name)],
     });

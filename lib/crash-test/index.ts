@@ -37,7 +37,7 @@ export interface CrashTestOptions<I = unknown> {
   readonly cancelAfterSeconds?: number;
   /** How long no process is there after one has died (default: 1). */
   readonly downSeconds?: number;
-  /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */
+  /** Variables as the system itself takes them, `{ MAX_FAILURES: '1' }`; what is not said is as on AWS, or with `sendsAlong` as on one machine. */
   readonly variables?: { readonly [name: string]: string };
   /** Sends within each write's own transaction, as on one machine. Without it what is sent is apart, as on AWS: more can go wrong. */
   readonly sendsAlong?: boolean;
@@ -108,7 +108,7 @@ function scenarioOf(
     order: order === undefined ? sampleOfJson(workflow.order, 'order') : (JSON.parse(JSON.stringify(order)) as Json),
     rules: [when].flat().map(ruleOf),
     real: new Set(real.map((agent) => agentDefinitionOf(agent).name)),
-    variables,
+    variables: { REDRESS_ADAPTERS: sendsAlong ? 'embedded' : 'aws', ...variables },
     sendsAlong,
     downMs: downSeconds * 1000,
     submittedBy: 'call',

@@ -62,9 +62,10 @@ function effectsOf(order: Tracked, { effects }: Evidence): readonly string[] {
   const standing = [...effects.values()].filter((effect) => effect.orderId === orderId && !effect.undone);
   const keys = new Set(standing.map(({ key }) => key));
   const done = doneBy(order);
-  const isLeft = ({ path, key }: Effect) => !done.has(key) && !told.has(path);
-  const canBeUndone = ({ path }: Effect) => nodeAt(program, path).undo !== undefined && !told.has(path) && !/\/on-[^/]+\//.test(path);
-  const tooMuch = standing.filter((effect) => isLeft(effect) || (outcome !== 'completed' && canBeUndone(effect)));
+  // What has no undo stays; so does what a handler did once everything was undone.
+  const hasUndo = ({ path }: Effect) => nodeAt(program, path).undo !== undefined && !told.has(path);
+  const isLeft = ({ key, path }: Effect) => !done.has(key) || (outcome !== 'completed' && !/\/on-[^/]+\//.test(path));
+  const tooMuch = standing.filter((effect) => hasUndo(effect) && isLeft(effect));
   return [
     ...tooMuch.map(({ operation, path }) => `the order ended as ${outcome}, and ${operation} is still done (${label}${path})`),
     ...[...done].filter(([key]) => !keys.has(key)).map(([, path]) => `the journal says that ${label}${path} is done, and it is not`),

@@ -24,7 +24,7 @@ export interface Surroundings {
   /** The process that is alive, if any. */
   host(): Host | undefined;
   /** Puts a message on a queue, as somebody outside does. */
-  post(queue: string, body: string): void;
+  post(queue: string, body: string): Promise<void>;
   tell(line: string): void;
 }
 
@@ -49,8 +49,8 @@ export class Outside {
     const { submittedBy, cancelAfterMs, poison = [] } = scenario;
     for (const { queue, body } of poison) this.later(beginsAfterMs, `a message comes that means nothing: ${body}`, () => post(queue, body));
     this.later(beginsAfterMs, `the client ${submittedBy === 'message' ? 'posts' : 'submits'} the order`, () => {
-      if (submittedBy === 'message') post(queues.submissions, JSON.stringify({ v: 1, type: 'submission', ...this.submission }));
-      else this.persist('submit', async ({ system }) => (await system.submit(this.submission as never)).outcome === 'accepted');
+      if (submittedBy === 'message') return post(queues.submissions, JSON.stringify({ v: 1, type: 'submission', ...this.submission }));
+      this.persist('submit', async ({ system }) => (await system.submit(this.submission as never)).outcome === 'accepted');
     });
     if (cancelAfterMs === undefined) return;
     const cancel: Decision = { kind: 'cancel', by: clientName, reason: 'not wanted' };
@@ -89,12 +89,12 @@ export class Outside {
     if (coming) this.later(coming.afterMs, `the ${operation} comes`, () => give(coming.value as never, key));
   }
 
-  private later(ms: number, what: string, act: () => void): void {
+  private later(ms: number, what: string, act: () => void | Promise<void>): void {
     this.waiting += 1;
     this.around.timeline.after(ms, () => {
       this.waiting -= 1;
       this.around.tell(what);
-      act();
+      return act();
     });
   }
 

@@ -6,6 +6,8 @@ import type { Run } from './world.ts';
 /** Crashes that are told in full; of the others only where they were. */
 const toldMax = 2;
 const placesMax = 12;
+/** Lines of a story at either end, where it is longer than both. */
+const linesMax = 60;
 
 /** What crashes have broken: which, what, how that came about, and how to see it again. */
 export class CrashTestError extends Error {
@@ -31,7 +33,7 @@ function reportOf(number: number, what: string, all: readonly Played[]): string 
     ...first.broken.slice(1).map((other) => `   and ${other}`),
     `   The process died ${placeOf(first)}`,
     ...(also.length > 0 ? ['   The same when it died', ...also, ...more] : []),
-    ...(number <= toldMax ? ['', ...first.run.story.map((line) => `   ${line}`), ''] : []),
+    ...(number <= toldMax ? ['', ...shortened(first.run.story).map((line) => `   ${line}`), ''] : []),
     `   Again: crashTest(…, { …, only: ${onlyOf(first)} })`,
   ].join('\n');
 }
@@ -40,6 +42,11 @@ const words = { before: 'before', applied: 'once it was carried out, without an 
 
 const placeOf = ({ crashes, run }: Played): string =>
   crashes.map((crash, index) => `${words[crash.position]} ${run.crashed[index]?.where ?? 'no call'} (${crashText(crash)})`).join(', then ');
+
+export const shortened = (story: readonly string[]): readonly string[] =>
+  story.length <= 2 * linesMax
+    ? story
+    : [...story.slice(0, linesMax), `           … ${story.length - 2 * linesMax} lines …`, ...story.slice(-linesMax)];
 
 const onlyOf = ({ crashes }: Played): string => {
   const texts = crashes.map((crash) => `'${crashText(crash)}'`);

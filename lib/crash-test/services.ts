@@ -137,7 +137,7 @@ export class Services {
     if (known?.type === 'unusable' && isSettling) return { type: 'done', output: sample(name, operation) };
     if (known) return known;
     const asked = this.byRequest.get(requestId);
-    if (asked && !operation.atMostOnce) return asked;
+    if (asked && (asked.type === 'not now' || !operation.atMostOnce)) return asked;
     const purpose: Purpose = isSettling ? 'settle' : isUndo ? 'undo' : 'do';
     const rule = this.around.answers.ruleFor({ operation: name, path: `${this.around.labelOf(orderId)}${path}`, purpose });
     const answer: Answer = rule ? answerOf(rule) : { type: 'done', output: sample(name, operation) };
@@ -179,7 +179,7 @@ export class Services {
         throw new PermanentFailure(shortType(answer.fault), answer.message);
       }
       case 'not now':
-        throw new TransientFailure('Not now, in a crash test.');
+        throw new TransientFailure('Not now, in a crash test.', { nothingSent: true });
       case 'silent':
         return new Promise((_, reject) => {
           const giveUp = () => reject(new TransientFailure('No answer came.'));

@@ -35,8 +35,8 @@ export class Timeline {
     this.now = entry.at;
     this.events += 1;
     await entry.run();
-    // Whoever was woken goes on until he waits here again: nobody waits for anything else.
-    await new Promise((resolve) => setImmediate(resolve));
+    // Whoever was woken goes on until he waits here again: Node comes to a next tick when no promise has anything left to do.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
     return true;
   }
 }

@@ -1,3 +1,4 @@
+import type { Definitions } from '../definitions.ts';
 import { type Embedded, openEmbedded } from '../embedded.ts';
 import type { CreateFunction } from '../function.ts';
 import { Answers } from '../rehearsal/answers.ts';
@@ -5,7 +6,7 @@ import { redriveIn, topologyOf } from '../topology.ts';
 import { answeringCalls } from './calls.ts';
 import { type Ending, endingOf, isAtRest } from './ending.ts';
 import { History } from './history.ts';
-import { Host, type Surroundings as HostSurroundings, type ReceiveOptions } from './host.ts';
+import { Host, type Surroundings as HostSurroundings, type Loaded, type ReceiveOptions } from './host.ts';
 import { brokenLaws, type Standing, standingIn } from './laws.ts';
 import { Outside } from './outside.ts';
 import type { Crash, Point } from './points.ts';
@@ -15,7 +16,7 @@ import { caller } from './sites.ts';
 import { Timeline } from './timeline.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-const eventsMax = 60_000;
+const eventsMax = 20_000;
 const sweepMs = 3_600_000;
 /** Who looks again and again, whether anything happens or not. */
 const isBackground = (who: string): boolean => who === 'supervisor' || who === 'sweeper' || who === 'host';
@@ -46,6 +47,7 @@ export class World implements HostSurroundings {
   readonly timeline = new Timeline(startAt);
   readonly embedded: Embedded;
   readonly functions: ReadonlyMap<string, CreateFunction>;
+  readonly definitions: Definitions;
   readonly services: Services;
   private readonly history: History;
   private readonly outside: Outside;
@@ -67,14 +69,15 @@ export class World implements HostSurroundings {
   private passAt = Number.POSITIVE_INFINITY;
   private readonly counters;
 
-  constructor(scenario: Scenario, functions: ReadonlyMap<string, CreateFunction>, crashes: readonly Crash[]) {
+  constructor(scenario: Scenario, { functions, definitions }: Loaded, crashes: readonly Crash[]) {
     this.scenario = scenario;
     this.crashes = [...crashes];
     const { app, rules, real, sendsAlong } = scenario;
     const redriveOf = redriveIn(topologyOf(app));
     const embeddedClock = { now: () => this.timeline.now, sleep: () => new Promise<void>(() => {}) };
     this.embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, sendsAlong });
-    this.history = new History(this.embedded, () => this.host?.system.definitions);
+    this.definitions = definitions;
+    this.history = new History(this.embedded, definitions);
     this.answers = new Answers(rules);
     const { answers, history } = this;
     const labelOf = (orderId: string) => history.orders.get(orderId)?.label ?? '';
@@ -91,7 +94,7 @@ export class World implements HostSurroundings {
       scenario,
       answers,
       host: () => (this.host?.isDead === false ? this.host : undefined),
-      post: (queue, body) => void this.embedded.database.write(() => this.embedded.channel.sendWithin([{ queue, body }])),
+      post: (queue, body) => this.embedded.database.write(() => this.embedded.channel.sendWithin([{ queue, body }])),
       tell: (line) => this.tell(line),
     });
     const children = functions.get('children');

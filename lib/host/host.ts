@@ -4,6 +4,7 @@ import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import type { App } from '../authoring/workflow.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import type { Definitions } from '../definitions.ts';
 import type { CreateFunction, Invocation } from '../function.ts';
 import { acquireLease, type Lease, lockPolicyAdvice } from '../lease.ts';
 import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '../system.ts';
@@ -53,6 +54,8 @@ export interface HostOptions {
   /** Without it nothing listens. */
   readonly http?: { readonly port: number; readonly host: string };
   readonly hostId?: string;
+  /** Loaded before, by whoever starts often. */
+  readonly definitions?: Definitions;
   /** For tests that look at a queue before its function does. */
   readonly without?: readonly string[];
 }
@@ -71,6 +74,7 @@ export async function startHost({
   services = [],
   http,
   hostId = newHostId(),
+  definitions,
   without = [],
 }: HostOptions): Promise<Host> {
   const { clock, telemetry, channel, store } = ports;
@@ -80,7 +84,7 @@ export async function startHost({
     for (const listener of events.listeners(event))
       (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
-  const system = createSystem(app, config, ports, { hostId, emit });
+  const system = createSystem(app, config, ports, { hostId, emit, ...(definitions ? { definitions } : {}) });
   const givingUp = new AbortController();
   const stopping = new AbortController();
   const drained = new AbortController();
