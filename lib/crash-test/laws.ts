@@ -14,6 +14,8 @@ export interface Evidence {
   readonly history: History;
   readonly embedded: Embedded;
   readonly effects: ReadonlyMap<string, Effect>;
+  /** How many signals were sent to each order. */
+  readonly signals: ReadonlyMap<string, number>;
   readonly ending: Ending;
   readonly poison: NonNullable<Scenario['poison']>;
 }
@@ -28,6 +30,7 @@ export const brokenLaws = (evidence: Evidence): readonly string[] => [
     ...alertsOf(order, evidence),
     ...statusesOf(order, evidence),
     ...outboxOf(order),
+    ...signalsOf(order, evidence),
   ]),
   ...poisonIn(evidence),
 ];
@@ -147,6 +150,13 @@ function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readon
     ...(isProcessed === terminal >= 0 ? [] : [`the order is ${state.processState}, and the client was told: ${told.join(', ')}`]),
     ...own.filter(({ seq, status }) => bySeq.get(seq) !== status).map(({ seq }) => `the client was told two things under number ${seq}`),
   ];
+}
+
+/** A signal counts once, however often it was sent. */
+function signalsOf({ orderId, label, journal }: Tracked, { signals }: Evidence): readonly string[] {
+  const received = journal.filter(({ type }) => type === 'SignalReceived').length;
+  const sent = signals.get(orderId) ?? 0;
+  return received > sent ? [`${label}${sent} signals were sent, and the journal knows ${received}`] : [];
 }
 
 /** S26: nothing is left to be told. */

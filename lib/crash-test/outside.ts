@@ -33,6 +33,8 @@ export class Outside {
   readonly orderId = orderIdOf(clientName, submissionKey);
   /** Calls that are not answered, or not made yet. */
   waiting = 0;
+  /** How many signals were sent to each order; one that is sent again is the same. */
+  readonly signals = new Map<string, number>();
   private readonly around: Surroundings;
   private readonly asked = new Set<string>();
   private readonly submission: JsonObject;
@@ -64,9 +66,10 @@ export class Outside {
       const node = nodeAt(program, path);
       if (node.activity !== 'waitFor' || status !== 'Executing' || own === undefined) continue;
       const { signal, payload } = node;
-      this.answer(`signal ${signal}`, `${label}${path}`, payload, `${orderId} ${path}`, (value, key) =>
-        this.instruct(orderId, { kind: 'signal', name: signal, payload: value }, key),
-      );
+      this.answer(`signal ${signal}`, `${label}${path}`, payload, `${orderId} ${path}`, (value, key) => {
+        this.signals.set(orderId, (this.signals.get(orderId) ?? 0) + 1);
+        this.instruct(orderId, { kind: 'signal', name: signal, payload: value }, key);
+      });
     }
     if (state.processState !== 'Error' || !held || !isQuestion(held.fault)) return;
     const node = nodeAt(program, held.path);

@@ -305,7 +305,7 @@ export class World implements HostSurroundings {
       ...this.broken,
       ...history.broken,
       ...(await history.checkKept()),
-      ...brokenLaws({ history, embedded, effects: services.effects, ending, poison: scenario.poison ?? [] }),
+      ...brokenLaws({ history, embedded, effects: services.effects, signals: outside.signals, ending, poison: scenario.poison ?? [] }),
     ];
     const standing = standingIn(services.effects, history);
     return { ending, crashed, points, reached, standing, broken, story, tookMs: this.timeline.now - startAt };

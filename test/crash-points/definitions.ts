@@ -43,6 +43,7 @@ export const definitions: { readonly [name: string]: Definition } = {
   undone: defined(workflows.undone, { whens: [declined] }),
   timed: defined(workflows.timed),
   signal: defined(workflows.approval, { whens: [when(workflows.signal).comes({ by: 'somebody' }, { afterSeconds: 20 })] }),
+  'in turn': defined(workflows.inTurn, { whens: [when(workflows.signal).comes({ by: 'somebody' }, { afterSeconds: 20 })] }),
   'no signal': defined(workflows.approval),
   'claimed later': defined(workflows.undone, { variables: { CLAIM_ON_SUBMIT: 'off', ANNOUNCE_PROCESSED: 'on' } }),
   sale: defined(workflows.sale, { whens: [when(bank.charge).failsForNow(1)] }),

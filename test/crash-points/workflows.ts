@@ -62,6 +62,11 @@ export const approval = defineWorkflow('approval', { ...version, onExhausted: 'w
     .on(Refused, ({ compensate }) => compensate()),
 );
 
+/** Waits for the same signal twice: one that is heard twice is taken for two. */
+export const inTurn = defineWorkflow('in-turn', { ...version, toOperator: [Refused] }, ({ order }) =>
+  sequence(signal, reserve(order.item), signal.named('again')).on(NoSignal, ({ compensate }) => compensate()),
+);
+
 const twice = compute('twice', { version: 1, input: z.object({ text: z.string() }), output: z.string() }, ({ text }) => `${text}, ${text}`);
 const done = variable<boolean>('done');
 
