@@ -39,7 +39,7 @@ describe('where processes die', () => {
   });
 });
 
-describe('F1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
+describe('F-58, F1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
   for (const [index, name] of Object.keys(definitions).entries())
     test(name, async () => {
       const { runs, broken } = await crash({ name, sendsAlong: index % 2 === 1, twice: false, first: index % 7, every: 12 });

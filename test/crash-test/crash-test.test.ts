@@ -61,7 +61,7 @@ const real = (check: CrashTestOptions['check'] & object): CrashTestOptions<{ amo
   check,
 });
 
-describe('a crash test', () => {
+describe('F-58: a crash test', () => {
   test('kills the process at each of its calls, and counts what came of it', async () => {
     const { points, runs, outcome, outcomes, asksPerson } = await crashTest(paid, [payment], { order: { amount: 40 } });
     assert.deepEqual([outcome, outcomes, asksPerson], ['completed', { completed: runs }, []]);
@@ -83,7 +83,7 @@ describe('a crash test', () => {
     assert.deepEqual(outcomes, { held: runs });
   });
 
-  test('F-42: tells where an effect that may be asked for only once ends before a person', async () => {
+  test('tells where an effect that may be asked for only once ends before a person', async () => {
     const { outcomes, asksPerson } = await crashTest(sent, [post]);
     assert.ok((outcomes.completed ?? 0) > 0);
     assert.deepEqual(
