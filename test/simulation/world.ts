@@ -49,7 +49,8 @@ export class World implements Sight {
   private readonly outside: Outside;
   private readonly hosts = new Map<string, SimulatedHost>();
   private readonly variables: { readonly [name: string]: string };
-  private readonly periodMs: number;
+  /** How often each supervisor looks while something may go wrong. */
+  readonly periodMs: number;
   private starts = 0;
 
   constructor(seed: number, story?: (line: string) => void) {
