@@ -42,7 +42,7 @@ export async function cleanWorlds({ code }: Plan, count: number, progress: (line
 }
 
 /** Half of what is caught is caught because nothing comes to rest: hours of supervisors that look again and again. */
-const restless = 400_000;
+const restless = 200_000;
 
 /** The worlds that pass it: first those that pass it often and take little time, also where it ends badly. */
 export function worldsFor(mutant: string, { worlds, passes }: Clean): readonly CleanWorld[] {

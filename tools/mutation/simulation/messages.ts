@@ -3,6 +3,7 @@ export interface Played {
   readonly seed: number;
   /** Why it counts as caught, in words; undefined where everything held. */
   readonly wrong: string | undefined;
+  /** Of processor time. */
   readonly ms: number;
   /** How often supervisors look. Where nothing comes to rest a world costs as much as they look. */
   readonly periodMs: number;
@@ -24,3 +25,6 @@ export interface Ask {
 export interface Loaded {
   readonly atLoading: { readonly [mutant: string]: number };
 }
+
+/** Says from time to time that the world still goes on, however slow the machine is. */
+export const sign = 'goes on';

@@ -1,10 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { root } from '../../run.ts';
-import type { Ask, Loaded, Played } from './messages.ts';
+import { type Ask, type Loaded, type Played, sign } from './messages.ts';
 
 const file = fileURLToPath(new URL('worker.ts', import.meta.url));
-/** A world takes a tenth of a second; one in which nothing comes to rest some seconds. */
+/** Between two signs that a world goes on: they come some ten times a second. */
 const patienceMs = 60_000;
 /** What broken worlds leave behind in memory goes with the process. */
 const worldsMax = 4000;
@@ -58,9 +58,12 @@ export class Player {
           this.stop();
           reject(new WorkerLost(why));
         });
-      const timer = setTimeout(() => lose(`no answer for ${patienceMs / 1000} s`), patienceMs);
+      const timer = setTimeout(() => lose(`it goes on without an end, for ${patienceMs / 1000} s`), patienceMs);
       child?.once('exit', (code, signal) => lose(`the process ended with ${code ?? signal}`));
-      child?.once('message', (message) => settle(() => resolve(message as T)));
+      child?.on('message', (message) => {
+        if (message === sign) timer.refresh();
+        else settle(() => resolve(message as T));
+      });
     });
   }
 }

@@ -15,6 +15,7 @@ export interface Result {
   /** How many worlds it was tried in, and in how many of them anything at all could be seen. */
   readonly worlds: number;
   readonly changed: number;
+  /** Of processor time. */
   readonly ms: number;
 }
 
@@ -26,7 +27,6 @@ export interface Limits {
 
 /** Plays worlds with one change until something is wrong. `first` is a world that caught one nearby. */
 export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, limits: Limits, first?: number): Promise<Result> {
-  const begun = performance.now();
   const own = clean.passes[mutant.id] === undefined && clean.atLoading.includes(mutant.id) ? new Player(mutant.id) : undefined;
   const all = own ? clean.worlds : worldsFor(mutant.id, clean);
   const worlds = [...all.filter(({ seed }) => seed === first), ...all.filter(({ seed }) => seed !== first)].slice(0, limits.worldsMax);
@@ -34,7 +34,8 @@ export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, li
   const tried: { readonly world: CleanWorld; readonly played: Played }[] = [];
   const result = (rest: Pick<Result, 'status' | 'wrong' | 'seed'>): Result => {
     const changed = tried.filter(({ world, played }) => world.print !== played.print).length;
-    return { key, worlds: tried.length, changed, ms: Math.round(performance.now() - begun), ...rest };
+    const ms = Math.round(tried.reduce((sum, { played }) => sum + played.ms, 0));
+    return { key, worlds: tried.length, changed, ms, ...rest };
   };
   if (worlds.length === 0) return result({ status: 'not reached' });
   try {
