@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { commandFor } from '../../test/simulation/simulate.ts';
 import { root } from '../run.ts';
 import type { Broken, Round, Thing } from './thing.ts';
 import type { Told } from './worlds-worker.ts';
@@ -9,6 +8,9 @@ const worker = fileURLToPath(new URL('worlds-worker.ts', import.meta.url));
 const seeds = 50;
 /** For one world, which takes a tenth of a second: longer is a loop without an end. */
 const patienceMs = 180_000;
+
+/** Said here once more: this process loads nothing of what it tries, so that nothing can take it down. */
+const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace`;
 
 /** Simulated worlds in a process of their own, which stays the same from round to round, unless a world takes it down. */
 export function worlds(): Thing {
@@ -25,7 +27,7 @@ export function worlds(): Thing {
     round: (first) =>
       roundOf((child ??= start()), first, (why, at) => {
         kill();
-        return isStopped ? [] : [{ wrong: `the process was lost in this world: ${why}`, again: commandFor(at) }];
+        return isStopped ? [] : [{ wrong: `the process was lost in this world: ${why}`, again: againFor(at) }];
       }),
     stop() {
       isStopped = true;

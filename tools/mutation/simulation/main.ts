@@ -33,43 +33,45 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
   const number = (name: 'sample' | 'seed' | 'worlds' | 'unseen' | 'cores') => Number(values[name]);
   const plan = await makePlan();
   const inFiles = plan.mutants.filter(({ file }) => positionals.length === 0 || positionals.includes(file));
-  const wanted = values.sample === undefined ? inFiles : sampled(inFiles, number('sample'), number('seed'));
+  const wanted = shuffled(inFiles, number('seed')).slice(0, values.sample === undefined ? undefined : number('sample'));
   if (wanted.length === 0) throw new Error(`There is nothing to change in ${positionals.join(', ')}.`);
   say(`${wanted.length} of ${plan.mutants.length} changes`);
   const clean = await cleanWorlds(plan, number('worlds'), say);
-  const results = new Results(plan.code);
+  const limits = { worldsMax: number('worlds'), unseenMax: number('unseen') };
+  const results = new Results(plan.code, limits);
   const keepCaught = values['keep-caught'];
   const left = wanted.filter(({ key }) => !results.of(key, { keepCaught }));
   say(`${wanted.length - left.length} are known from before`);
-  await tryAll(left, clean, results, { worldsMax: number('worlds'), unseenMax: number('unseen') }, number('cores'));
+  await tryAll(left, clean, results, limits, number('cores'));
   const tried = wanted.flatMap((mutant): Tried[] => {
     const result = results.of(mutant.key, { keepCaught });
     return result ? [{ mutant, result }] : [];
   });
-  tell(tried, clean.worlds.length, values.sample !== undefined);
-  if (values.page) writePage([summary(tried, clean.worlds.length), table(tried), survivors(tried)].join('\n\n'));
+  const told = summary(tried, clean.worlds.length) + (tried.length < inFiles.length ? boundsOf(tried) : '');
+  process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${told}\n`);
+  if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
 }
 
-/** The same for the same seed. */
-function sampled(mutants: readonly Mutant[], count: number, seed: number): readonly Mutant[] {
+/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
+function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
   const chance = chanceOf(seed);
-  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() })).toSorted((one, other) => one.lot - other.lot);
-  const chosen = new Set(lots.slice(0, count).map(({ mutant }) => mutant));
-  return mutants.filter((mutant) => chosen.has(mutant));
+  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
+  return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
 }
 
 async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, limits: Limits, cores: number): Promise<void> {
   const players = Array.from({ length: cores }, () => new Player());
+  let isStopped = false;
   const stop = () => {
-    for (const player of players) player.stop();
-    process.exit(130);
+    isStopped = true;
+    say('one moment: what was tried until now');
   };
   process.once('SIGINT', stop).once('SIGTERM', stop);
   const begun = performance.now();
   const lastCatch = new Map<string, number>();
   let next = 0;
   const work = async (player: Player) => {
-    for (let mutant = left[next++]; mutant; mutant = left[next++]) {
+    for (let mutant = left[next++]; mutant && !isStopped; mutant = left[next++]) {
       const result = await tryMutant(player, mutant, clean, limits, lastCatch.get(mutant.file));
       if (result.seed !== undefined) lastCatch.set(mutant.file, result.seed);
       results.add(result);
@@ -92,8 +94,7 @@ function summary(tried: readonly Tried[], worlds: number): string {
   );
 }
 
-function tell(tried: readonly Tried[], worlds: number, isSample: boolean): void {
+function boundsOf(tried: readonly Tried[]): string {
   const [least, most] = interval(score(tried));
-  const bounds = isSample ? `\nA sample: of all it is between ${percent(least)} and ${percent(most)} (95 %).` : '';
-  process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${summary(tried, worlds)}${bounds}\n`);
+  return ` A random sample: of all of them it catches between ${percent(least)} and ${percent(most)} (95 %).`;
 }

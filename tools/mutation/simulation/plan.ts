@@ -54,7 +54,8 @@ function described(change: Change, content: string): Mutant {
 export const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 
 function hashOfCode(): string {
-  const files = globSync(['lib/**/*.ts', 'functions/*.ts', 'test/simulation/**/*.ts'], { cwd: root }).sort();
+  const judges = ['worker', 'trial', 'clean'].map((name) => `tools/mutation/simulation/${name}.ts`);
+  const files = globSync(['lib/**/*.ts', 'functions/*.ts', 'test/simulation/**/*.ts', ...judges], { cwd: root }).sort();
   return hash(files.flatMap((file) => [file, readFileSync(`${root}${file}`, 'utf8')])).slice(0, 12);
 }
 

@@ -55,16 +55,16 @@ export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, li
   return result(little === undefined ? { status: 'survived' } : { status: 'caught', wrong: little });
 }
 
-/** Enough of something to be sure that chance alone does not make so little of it. */
-const plenty = 60;
-
 /** A world in which nothing gets done breaks no law: what really happened is counted, as in `simulate.test.ts`. */
 function tooLittle(tried: readonly { readonly world: CleanWorld; readonly played: Played }[]): string | undefined {
   const usual = sum(tried.map(({ world }) => world.happened));
   const now = sum(tried.map(({ played }) => played.happened));
-  const missed = Object.entries(usual).find(([what, count]) => count >= plenty && (now[what] ?? 0) < count / 3);
+  const missed = Object.entries(usual).find(([what, count]) => isMissed(count, now[what] ?? 0));
   return missed && `too little happens: ${missed[0]} ${now[missed[0]] ?? 0} times instead of ${missed[1]}`;
 }
+
+/** Less than a third of what is usual, or nothing at all, of what is usual so often that chance alone does not do that. */
+const isMissed = (usual: number, now: number): boolean => (usual >= 60 && now < usual / 3) || (usual >= 20 && now === 0);
 
 function sum(counts: readonly Played['happened'][]): { readonly [what: string]: number } {
   const all: { [what: string]: number } = {};
