@@ -73,6 +73,8 @@ export class World implements Sight {
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
   private readonly io = new Map<string, number>();
+  /** How often each supervisor looks while something may go wrong. */
+  readonly periodMs: number;
 
   constructor(seed: number, story?: (line: string) => void) {
     this.seed = seed;
@@ -93,12 +95,13 @@ export class World implements Sight {
     };
     this.laws = lawsFor({ toleranceMs: this.toleranceMs });
     this.shared = new Shared(this, this.queues, sendsAlong);
+    this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
       sight: this,
       queues: this.queues,
       cut,
       variables,
-      periodMs: this.chance.pick(this.pace.periodsMs),
+      periodMs: this.periodMs,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
