@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '../../lib/store.ts';
+import { createFarm, hurried, type Shown } from '../../test/processes/farm.ts';
+import { createCustomers, problemsIn, startShop } from '../../test/processes/kill-support.ts';
+import { atEnd, createRandom, type Ending, root, type Site, until, within } from '../../test/processes/support.ts';
+import { startOperator } from './operator.ts';
+import { atWorkAt, coursesOf, quantile, recoveriesIn } from './recoveries.ts';
+
+/** Where orders are kept, as the hosts find it and as the witness sees it. */
+export interface Ground {
+  readonly place: Site;
+  readonly store: Pick<Store, 'load' | 'pages'>;
+  /** Orders of which it was announced that they are in Error. */
+  alerts(): ReadonlySet<string>;
+  /** Hosts that cannot begin are begun again: what they need may be away for a while. */
+  readonly startsAgain?: boolean;
+  /** From now on everything that the hosts need is there. */
+  calm?(): Promise<void>;
+}
+
+export interface Plan {
+  readonly kills: number;
+  readonly orders: number;
+  /** Between two kills, on average. */
+  readonly everyMs: number;
+  readonly seed: number;
+  progress(line: string): void;
+}
+
+const size = 2;
+/** Every so often both die at once. */
+const bothShare = 0.05;
+/** What a call of a service takes: long enough for many orders to be at work at the same time. */
+const latencyMs = 100;
+const patienceMs = 180_000;
+
+const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: { address: object } };
+const orderOf = (index: number): object => {
+  if (index % 10 === 7) return { ...order, card: 'tok_declined' };
+  return index % 12 === 5 ? { ...order, address: { ...order.address, postalCode: '00000' } } : order;
+};
+
+/** From a kill to the next asking: the step's own time, the supervisor's next look, and a second for all that is to be done. */
+export const recoveryMaxMs = 1000 * (Number(hurried.STEP_COMPLETE_WITHIN_SECONDS) + Number(hurried.SUPERVISOR_PERIOD_SECONDS) + 1);
+
+/** Two hosts take orders on the same data, and are killed again and again, one at a time or both. */
+export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Plan) {
+  const { place } = ground;
+  const random = createRandom(plan.seed);
+  const shop = await startShop(ending, place, { latencyMs });
+  const farm = createFarm(place, shop.urls, { size, startsAgain: ground.startsAgain ?? false });
+  const all = Array.from({ length: size }, (_, index) => index);
+  atEnd(ending, () => Promise.all(all.map((index) => farm.kill(index))));
+  await Promise.all(all.map((index) => farm.begin(index)));
+  const customers = createCustomers(place, farm, { orderOf, random, withinMs: plan.everyMs });
+  const operator = startOperator(place.data, farm);
+
+  const kills: number[] = [];
+  const starting: Promise<void>[] = [];
+  while (kills.length < plan.kills) {
+    customers.come(Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
+    await sleep(plan.everyMs * (0.5 + random()));
+    const dying = random() < bothShare ? all : [Math.floor(random() * size)];
+    for (const index of dying) {
+      kills.push(Date.now());
+      await farm.kill(index);
+      starting.push(farm.begin(index));
+    }
+    if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
+  }
+  await ground.calm?.();
+  await Promise.all(starting);
+  await within(customers.served(), 'customers still wait for an answer', patienceMs);
+  await until('every order has come to its end', async () => !(await farm.isAtWork()) && (await inError(farm)) === 0, patienceMs);
+  await operator.stop();
+  const listed = await farm.list();
+  await untilTold(ground, listed);
+  const ends = await Promise.all(all.map((index) => farm.stop(index)));
+
+  const witnesses = { ...customers, decided: operator.decided, effects: shop.effects(), alerts: ground.alerts() };
+  const problems = [...problemsIn(listed, witnesses), ...ends.filter(({ code }) => code !== 0).map(() => 'a host did not stop with 0')];
+  const courses = await coursesOf(
+    ground.store,
+    listed.map(({ orderId }) => orderId),
+  );
+  return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
+}
+
+const inError = async (farm: { page(query: string): Promise<{ readonly items: readonly unknown[] }> }): Promise<number> =>
+  (await farm.page('limit=1&state=Error')).items.length;
+
+/** What a killed host had still to tell lies in the order's outbox, and is told when its time comes. */
+const untilTold = ({ alerts }: Ground, listed: readonly Shown[]): Promise<unknown> =>
+  until(
+    'everybody is told',
+    () => {
+      const told = alerts();
+      return listed.every(({ orderId, processState }) => processState !== 'Error' || told.has(orderId));
+    },
+    patienceMs,
+  );
+
+type Outcome = Awaited<ReturnType<typeof killAgainAndAgain>>;
+
+/** What is counted of a run, and what it lacks: in words, nothing where all is well. */
+export function reportOf(
+  { problems, listed, courses, kills, customers, decided, farm }: Outcome,
+  plan: Plan,
+  { timed }: { readonly timed: boolean },
+) {
+  const share = (outcome: string) => listed.filter((shown) => shown.outcome === outcome).length / Math.max(1, listed.length);
+  const atWork = atWorkAt(courses, kills);
+  const hits = atWork.filter((count) => count > 0).length;
+  const { times, withoutKill } = recoveriesIn(courses, kills);
+  const p99 = quantile(times, 0.99);
+  const wanted: readonly (readonly [boolean, string])[] = [
+    [kills.length >= plan.kills, `only ${kills.length} kills`],
+    [listed.length >= 0.95 * plan.orders, `only ${listed.length} orders`],
+    [hits >= 0.8 * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
+    [times.length > 0, 'no kill interrupted a step'],
+    [share('completed') >= 0.6, 'too few orders completed'],
+    [share('compensated') >= 0.05, 'too few orders compensated'],
+    [decided >= 0.05 * listed.length, 'too few orders in front of a person'],
+    [!timed || (p99 ?? Infinity) <= recoveryMaxMs, `99 of 100 recoveries within ${p99} ms, aim ${recoveryMaxMs} ms`],
+  ];
+  const short = [...problems.slice(0, 20), ...wanted.filter(([holds]) => !holds).map(([, lack]) => lack)];
+  return {
+    short,
+    counts: {
+      kills: kills.length,
+      killsAtWork: hits,
+      atWorkMean: Math.round(atWork.reduce((sum, count) => sum + count, 0) / atWork.length),
+      orders: listed.length,
+      completed: listed.filter(({ outcome }) => outcome === 'completed').length,
+      compensated: listed.filter(({ outcome }) => outcome === 'compensated').length,
+      decided,
+      wrong: problems.length,
+      submittedAgain: customers.resent(),
+      givenUp: customers.givenUp.size,
+      recoveries: times.length,
+      recoveryMs: { p50: quantile(times, 0.5), p99, max: times.at(-1) ?? null, aim: recoveryMaxMs },
+      expiredWithoutKill: withoutKill,
+      startMs: farm.startMs(),
+      ...(farm.refused() > 0 ? { startsRefused: farm.refused() } : {}),
+    },
+  };
+}
