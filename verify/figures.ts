@@ -4,4 +4,5 @@ import type { Figure } from './figure.ts';
 export const figures: { readonly [goal: string]: () => Promise<{ readonly figure: Figure }> } = {
   G1: () => import('./histories.ts'),
   G9: () => import('./live-kills.ts'),
+  G10: () => import('./paused-holders.ts'),
 };

@@ -6,11 +6,15 @@ import type { Shown } from './farm.ts';
 import { type Ending, root, run, type Site, tokenFor, within } from './support.ts';
 
 /** The services, which fail every now and then, before or after the effect, and remember everything. */
-export async function startShop(t: Ending, { folder }: Site, { latencyMs = 5 }: { readonly latencyMs?: number } = {}) {
+export async function startShop(
+  t: Ending,
+  { folder }: Site,
+  { latencyMs = 5, failRate = 0.2 }: { readonly latencyMs?: number; readonly failRate?: number } = {},
+) {
   const ledger = join(folder, 'shop.sqlite');
   const shop = run(t, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: ledger });
   const [, url = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
-  const switches = { failRate: 0.2, failAfterEffectRate: 0.05, latencyMs };
+  const switches = { failRate, failAfterEffectRate: 0.05, latencyMs };
   const { status } = await fetch(`${url}/switches`, { method: 'PUT', body: JSON.stringify(switches) });
   assert.equal(status, 200);
   const urls = Object.fromEntries(
