@@ -110,11 +110,13 @@ interface Found {
 function judged(form: Run['form'], { pauses, stale, problems, writes, courses, counted }: Found) {
   const expiries = courses.flatMap(({ journal }) => journal.filter(({ type }) => type === 'DeadlineExpired').map(({ at }) => at));
   const takenOver = pauses.filter(({ from, to }) => expiries.some((at) => from + leaseMs <= at && at <= to + leaseMs)).length;
-  const leasesRefused = pauses.filter(({ refused }) => refused).length;
+  const leasesTaken = pauses.filter((pause) => pause.takenOver);
+  const leasesRefused = leasesTaken.filter(({ refused }) => refused).length;
   const count = (name: string) => counted.reduce((sum, counts) => sum + (counts[name] ?? 0), 0);
   const completed = courses.filter(({ state }) => state.outcome === 'completed').length;
   const lacks: readonly (readonly [boolean, string])[] = [
-    [leasesRefused === pauses.length, `${pauses.length - leasesRefused} holders were not refused after their lease`],
+    [leasesTaken.length >= 0.5 * pauses.length, `only ${leasesTaken.length} leases were taken over`],
+    [leasesRefused === leasesTaken.length, `${leasesTaken.length - leasesRefused} holders were not refused after their lease`],
     [takenOver >= (form === 'full' ? 0.6 : 0.1) * pauses.length, `steps were taken over in ${takenOver} of ${pauses.length} pauses only`],
     [count('expired') + count('staleReply') + count('raceLost') > 0, 'no node tried anything stale'],
     [completed >= 0.6 * courses.length, 'too few orders completed'],
@@ -129,6 +131,7 @@ function judged(form: Run['form'], { pauses, stale, problems, writes, courses, c
     completed,
     wrong: problems.length,
     pausesWithStepsTakenOver: takenOver,
+    leasesTakenOver: leasesTaken.length,
     leasesRefused,
     stepsExpired: expiries.length,
     stoppedByDeadline: count('expired'),

@@ -13,6 +13,8 @@ export interface Ground {
   readonly store: Pick<Store, 'load' | 'pages'>;
   /** Orders of which it was announced that they are in Error. */
   alerts(): ReadonlySet<string>;
+  /** What its hosts are told beside what all hosts are. */
+  readonly settings?: { readonly [name: string]: string };
   /** Hosts that cannot begin are begun again: what they need may be away for a while. */
   readonly startsAgain?: boolean;
   /** From now on everything that the hosts need is there. */
@@ -49,7 +51,7 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
   const { place } = ground;
   const random = createRandom(plan.seed);
   const shop = await startShop(ending, place, { latencyMs });
-  const farm = createFarm(place, shop.urls, { size, startsAgain: ground.startsAgain ?? false });
+  const farm = createFarm(place, { ...shop.urls, ...ground.settings }, { size, startsAgain: ground.startsAgain ?? false });
   const all = Array.from({ length: size }, (_, index) => index);
   atEnd(ending, () => Promise.all(all.map((index) => farm.kill(index))));
   await Promise.all(all.map((index) => farm.begin(index)));
@@ -139,7 +141,7 @@ export function reportOf(
       submittedAgain: customers.resent(),
       givenUp: customers.givenUp.size,
       recoveries: times.length,
-      recoveryMs: { p50: quantile(times, 0.5), p99, max: times.at(-1) ?? null, aim: recoveryMaxMs },
+      recoveryMs: { p50: quantile(times, 0.5), p99, max: times.at(-1) ?? null, ...(timed ? { aim: recoveryMaxMs } : {}) },
       expiredWithoutKill: withoutKill,
       startMs: farm.startMs(),
       ...(farm.refused() > 0 ? { startsRefused: farm.refused() } : {}),

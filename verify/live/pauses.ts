@@ -7,6 +7,8 @@ import { type Node, reaches } from '../../test/processes/support.ts';
 export interface Pause {
   readonly from: number;
   readonly to: number;
+  /** Its neighbour got the lease meanwhile. Not so where it was stopped in the middle of a write: then all others wait for it. */
+  readonly takenOver: boolean;
   /** What it tried with the lease that another one had meanwhile was refused. */
   readonly refused: boolean;
 }
@@ -34,14 +36,16 @@ export async function pauseInTurn(
     const from = Date.now();
     stale.child.kill('SIGSTOP');
     const over = from + pauseMs();
-    await takeOver(other, held);
+    const taking = takeOver(other, held, over);
+    const takenOver = await Promise.race([taking, sleep(over - Date.now()).then(() => false)]);
     const late = [stale.call('resubmit', held), stale.call('release', held)] as const;
     for (const call of late) call.catch(() => undefined);
     await sleep(Math.max(0, over - Date.now()));
     const to = Date.now();
     stale.child.kill('SIGCONT');
     const [resubmitted] = await Promise.allSettled(late);
-    pauses.push({ from, to, refused: resubmitted.status === 'rejected' && resubmitted.reason.name === 'InstanceLockedError' });
+    await taking;
+    pauses.push({ from, to, takenOver, refused: resubmitted.status === 'rejected' && resubmitted.reason.name === 'InstanceLockedError' });
     await other.call('release', held);
     onPause();
     await sleep(betweenMs);
@@ -49,15 +53,16 @@ export async function pauseInTurn(
   return pauses;
 }
 
-/** As soon as the other one's time is over. */
-async function takeOver(node: Node, orderId: string): Promise<void> {
+/** As soon as the other one's time is over; false where it never was until then. */
+async function takeOver(node: Node, orderId: string, until: number): Promise<boolean> {
   for (;;) {
     const refusal = await node.call('hold', orderId, longLeaseMs).then(
       () => undefined,
       (error: Error) => error,
     );
-    if (!refusal) return;
+    if (!refusal) return true;
     if (refusal.name !== 'InstanceLockedError') throw refusal;
+    if (Date.now() > until) return false;
     await sleep(20);
   }
 }
