@@ -40,13 +40,20 @@ interface CustomerOptions {
 
 /**
  * Each customer submits one order, some time within `withinMs` of his coming, and sends it again under the same key
- * until it is answered; every tenth gives up when the line breaks.
+ * until it is answered; every tenth gives up when the line breaks, and every seventh clicks twice.
  */
 export function createCustomers({ data }: Site, system: { url(): Promise<string> }, { orderOf, random, withinMs }: CustomerOptions) {
   const answered = new Map<string, string>();
   const givenUp = new Set<string>();
   const all: Promise<void>[] = [];
+  let arrived = 0;
   let resent = 0;
+
+  /** Whoever submits twice must be told the same twice. */
+  function answer(key: string, orderId: string): void {
+    assert.equal(answered.get(key) ?? orderId, orderId, key);
+    answered.set(key, orderId);
+  }
 
   async function submit(index: number): Promise<void> {
     const key = `order-${index}`;
@@ -62,7 +69,7 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
       const response = await fetch(`${url}/orders`, { method: 'POST', headers, body }).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
       const isWhole = response !== undefined && text !== undefined;
-      if (isWhole && response.status === 202) return void answered.set(key, (JSON.parse(text) as { orderId: string }).orderId);
+      if (isWhole && response.status === 202) return answer(key, (JSON.parse(text) as { orderId: string }).orderId);
       assert.ok(!isWhole || response.status === 429 || response.status === 503, `${response?.status} ${text}`);
       if (!isWhole && index % 10 === 9) return void givenUp.add(key);
       await sleep(50);
@@ -74,7 +81,10 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
     givenUp: givenUp as ReadonlySet<string>,
     resent: () => resent,
     come(count: number): void {
-      for (let index = all.length; index < count; index++) all.push(sleep(random() * withinMs).then(() => submit(index)));
+      for (; arrived < count; arrived++) {
+        const [index, afterMs] = [arrived, random() * withinMs];
+        for (let clicks = index % 7 === 3 ? 2 : 1; clicks > 0; clicks--) all.push(sleep(afterMs).then(() => submit(index)));
+      }
     },
     served: () => Promise.all(all),
   };

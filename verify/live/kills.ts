@@ -109,7 +109,7 @@ type Outcome = Awaited<ReturnType<typeof killAgainAndAgain>>;
 export function reportOf(
   { problems, listed, courses, kills, customers, decided, farm }: Outcome,
   plan: Plan,
-  { timed }: { readonly timed: boolean },
+  { timed, strict }: { readonly timed: boolean; readonly strict: boolean },
 ) {
   const share = (outcome: string) => listed.filter((shown) => shown.outcome === outcome).length / Math.max(1, listed.length);
   const atWork = atWorkAt(courses, kills);
@@ -119,8 +119,8 @@ export function reportOf(
   const wanted: readonly (readonly [boolean, string])[] = [
     [kills.length >= plan.kills, `only ${kills.length} kills`],
     [listed.length >= 0.95 * plan.orders, `only ${listed.length} orders`],
-    [hits >= 0.8 * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
-    [times.length > 0, 'no kill interrupted a step'],
+    [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
+    [!strict || times.length > 0, 'no kill interrupted a step'],
     [share('completed') >= 0.6, 'too few orders completed'],
     [share('compensated') >= 0.05, 'too few orders compensated'],
     [decided >= 0.05 * listed.length, 'too few orders in front of a person'],
