@@ -4,5 +4,6 @@ import type { Figure } from './figure.ts';
 export const figures: { readonly [goal: string]: () => Promise<{ readonly figure: Figure }> } = {
   G1: () => import('./histories.ts'),
   G9: () => import('./live-kills.ts'),
+  'G9-files': () => import('./torn-files.ts'),
   G10: () => import('./paused-holders.ts'),
 };

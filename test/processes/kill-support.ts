@@ -80,10 +80,19 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
     answered: answered as ReadonlyMap<string, string>,
     givenUp: givenUp as ReadonlySet<string>,
     resent: () => resent,
+    /** So many came and have not been answered, nor given up. */
+    waiting: () => arrived - answered.size - givenUp.size,
+    /** So many came. */
+    arrived: () => arrived,
     come(count: number): void {
       for (; arrived < count; arrived++) {
         const [index, afterMs] = [arrived, random() * withinMs];
-        for (let clicks = index % 7 === 3 ? 2 : 1; clicks > 0; clicks--) all.push(sleep(afterMs).then(() => submit(index)));
+        for (let clicks = index % 7 === 3 ? 2 : 1; clicks > 0; clicks--) {
+          const served = sleep(afterMs).then(() => submit(index));
+          // Told of by `served`.
+          served.catch(() => undefined);
+          all.push(served);
+        }
       }
     },
     served: () => Promise.all(all),

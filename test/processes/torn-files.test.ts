@@ -4,9 +4,7 @@ import { test } from 'node:test';
 import { dataFile } from '../../lib/embedded.ts';
 import { hurried } from './farm.ts';
 import { app, complaintOf, post, reaches, site, startLocal, tokenFor, within, work } from './support.ts';
-import { copyOf, flip, logFile, overwrite, problemsAfter, scratchIn, wreck } from './torn.ts';
-
-const pageBytes = 4096;
+import { copyOf, fateOfPage, flip, logFile, overwrite, pageBytes, problemsAfter, scratchIn, wreck } from './torn.ts';
 
 test('F-41, S22: a log that is cut at any place, or damaged at any byte, costs what came after it and nothing else', async (t) => {
   const place = site(t);
@@ -33,6 +31,22 @@ test('F-41: a host that finds its log torn begins nevertheless, and brings what 
   assert.ok(kept.length > 10);
   for (const { orderId } of kept) await reaches(place.open(), orderId, 'Processed');
   assert.equal((await system.kill('SIGTERM')).code, 0);
+});
+
+test('F-64: whichever page of the data file is damaged, it is told, or nobody needs it; no order is silently missing', async (t) => {
+  const place = site(t);
+  const left = await wreck(t, place, 10);
+  const pages = readFileSync(dataFile(left.folder)).length / pageBytes;
+  assert.ok(pages > 20);
+  for (const wasOpen of [true, false]) {
+    const fates = [];
+    for (let page = 0; page < pages; page++) fates.push(await fateOfPage(left, scratchIn(place), page, wasOpen));
+    assert.deepEqual(
+      fates.filter((fate) => fate instanceof Error),
+      [],
+    );
+    assert.ok(fates.filter((fate) => fate !== 'untouched').length > 5, fates.join());
+  }
 });
 
 const sayings = {

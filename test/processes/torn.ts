@@ -1,7 +1,8 @@
-import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../lib/clock.ts';
-import { dataFile, openEmbedded } from '../../lib/embedded.ts';
+import { dataFile, type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
 import { hurried } from './farm.ts';
 import { type Ending, type Site, startNode, within, work } from './support.ts';
@@ -80,6 +81,42 @@ export async function problemsAfter({ answered }: Wreck, folder: string, wholeBy
     return problems;
   } finally {
     await database.close();
+  }
+}
+
+export const pageBytes = 4096;
+
+/** What came of a damaged page: refused at the start, found by who read it, or touched by nobody. */
+export type PageFate = 'refused' | 'found' | 'untouched';
+
+/** Overwrites one page of a data file without a log, and reads everything. Wrong is whatever is told without a remedy. */
+export async function fateOfPage(left: Wreck, folder: string, page: number, wasOpen: boolean): Promise<PageFate | Error> {
+  copyOf(left, folder);
+  if (wasOpen) truncateSync(logFile(folder), 0);
+  else rmSync(logFile(folder));
+  // The first page's header says whose file it is.
+  const from = page === 0 ? 100 : 0;
+  overwrite(dataFile(folder), page * pageBytes + from, new Uint8Array(pageBytes - from).fill(0xa5));
+  const opened = openedOrNot(folder);
+  if (opened instanceof Error) return opened instanceof SetupError && /damaged/.test(opened.message) ? 'refused' : opened;
+  const stored = left.answered.filter(({ logBytes }) => logBytes === 0);
+  try {
+    const found = await Promise.all(stored.map(({ orderId }) => opened.store.load(orderId)));
+    const isRight = found.every((each) => JSON.stringify(each?.order.body) === JSON.stringify(work()));
+    const { items } = await opened.store.list({}, undefined, stored.length + 1);
+    return isRight && items.length === stored.length ? 'untouched' : new Error(`page ${page}: something is missing, and nobody says so`);
+  } catch (error) {
+    return error instanceof StoreUnavailableError && error.fatal && error.remedy !== undefined ? 'found' : (error as Error);
+  } finally {
+    await opened.database.close().catch(() => undefined);
+  }
+}
+
+function openedOrNot(folder: string): Embedded | Error {
+  try {
+    return openEmbedded(folder, { clock: systemClock });
+  } catch (error) {
+    return error as Error;
   }
 }
 

@@ -35,7 +35,9 @@ const size = 2;
 const bothShare = 0.05;
 /** What a call of a service takes: long enough for many orders to be at work at the same time. */
 const latencyMs = 100;
-const patienceMs = 180_000;
+const patienceMs = 300_000;
+/** So many customers may wait for their answers at a time. */
+const waitingMax = 60;
 
 const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: { address: object } };
 const orderOf = (index: number): object => {
@@ -60,14 +62,16 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
 
   const kills: number[] = [];
   const starting: Promise<void>[] = [];
-  while (kills.length < plan.kills) {
-    customers.come(Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
+  while (kills.length < plan.kills || customers.arrived() < plan.orders) {
+    const due = Math.min(plan.orders, Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
+    // Who comes to a machine that has other things to do waits outside.
+    customers.come(Math.min(due, customers.arrived() + waitingMax - customers.waiting()));
     await sleep(plan.everyMs * (0.5 + random()));
     const dying = random() < bothShare ? all : [Math.floor(random() * size)];
     for (const index of dying) {
       kills.push(Date.now());
       await farm.kill(index);
-      starting.push(farm.begin(index));
+      starting.push(toldLater(farm.begin(index)));
     }
     if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
   }
@@ -87,6 +91,12 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
     listed.map(({ orderId }) => orderId),
   );
   return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
+}
+
+/** What fails meanwhile is told of when it is waited for. */
+function toldLater(work: Promise<void>): Promise<void> {
+  work.catch(() => undefined);
+  return work;
 }
 
 const inError = async (farm: { page(query: string): Promise<{ readonly items: readonly unknown[] }> }): Promise<number> =>
