@@ -72,7 +72,8 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
       if (isWhole && response.status === 202) return answer(key, (JSON.parse(text) as { orderId: string }).orderId);
       assert.ok(!isWhole || response.status === 429 || response.status === 503, `${response?.status} ${text}`);
       if (!isWhole && index % 10 === 9) return void givenUp.add(key);
-      await sleep(50);
+      // Who is told to come again later does.
+      await sleep(1000 * Number(response?.headers.get('retry-after') ?? 0.05));
     }
   }
   return {

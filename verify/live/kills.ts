@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '../../lib/store.ts';
-import { createFarm, hurried, type Shown } from '../../test/processes/farm.ts';
+import { createFarm, type Farm, hurried, type Shown } from '../../test/processes/farm.ts';
 import { createCustomers, problemsIn, startShop } from '../../test/processes/kill-support.ts';
 import { atEnd, createRandom, type Ending, root, type Site, until, within } from '../../test/processes/support.ts';
 import { startOperator } from './operator.ts';
@@ -26,13 +26,18 @@ export interface Plan {
   readonly orders: number;
   /** Between two kills, on average. */
   readonly everyMs: number;
+  /** After so long nobody is killed any more, and nobody comes: what is lacking is told. */
+  readonly longestMs: number;
   readonly seed: number;
   progress(line: string): void;
 }
 
 const size = 2;
+const indexes = Array.from({ length: size }, (_, index) => index);
 /** Every so often both die at once. */
 const bothShare = 0.05;
+/** So many are killed whether they have begun or not. */
+const unbornShare = 0.2;
 /** What a call of a service takes: long enough for many orders to be at work at the same time. */
 const latencyMs = 100;
 const patienceMs = 300_000;
@@ -54,35 +59,19 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
   const random = createRandom(plan.seed);
   const shop = await startShop(ending, place, { latencyMs });
   const farm = createFarm(place, { ...shop.urls, ...ground.settings }, { size, startsAgain: ground.startsAgain ?? false });
-  const all = Array.from({ length: size }, (_, index) => index);
-  atEnd(ending, () => Promise.all(all.map((index) => farm.kill(index))));
-  await Promise.all(all.map((index) => farm.begin(index)));
+  atEnd(ending, () => Promise.all(indexes.map((index) => farm.kill(index))));
+  await Promise.all(indexes.map((index) => farm.begin(index)));
   const customers = createCustomers(place, farm, { orderOf, random, withinMs: plan.everyMs });
   const operator = startOperator(place.data, farm);
 
-  const kills: number[] = [];
-  const starting: Promise<void>[] = [];
-  while (kills.length < plan.kills || customers.arrived() < plan.orders) {
-    const due = Math.min(plan.orders, Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
-    // Who comes to a machine that has other things to do waits outside.
-    customers.come(Math.min(due, customers.arrived() + waitingMax - customers.waiting()));
-    await sleep(plan.everyMs * (0.5 + random()));
-    const dying = random() < bothShare ? all : [Math.floor(random() * size)];
-    for (const index of dying) {
-      kills.push(Date.now());
-      await farm.kill(index);
-      starting.push(toldLater(farm.begin(index)));
-    }
-    if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
-  }
+  const kills = await killing(farm, customers, plan, random);
   await ground.calm?.();
-  await Promise.all(starting);
   await within(customers.served(), 'customers still wait for an answer', patienceMs);
   await until('every order has come to its end', async () => !(await farm.isAtWork()) && (await inError(farm)) === 0, patienceMs);
   await operator.stop();
   const listed = await farm.list();
   await untilTold(ground, listed);
-  const ends = await Promise.all(all.map((index) => farm.stop(index)));
+  const ends = await Promise.all(indexes.map((index) => farm.stop(index)));
 
   const witnesses = { ...customers, decided: operator.decided, effects: shop.effects(), alerts: ground.alerts() };
   const problems = [...problemsIn(listed, witnesses), ...ends.filter(({ code }) => code !== 0).map(() => 'a host did not stop with 0')];
@@ -91,6 +80,29 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
     listed.map(({ orderId }) => orderId),
   );
   return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
+}
+
+/** When hosts were killed, while customers came: milliseconds since 1970. In the end all of them are up. */
+async function killing(farm: Farm, customers: Customers, plan: Plan, random: () => number): Promise<readonly number[]> {
+  const kills: number[] = [];
+  const up = indexes.map(() => Promise.resolve());
+  const end = Date.now() + plan.longestMs;
+  while ((kills.length < plan.kills || customers.arrived() < plan.orders) && Date.now() < end) {
+    const due = Math.min(plan.orders, Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
+    // Who comes to a machine that has other things to do waits outside.
+    customers.come(Math.min(due, customers.arrived() + waitingMax - customers.waiting()));
+    await sleep(plan.everyMs * (0.5 + random()));
+    for (const index of random() < bothShare ? indexes : [Math.floor(random() * size)]) {
+      // However slow the machine is, most lives have begun when they end.
+      if (random() >= unbornShare) await up[index];
+      kills.push(Date.now());
+      await farm.kill(index);
+      up[index] = toldLater(farm.begin(index));
+    }
+    if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
+  }
+  await Promise.all(up);
+  return kills;
 }
 
 /** What fails meanwhile is told of when it is waited for. */
@@ -113,6 +125,7 @@ const untilTold = ({ alerts }: Ground, listed: readonly Shown[]): Promise<unknow
     patienceMs,
   );
 
+type Customers = ReturnType<typeof createCustomers>;
 type Outcome = Awaited<ReturnType<typeof killAgainAndAgain>>;
 
 /** What is counted of a run, and what it lacks: in words, nothing where all is well. */
@@ -128,7 +141,7 @@ export function reportOf(
   const p99 = quantile(times, 0.99);
   const wanted: readonly (readonly [boolean, string])[] = [
     [kills.length >= plan.kills, `only ${kills.length} kills`],
-    [listed.length >= 0.95 * plan.orders, `only ${listed.length} orders`],
+    [listed.length >= 0.85 * plan.orders, `only ${listed.length} orders`],
     [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
     [!strict || times.length > 0, 'no kill interrupted a step'],
     [share('completed') >= 0.6, 'too few orders completed'],
