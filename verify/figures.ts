@@ -7,4 +7,7 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G3: () => import('./replay.ts'),
   G5: () => import('./crash-points.ts'),
   G6: () => import('./fault-landing.ts'),
+  'G9-files': () => import('./torn-files.ts'),
+  G9: () => import('./live-kills.ts'),
+  G10: () => import('./paused-holders.ts'),
 };

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { alertsIn, createCustomers, createPatient, problemsIn, startShop } from './kill-support.ts';
+import { createFarm } from './farm.ts';
+import { alertsIn, createCustomers, problemsIn, startShop } from './kill-support.ts';
 import { atEnd, createRandom, root, site, until, within } from './support.ts';
 
 const kills = Number(process.env['KILLS'] ?? 100);
@@ -21,7 +22,7 @@ test('F-02, F-10, F-28, F-41, F-44, F-57, S22: nothing that was answered with 20
   const random = createRandom(seed);
   const place = site(t);
   const shop = await startShop(t, place);
-  const system = createPatient(place, shop.urls);
+  const system = createFarm(place, shop.urls);
   atEnd(t, () => system.kill());
   const customers = createCustomers(place, system, { orderOf, random, withinMs: lifeMsMax });
 
@@ -38,7 +39,7 @@ test('F-02, F-10, F-28, F-41, F-44, F-57, S22: nothing that was answered with 20
   assert.equal((await system.stop()).code, 0);
 
   const effects = shop.effects();
-  assert.deepEqual([...problemsIn(listed, customers, effects, alertsIn(place))], []);
+  assert.deepEqual([...problemsIn(listed, { ...customers, effects, alerts: alertsIn(place) })], []);
   const count = (state: string) => listed.filter(({ processState }) => processState === state).length;
   const ends = {
     orders: listed.length,
