@@ -272,6 +272,31 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
+  test('F-63 F-71 L1: one that is being undone goes on with that', async (context) => {
+    const worker = defineAgent('worker', {
+      pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      putBack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const once = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), completeWithinSeconds: 100 }, () =>
+      sequence(
+        worker.pick({}).undo(() => worker.putBack({})),
+        delay({ seconds: 60 }),
+      ),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [once], agents: [worker] }));
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'not wanted' }, { id: 'cancel' });
+    const before = await desk.request();
+    await desk.clock.advance(200_000);
+    await mended(desk, orderId);
+    const again = await desk.request();
+    assert.deepEqual([again.path, again.idempotencyKey], ['order/pick/undo', before.idempotencyKey]);
+    await desk.answer(again);
+    const { processState, outcome } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
+  });
+
   test('F-63 F-50 one that was reset is claimed by its resubmission', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack'), { recover: 'order' }));
     const orderId = await submitted(desk);
