@@ -7,15 +7,15 @@ import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
 import type { CreateFunction } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
-import { appOn, type Remote } from './app.ts';
-import type { Site } from './faults.ts';
+import { appOn, definitions as loaded, type Remote } from './app.ts';
+import type { FaultKind, Site } from './faults.ts';
 import type { Sight } from './sight.ts';
+import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
   agent,
@@ -31,8 +31,6 @@ export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
 );
 
-const loaded = loadDefinitions(appOn({} as Remote));
-
 class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
@@ -46,7 +44,8 @@ export class SimulatedHost {
   skewMs = 0;
   /** Batches at work. */
   atWork = 0;
-  private frozenUntil = 0;
+  /** It has stood still until then. */
+  frozenUntil = 0;
   private readonly sight: Sight;
   private readonly onCrash: (host: SimulatedHost) => void;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -92,7 +91,7 @@ export class SimulatedHost {
    * A call of something outside. `apply` happens there, after a while; the answer comes back, or does not. What a dead
    * host had sent off may still arrive.
    */
-  call<T>(site: Site, apply: () => T | Promise<T>, latencyMs = this.sight.chance.between(1, 12)): Promise<T> {
+  call<T>(site: Site, apply: (fault?: FaultKind) => T | Promise<T>, latencyMs = this.sight.chance.between(1, 12)): Promise<T> {
     const { timeline, faults, chance } = this.sight;
     return new Promise((resolve, reject) => {
       const arrive = async (): Promise<void> => {
@@ -103,9 +102,10 @@ export class SimulatedHost {
           return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
         let answer: T;
         try {
-          answer = await this.apply(site, apply);
+          answer = await this.apply(site, () => apply(fault));
           if (fault === 'written twice') answer = await this.apply(site, apply);
         } catch (error) {
+          if (error instanceof CutOff) return this.crash(`in the middle of ${site.name}`);
           return this.goOn(() => reject(error));
         }
         if (this.isDead) return;

@@ -8,6 +8,7 @@ import type { Site } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
+import { cuttable } from './transactions.ts';
 
 const writing = (name: string): Site => ({ name, faults: ['throttled', 'answer lost', 'written twice'] });
 const adding = (name: string): Site => ({ name, faults: ['throttled', 'answer lost'] });
@@ -37,7 +38,7 @@ const indexLagMs = 60_000;
 /** The real embedded store, in memory, and what all hosts share beside it. */
 export class Shared {
   readonly store: Store;
-  readonly database = openDatabase(':memory:');
+  readonly database = cuttable(openDatabase(':memory:'));
   /** When each order was written last, and what it was then. */
   readonly last = new Map<string, { readonly at: number; readonly state: StateRecord }>();
   private readonly sight: Sight;
@@ -56,6 +57,19 @@ export class Shared {
 
   publish(announcements: readonly Announcement[]): void {
     for (const announcement of announcements) this.sight.saw({ type: 'published', announcement });
+  }
+
+  /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
+  rewrite(orderId: string, schemaVersion: number): void {
+    const state = this.last.get(orderId)?.state;
+    if (!state) return;
+    const rev = state.rev + 1;
+    this.database
+      .prepare(
+        "UPDATE states SET rev = ?, head = json_set(head, '$.rev', ?, '$.schemaVersion', ?) WHERE id = (SELECT id FROM orders WHERE orderId = ?)",
+      )
+      .run(rev, rev, schemaVersion, orderId);
+    this.written({ ...state, rev });
   }
 
   written(after: StateRecord, caller?: string): void {
@@ -77,7 +91,9 @@ export function portsOf(
 
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
   const { store } = shared;
-  const call = <T>(site: Site, apply: () => Promise<T>): Promise<T> => host.call(site, apply);
+  // Who dies in the middle of a call leaves what its first transaction did.
+  const call = <T>(site: Site, apply: () => Promise<T>): Promise<T> =>
+    host.call(site, (fault) => shared.database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, apply));
   return {
     ...store,
     ...readsOf(host, shared, sight),

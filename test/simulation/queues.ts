@@ -39,7 +39,7 @@ export class SimulatedQueues {
 
   private sendOne({ queue, body, delayMs = 0 }: Outgoing): void {
     const { faults, chance } = this.sight;
-    this.sight.saw({ type: 'sent', queue, body });
+    this.sight.saw({ type: 'sent', queue, body, delayMs });
     if (mayBeLost.test(queue) && faults.hits('message lost', queue)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue)); copy++) {
       const late = faults.hits('message late', queue) ? chance.between(1000, lateMaxMs) : chance.between(1, 20);
@@ -82,14 +82,17 @@ export class SimulatedQueues {
       message.visibleAt = timeline.now + visibilityMs;
       this.announce(message);
       const { id, body, receiveCount, sentAt } = message;
-      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: id });
+      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: `${id}/${receiveCount}` });
     }
     return received;
   }
 
   acknowledge(queue: string, ids: readonly string[], host: SimulatedHost): void {
     if (this.sight.faults.hits('acknowledgement lost', queue)) return this.sight.tell(() => `${host.id} acknowledges ${queue} in vain`);
-    for (const message of this.messages.get(queue) ?? []) if (ids.includes(message.id)) this.remove(message);
+    for (const message of (this.messages.get(queue) ?? []).filter(({ id }) => ids.includes(id))) {
+      this.remove(message);
+      this.sight.saw({ type: 'acknowledged', queue, body: message.body });
+    }
   }
 
   private remove(message: Message): void {

@@ -3,7 +3,7 @@ import { Faults, type Profile, profileFrom } from './faults.ts';
 import { History, responseQueue } from './history.ts';
 import { SimulatedHost, sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
-import { clientName, Outside } from './outside.ts';
+import { clientName, Outside, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
@@ -42,7 +42,8 @@ export class World implements Sight {
   readonly seed: number;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;
-  private readonly laws: readonly Law[] = lawsFor({ toleranceMs });
+  private readonly laws: readonly Law[];
+  private quietSince: number | undefined;
   private readonly broken: string[] = [];
   private readonly queues = new SimulatedQueues(this);
   private readonly services = new Services(this);
@@ -57,6 +58,7 @@ export class World implements Sight {
 
   constructor(seed: number, story?: (line: string) => void) {
     this.seed = seed;
+    this.laws = lawsFor({ toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
     this.story = story;
     this.chance = chanceOf(seed);
     this.profile = profileFrom(this.chance);
@@ -69,13 +71,14 @@ export class World implements Sight {
       CLOCK_TOLERANCE_MS: String(toleranceMs),
     };
     this.shared = new Shared(this, this.queues, sendsAlong);
-    this.outside = new Outside({ sight: this, queues: this.queues, anyHost: () => this.anyHost() });
+    this.outside = new Outside({ sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.anyHost() });
     this.queues.onVisible = (queue) => this.deliver(queue);
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, ${JSON.stringify(this.variables)}`);
   }
 
   async run(): Promise<Outcome> {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
+    await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = 1; number <= this.chance.between(3, 6); number++) this.outside.submitSomething(number);
     for (const slot of this.chance.pick([
       ['one', 'two'],
@@ -123,6 +126,7 @@ export class World implements Sight {
   private heal(): void {
     this.tell(() => 'faults are over');
     this.faults.over = true;
+    this.quietSince = this.timeline.now;
     for (const host of this.hosts.values()) host.skewMs = 0;
   }
 
@@ -299,11 +303,19 @@ function describe(happening: Happening): string {
       return `announced: ${happening.announcement.detailType} ${happening.announcement.id}`;
     case 'effect':
       return `${happening.operation} took effect`;
-    case 'accepted':
-      return `${happening.orderId} is accepted`;
+    case 'submitted':
+      return `${happening.orderId} is answered: ${happening.outcome}`;
     case 'poisoned':
       return `poison: ${happening.body}`;
     case 'signal':
       return `the signal to ${happening.orderId}: ${happening.answer}`;
+    case 'acknowledged':
+      return `acknowledged on ${happening.queue}: ${happening.body}`;
+    case 'decided':
+      return `${happening.orderId} was decided on as of rev ${happening.saw}: rev ${happening.became}`;
+    case 'newer':
+      return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
+    case 'tried again':
+      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
   }
 }

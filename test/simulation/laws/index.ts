@@ -1,37 +1,71 @@
+import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
 import { children } from './children.ts';
+import { claims } from './claims.ts';
+import { compensation } from './compensation.ts';
 import { deadlines } from './deadlines.ts';
+import { decisions } from './decisions.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
 import { expiry } from './expiry.ts';
 import { fence } from './fence.ts';
+import { handlers } from './handlers.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
-import type { Law } from './law.ts';
+import type { Law, Times } from './law.ts';
+import { leases } from './leases.ts';
+import { newer } from './newer.ts';
+import { outbox } from './outbox.ts';
+import { ownership } from './ownership.ts';
+import { pauses } from './pauses.ts';
+import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
+import { promptness } from './promptness.ts';
+import { replies } from './replies.ts';
+import { requests } from './requests.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
+import { sizes } from './sizes.ts';
 import { statuses } from './statuses.ts';
+import { submissions } from './submissions.ts';
+import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
 
 export type { Law } from './law.ts';
 
 /** All that must hold, anew for each world: some of them remember. */
-export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): readonly Law[] => [
+export const lawsFor = (times: Times): readonly Law[] => [
   kept(),
   fence(),
+  claims(),
+  leases(times),
   processState(),
+  pinned(),
+  newer(),
+  ownership(),
+  submissions(),
+  decisions(),
   journal(),
+  replies(),
+  requests(),
+  acknowledgements(),
+  outbox(),
   effects(),
+  compensation(),
   undoOrder(),
-  expiry(toleranceMs),
+  handlers(),
+  expiry(times),
+  threshold(),
+  pauses(),
   children(),
+  promptness(times),
   signals(),
   silence(),
   alerts(),
   statuses(),
   poison(),
   deadlines(),
+  sizes(),
   end(),
 ];

@@ -4,7 +4,7 @@ import type { Law } from './law.ts';
 export const kept = (): Law => ({
   name: 'kept',
   after(happening, history) {
-    if (happening.type !== 'accepted') return undefined;
+    if (happening.type !== 'submitted' || happening.outcome !== 'accepted') return undefined;
     return history.orders.has(happening.orderId) ? undefined : `${happening.orderId} was accepted, but is not stored`;
   },
 });
