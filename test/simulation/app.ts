@@ -178,7 +178,7 @@ const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted
 
 const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) => {
   const enter = ledger.enter({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
-  return sequence(reserve(order.item), enter, charge(order.item)).on(Refused, ({ compensate }) => compensate());
+  return sequence(reserve(order.item), parallel(enter, charge(order.item))).on(Refused, ({ compensate }) => compensate());
 });
 
 const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {

@@ -54,7 +54,7 @@ export class Outside {
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
-    if (chance.happens(workflow === 'weekend' ? 0.5 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
+    if (chance.happens(workflow === 'weekend' ? 0.8 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
     return orderId;
   }
 
@@ -109,11 +109,21 @@ export class Outside {
       const signal: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
-      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard });
+      if (sight.chance.happens(0.5)) return this.signalWith(key, orderId, signal, heard);
       heard('none yet');
       const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
+  }
+
+  /** Under a key it may be sent once more, much later. */
+  private signalWith(key: string, orderId: string, signal: Decision, heard: (answer: 'accepted' | 'refused') => void): void {
+    const { timeline, chance } = this.reach.sight;
+    this.instruct(orderId, signal, key, { onAnswer: heard });
+    if (chance.happens(0.5))
+      timeline.after(chance.between(1000, 90_000), 'somebody signals again', () =>
+        this.instruct(orderId, signal, key, { onAnswer: (answer) => (answer === 'accepted' ? heard(answer) : undefined) }),
+      );
   }
 
   private cancel(orderId: string, withinMs: number): void {

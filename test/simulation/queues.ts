@@ -1,6 +1,7 @@
 import type { Outgoing, Received } from '../../lib/channel.ts';
 import { queues as names } from '../../lib/messages.ts';
 import type { SimulatedHost } from './host.ts';
+import type { Chance } from './random.ts';
 import type { Sight } from './sight.ts';
 
 interface Message {
@@ -15,6 +16,8 @@ interface Message {
 
 const lateMaxMs = 45_000;
 const copyMaxMs = 1_800_000;
+/** A call may come when nobody waits for it any more. */
+const longestOn = (queue: string, chance: Chance): number => (queue === names.calls && chance.happens(0.5) ? copyMaxMs : lateMaxMs);
 /** What may be lost on its way: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
@@ -42,7 +45,7 @@ export class SimulatedQueues {
     this.sight.saw({ type: 'sent', queue, body, delayMs });
     if (mayBeLost.test(queue) && faults.hits('message lost', queue)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue)); copy++) {
-      const late = faults.hits('message late', queue) ? chance.between(1000, lateMaxMs) : chance.between(1, 20);
+      const late = faults.hits('message late', queue) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also come when everything is over.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);

@@ -24,6 +24,7 @@ import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
+import { settling } from './settling.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
 import { sizes } from './sizes.ts';
@@ -54,6 +55,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   effects(),
   compensation(),
   undoOrder(),
+  settling(times),
   handlers(),
   expiry(times),
   threshold(),
