@@ -109,21 +109,11 @@ export class Outside {
       const signal: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
-      if (sight.chance.happens(0.5)) return this.signalWith(key, orderId, signal, heard);
+      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard });
       heard('none yet');
       const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
-  }
-
-  /** Under a key it may be sent once more, much later. */
-  private signalWith(key: string, orderId: string, signal: Decision, heard: (answer: 'accepted' | 'refused') => void): void {
-    const { timeline, chance } = this.reach.sight;
-    this.instruct(orderId, signal, key, { onAnswer: heard });
-    if (chance.happens(0.5))
-      timeline.after(chance.between(1000, 90_000), 'somebody signals again', () =>
-        this.instruct(orderId, signal, key, { onAnswer: (answer) => (answer === 'accepted' ? heard(answer) : undefined) }),
-      );
   }
 
   private cancel(orderId: string, withinMs: number): void {
@@ -224,9 +214,23 @@ export class Outside {
       if (outcome === 'done' && ifMatch !== undefined) sight.saw({ type: 'decided', orderId, saw: ifMatch, became: answer.rev });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
-      onAnswer?.(outcome === 'done' || outcome === 'replayed' ? 'accepted' : 'refused');
+      const isAccepted = outcome === 'done' || outcome === 'replayed';
+      onAnswer?.(isAccepted ? 'accepted' : 'refused');
+      if (isAccepted && sight.chance.happens(0.4)) this.repeat(orderId, decision, key);
       return true;
     });
+  }
+
+  /** Who has had his answer sends the same once more, much later. */
+  private repeat(orderId: string, decision: Decision, key: string): void {
+    const { sight } = this.reach;
+    sight.timeline.after(sight.chance.between(1000, 120_000), `${key} comes again`, () =>
+      this.persist(`${key} once more`, async ({ system }) => {
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/again`, key });
+        sight.saw({ type: 'repeated', orderId, key, outcome });
+        return true;
+      }),
+    );
   }
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */

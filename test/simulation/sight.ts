@@ -21,6 +21,8 @@ export type Happening =
   | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly saw: number; readonly became: number }
+  /** A call that was carried out came once more under its key, and was answered. */
+  | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
   /** A newer program has written the order's record, or gives it back as this one knows it. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }

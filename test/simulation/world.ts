@@ -313,6 +313,8 @@ function describe(happening: Happening): string {
       return `acknowledged on ${happening.queue}: ${happening.body}`;
     case 'decided':
       return `${happening.orderId} was decided on as of rev ${happening.saw}: rev ${happening.became}`;
+    case 'repeated':
+      return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
     case 'newer':
       return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
     case 'tried again':

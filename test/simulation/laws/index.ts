@@ -22,6 +22,7 @@ import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
+import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
 import { settling } from './settling.ts';
@@ -47,6 +48,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   ownership(),
   submissions(),
   decisions(),
+  repetitions(),
   journal(),
   replies(),
   requests(),
