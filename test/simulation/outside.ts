@@ -130,8 +130,8 @@ export class Outside {
       ? 'resubmit'
       : chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
     const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? { answer: { yes: true } } : {};
-    const decision: Decision = { kind, by: 'operator', reason: 'decided', ...answer };
     const key = `decision-${++this.calls}`;
+    const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
     if (chance.happens(0.5)) this.instruct(orderId, decision, key);
     else this.decideAsSeen(orderId, decision, key);
   }
@@ -145,15 +145,26 @@ export class Outside {
   /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
   private decideAsSeen(orderId: string, decision: Decision, key: string): void {
     const { timeline, chance } = this.reach.sight;
+    let hasLooked = false;
     this.persist(`look at ${orderId}`, async ({ system }) => {
       const rev = (await system.store.head(orderId))?.rev;
+      // Two looks may come to an answer: he decides once.
+      if (hasLooked) return true;
+      hasLooked = true;
       this.waiting += 1;
       timeline.after(chance.between(1000, 20_000), 'a person decides', () => {
         this.waiting -= 1;
-        this.instruct(orderId, decision, key, { ifMatch: rev ?? 0 });
+        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0 });
+        else this.decideOnce(orderId, decision, key, rev ?? 0);
       });
       return true;
     });
+  }
+
+  /** Without a key he must not try again: nobody would know that it is the same decision. */
+  private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
+    const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch });
+    answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
   /** A person has seen to an undo that would not succeed. */
@@ -211,7 +222,7 @@ export class Outside {
       const answer = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key, ...seen });
       const { outcome } = answer;
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (outcome === 'done' && ifMatch !== undefined) sight.saw({ type: 'decided', orderId, saw: ifMatch, became: answer.rev });
+      if (ifMatch !== undefined) sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';

@@ -1,3 +1,4 @@
+import type { Instructed } from '../../lib/instructing.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Faults } from './faults.ts';
@@ -20,7 +21,7 @@ export type Happening =
   /** A submission was answered: `accepted`, or that its key stands for another one. */
   | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
-  | { readonly type: 'decided'; readonly orderId: string; readonly saw: number; readonly became: number }
+  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /** A call that was carried out came once more under its key, and was answered. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
   /** A newer program has written the order's record, or gives it back as this one knows it. */

@@ -312,7 +312,7 @@ function describe(happening: Happening): string {
     case 'acknowledged':
       return `acknowledged on ${happening.queue}: ${happening.body}`;
     case 'decided':
-      return `${happening.orderId} was decided on as of rev ${happening.saw}: rev ${happening.became}`;
+      return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
     case 'repeated':
       return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
     case 'newer':
