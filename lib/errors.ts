@@ -19,11 +19,14 @@ export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
   readonly orderId: string;
   readonly reason: string;
+  /** Milliseconds since 1970: until then it may only be that this process is older than the record. */
+  readonly newerUntil: number | undefined;
 
-  constructor(orderId: string, reason: string) {
+  constructor(orderId: string, reason: string, newerUntil?: number) {
     super(`The record of order ${orderId} cannot be read: ${reason}.`);
     this.orderId = orderId;
     this.reason = reason;
+    this.newerUntil = newerUntil;
   }
 }
 

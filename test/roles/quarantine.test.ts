@@ -203,6 +203,25 @@ describe('an order whose workflow is not known', () => {
     });
   }
 
+  test('F-63 F35 a process that is older than the order leaves it alone: a newer one goes on, and a person is asked only after an hour', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const both = folderDesk(context, dataFolder, [1, 2]);
+    const orderId = await submitted(both);
+    const old = folderDesk(context, dataFolder, [1]);
+    await old.answer(await old.request(), ok());
+    await wake(old, orderId);
+    assert.equal((await stateIn(old.store, orderId)).processState, 'Processing');
+    await both.clock.advance(5000);
+    await both.deliver('worker-replies');
+    await both.answer(await both.request(), ok());
+    assert.equal((await stateIn(both.store, orderId)).processState, 'Processed');
+
+    const left = await submitted(both, tea, { key: 'another' });
+    await old.clock.advance(3_700_000);
+    await wake(old, left);
+    assert.equal((await stateIn(old.store, left)).fault?.message, 'its workflow line@2 is not part of this app');
+  });
+
   async function reachesItsEnd(desk: Desk, orderId: string): Promise<void> {
     for (let step = 0; step < 2; step++) for (const request of await desk.requests()) await desk.answer(request, ok());
     assert.equal((await stateIn(desk.store, orderId)).processState, 'Processed');

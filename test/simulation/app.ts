@@ -187,6 +187,15 @@ const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order })
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
+/** What a deployment brings while orders of the first version are on their way: another order of steps. */
+const newerSale = defineWorkflow('sale', { version: 2, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(
+    parallel(reserve(order.item), retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] })),
+    ship(order.item),
+    mail.tell({ what: order.item }).lasting(),
+  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+);
+
 const app = defineApp({
   workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter],
   agents: [stock, bank, carrier, hotel, mail, ledger],
@@ -209,12 +218,12 @@ export interface Remote {
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
 }
 
-/** What orders run on, as every host reads it. */
-export const definitions: Definitions = loadDefinitions(app);
+/** Which of the two deployments a host is from. */
+export type Release = 'old' | 'new';
 
 /** The app as one host runs it. */
-export const appOn = (remote: Remote): App => ({
-  workflows: app.workflows,
+export const appOn = (remote: Remote, release: Release = 'old'): App => ({
+  workflows: release === 'new' ? [...app.workflows, newerSale] : app.workflows,
   agents: app.agents.map(({ name, operations }) => ({
     name,
     operations: Object.fromEntries(
@@ -227,3 +236,11 @@ export const appOn = (remote: Remote): App => ({
     ),
   })),
 });
+
+/** What orders run on, as the hosts of each deployment read it. */
+export const loaded: { readonly [release in Release]: Definitions } = {
+  old: loadDefinitions(appOn({} as Remote, 'old')),
+  new: loadDefinitions(appOn({} as Remote, 'new')),
+};
+/** All versions that there are. */
+export const definitions: Definitions = loaded.new;

@@ -1,9 +1,11 @@
+import { UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf, type Submission } from '../../lib/submission.ts';
 import { offers } from './app.ts';
+import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { Shared } from './ports.ts';
@@ -20,7 +22,7 @@ export interface Reach {
   readonly sight: Sight;
   readonly queues: SimulatedQueues;
   readonly shared: Shared;
-  /** One that is alive; undefined while there is none. */
+  /** One that is alive and answers calls; undefined while there is none. */
   anyHost(): SimulatedHost | undefined;
 }
 
@@ -60,7 +62,7 @@ export class Outside {
 
   private submit(submission: Submission & { readonly workflow: string }): void {
     const { client, idempotencyKey, workflow } = submission;
-    this.persist(`submit ${idempotencyKey}`, async ({ system }) => {
+    this.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
       const { outcome } = await system.submit(submission);
       if (outcome === 'invalid') throw new Error('A submission that is right is answered: invalid.');
       this.reach.sight.saw({ type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome });
@@ -111,7 +113,7 @@ export class Outside {
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard });
       heard('none yet');
-      const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
+      const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
   }
@@ -124,11 +126,16 @@ export class Outside {
   }
 
   /** A person looks at an order in Error and decides. */
-  decide(orderId: string, { finally: isLast }: { readonly finally: boolean }): void {
+  decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
     const { chance } = this.reach.sight;
-    const kind = this.isBeingUndone(orderId)
-      ? 'resubmit'
-      : chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
+    const kinds = isDamaged
+      ? (['compensate', 'terminate'] as const)
+      : this.isBeingUndone(orderId)
+        ? (['resubmit'] as const)
+        : isLast
+          ? (['cancel', 'compensate'] as const)
+          : (['resubmit', 'cancel', 'compensate', 'terminate'] as const);
+    const kind = chance.pick<'resubmit' | 'cancel' | 'compensate' | 'terminate'>(kinds);
     const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? { answer: { yes: true } } : {};
     const key = `decision-${++this.calls}`;
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
@@ -146,7 +153,7 @@ export class Outside {
   private decideAsSeen(orderId: string, decision: Decision, key: string): void {
     const { timeline, chance } = this.reach.sight;
     let hasLooked = false;
-    this.persist(`look at ${orderId}`, async ({ system }) => {
+    this.persist('operator', `look at ${orderId}`, async ({ system }) => {
       const rev = (await system.store.head(orderId))?.rev;
       // Two looks may come to an answer: he decides once.
       if (hasLooked) return true;
@@ -163,7 +170,7 @@ export class Outside {
 
   /** Without a key he must not try again: nobody would know that it is the same decision. */
   private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
-    const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch });
+    const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
     answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
@@ -180,7 +187,7 @@ export class Outside {
     // What a host has tried to take, it does not take once more: nobody could tell that from renewing it.
     if (this.leases.has(name)) return;
     this.leases.add(name);
-    this.holdOn(host, orderId).then(
+    as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
       () => undefined,
     );
@@ -191,6 +198,7 @@ export class Outside {
     const { chance } = this.reach.sight;
     const leaseMs = chance.between(1000, 60_000);
     const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: 'NoRetry' });
+    this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));
       if (!(await lease?.renew())) return false;
@@ -205,6 +213,7 @@ export class Outside {
     const { sight, queues } = this.reach;
     const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
     const body = `${sight.chance.pick(['nonsense', '{', '{"v":99,"type":"reply"}', '[]', '""'])}${' '.repeat(++this.calls)}`;
+    sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
     sight.saw({ type: 'poisoned', body });
   }
@@ -218,11 +227,12 @@ export class Outside {
     const { sight } = this.reach;
     const seen = ifMatch === undefined ? {} : { ifMatch };
     let tries = 0;
-    this.persist(`${decision.kind} ${key}`, async ({ system }) => {
-      const answer = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key, ...seen });
+    const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
+    this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
+      const answer = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key, ...seen }).catch(unreadable);
       const { outcome } = answer;
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
-      if (ifMatch !== undefined) sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
+      if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
@@ -236,16 +246,16 @@ export class Outside {
   private repeat(orderId: string, decision: Decision, key: string): void {
     const { sight } = this.reach;
     sight.timeline.after(sight.chance.between(1000, 120_000), `${key} comes again`, () =>
-      this.persist(`${key} once more`, async ({ system }) => {
-        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/again`, key });
-        sight.saw({ type: 'repeated', orderId, key, outcome });
+      this.persist('client', `${key} once more`, async ({ system }) => {
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/again`, key }).catch(unreadable);
+        if (outcome !== 'unreadable') sight.saw({ type: 'repeated', orderId, key, outcome });
         return true;
       }),
     );
   }
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
-  private persist(what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
+  private persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { sight } = this.reach;
     this.waiting += 1;
     let answered = false;
@@ -264,9 +274,15 @@ export class Outside {
       };
       const host = this.reach.anyHost();
       if (!host) return again();
-      call(host).then(answer, again);
+      host.serve(role, () => call(host)).then(answer, again);
       sight.timeline.after(patienceMs, `${what} waits no longer`, again);
     };
     attempt();
   }
 }
+
+/** Whoever asks for something that a damaged order cannot do is told so. */
+const unreadable = (error: unknown) => {
+  if (error instanceof UnreadableRecordError && error.newerUntil === undefined) return { outcome: 'unreadable' } as const;
+  throw error;
+};

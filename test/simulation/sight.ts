@@ -27,6 +27,14 @@ export type Happening =
   /** A newer program has written the order's record, or gives it back as this one knows it. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  /** What is stored of an order makes no sense any more. */
+  | { readonly type: 'damaged'; readonly orderId: string }
+  /** What lay on a queue is gone. */
+  | { readonly type: 'purged'; readonly body: string }
+  /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
+  | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
+  /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
+  | { readonly type: 'returned'; readonly name: string; readonly open: number }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */

@@ -45,6 +45,11 @@ export class Timeline {
     await settled();
   }
 
+  /** What else the fingerprint is of. */
+  note(text: string): void {
+    this.trace.update(text);
+  }
+
   /** The same for two runs in which the same happened at the same times. */
   fingerprint(): string {
     return this.trace.copy().digest('hex').slice(0, 16);

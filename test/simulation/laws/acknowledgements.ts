@@ -17,7 +17,7 @@ export function acknowledgements(): Law {
         times.set(happening.body, (times.get(happening.body) ?? 0) + 1);
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
       }
-      if (happening.type === 'newer') unread.add(happening.orderId);
+      if (happening.type === 'newer' || happening.type === 'damaged') unread.add(happening.orderId);
       // What was posted anew is taken up once more.
       if (happening.type !== 'acknowledged' || (times.get(happening.body) ?? 0) > 1) return undefined;
       const message = parseIncoming(happening.body, happening.queue);

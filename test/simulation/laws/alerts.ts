@@ -18,7 +18,7 @@ export const alerts = (): Law => ({
         .filter((id) => !history.announced.has(id))
         .map((id) => `the alert ${id} was never announced`),
     ),
-    // What is set aside, or cannot be read, is told anew by each who tries, under one id.
+    // What is set aside, and what nobody can read, is told anew by each who tries, under one id.
     ...[...history.announced]
       .filter(([id, texts]) => id.startsWith('ord_') && !id.endsWith('/unreadable') && texts.size > 1)
       .map(([id]) => `${id} was announced with different texts`),

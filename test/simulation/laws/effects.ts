@@ -14,7 +14,7 @@ export const effects = (): Law => ({
     if (!before) return `${operation} undoes ${undoes}, which was never done`;
     return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
   },
-  atEnd: (history) => [...history.orders.values()].flatMap((order) => leftBy(order, history)),
+  atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history)),
 });
 
 function leftBy({ orderId, state, journal }: Tracked, history: History): readonly string[] {

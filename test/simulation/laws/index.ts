@@ -1,8 +1,10 @@
 import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
+import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
 import { compensation } from './compensation.ts';
+import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
 import { effects } from './effects.ts';
@@ -33,37 +35,53 @@ import { statuses } from './statuses.ts';
 import { submissions } from './submissions.ts';
 import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
+import { versions } from './versions.ts';
 
 export type { Law } from './law.ts';
+
+/** Of what is stored of a damaged order nothing can be expected but what `damage` says. */
+const sound = ({ name, after, ...law }: Law): Law => ({
+  name,
+  ...law,
+  ...(after
+    ? {
+        after: (happening, history) => {
+          const orderId = happening.type === 'written' ? happening.after.orderId : '';
+          return history.orders.get(orderId)?.damagedAt === undefined ? after(happening, history) : undefined;
+        },
+      }
+    : {}),
+});
 
 /** All that must hold, anew for each world: some of them remember. */
 export const lawsFor = (times: Times): readonly Law[] => [
   kept(),
+  batches(),
   fence(),
-  claims(),
+  sound(claims()),
   leases(times),
   processState(),
-  pinned(),
+  sound(pinned()),
   newer(),
   ownership(),
   submissions(),
   decisions(),
   repetitions(),
   journal(),
-  replies(),
+  sound(replies()),
   requests(),
   acknowledgements(),
   outbox(),
   effects(),
-  compensation(),
+  sound(compensation()),
   undoOrder(),
-  settling(times),
-  handlers(),
-  expiry(times),
-  threshold(),
-  pauses(),
+  sound(settling(times)),
+  sound(handlers()),
+  sound(expiry(times)),
+  sound(threshold()),
+  sound(pauses()),
   children(),
-  promptness(times),
+  sound(promptness(times)),
   signals(),
   silence(),
   alerts(),
@@ -71,5 +89,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   poison(),
   deadlines(),
   sizes(),
+  versions(),
+  damage(),
   end(),
 ];

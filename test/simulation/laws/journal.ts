@@ -12,7 +12,7 @@ export function journal(): Law {
       const { orderId } = after;
       const order = history.orders.get(orderId);
       // What only touches the attributes on top leaves the journal as it is.
-      if (!order || before?.blob === after.blob) return undefined;
+      if (!order || order.damagedAt !== undefined || before?.blob === after.blob) return undefined;
       const known = lines.get(orderId) ?? new Map<number, string>();
       lines.set(orderId, known);
       const { tail, seq } = order.instance;
@@ -27,7 +27,7 @@ export function journal(): Law {
       return seq === known.size ? undefined : `${orderId}: the journal has ${known.size} lines and says ${seq}`;
     },
     atEnd: (history) =>
-      [...history.orders.values()].flatMap(({ orderId, instance }) => {
+      history.sound.flatMap(({ orderId, instance }) => {
         const kept = wholeJournal(history.pages.get(orderId) ?? [], instance.tail);
         const written = lines.get(orderId)?.size ?? 0;
         return kept.length === written ? [] : [`${orderId} has written ${written} lines of its journal, and has ${kept.length} left`];

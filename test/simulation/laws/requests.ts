@@ -19,12 +19,15 @@ export function requests(): Law {
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
       if (happening.type === 'written') for (const id of askedBy(happening.after.orderId, history)) written.add(id);
-      const wrong = [...early].find((id) => !written.has(id));
+      const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
       early.clear();
       return wrong && `${wrong} is sent, and no write says so`;
     },
   };
 }
+
+const isDamaged = (requestId: string, history: History): boolean =>
+  history.orders.get(requestId.slice(0, requestId.indexOf('/')))?.damagedAt !== undefined;
 
 const askedBy = (orderId: string, history: History): readonly string[] =>
   (history.orders.get(orderId)?.news ?? []).flatMap((fact) =>
