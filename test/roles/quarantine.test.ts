@@ -203,6 +203,31 @@ describe('an order whose workflow is not known', () => {
     });
   }
 
+  test('F-63 F35 a record that a newer program has written is left to it, and a person is asked only after an hour', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const { head } = rowOf(desk, orderId);
+    const newer = JSON.stringify({ ...(JSON.parse(head) as object), schemaVersion: 2 });
+    write(desk, orderId, 'head', newer);
+    await desk.answer(request, ok());
+    await wake(desk, orderId);
+    assert.deepEqual([rowOf(desk, orderId).head, desk.announced()], [newer, []]);
+
+    write(desk, orderId, 'head', head);
+    await desk.clock.advance(5000);
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.request()).path, 'order/pack', 'its answer was kept');
+
+    write(desk, orderId, 'head', newer);
+    await desk.clock.advance(3_700_000);
+    await wake(desk, orderId);
+    assert.deepEqual(
+      desk.announced().map(({ detailType }) => detailType),
+      ['Service Exception'],
+    );
+  });
+
   test('F-63 F35 a process that is older than the order leaves it alone: a newer one goes on, and a person is asked only after an hour', async (context) => {
     const dataFolder = temporaryFolder(context);
     const both = folderDesk(context, dataFolder, [1, 2]);

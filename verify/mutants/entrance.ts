@@ -45,8 +45,8 @@ export const entrance: readonly Mutant[] = [
     name: 'unknown schemaVersion treated as v1',
     why: 'a record that a newer program wrote is read as if this one had',
     file: 'lib/stores/sqlite/store.ts',
-    find: 'if (head?.schemaVersion !== 1)',
-    replace: 'if (head === null)',
+    find: 'if (head?.schemaVersion !== 1) throw',
+    replace: 'if (head === null) throw',
   },
   {
     name: 'client taken from body',
