@@ -29,8 +29,8 @@ const medianMaxMs = 2000;
 const playMaxMs = 240_000;
 const forms = {
   /** Worlds for each mutant at the most, and which mutants. */
-  full: { worlds: 600, mutants: [...classic, ...further] },
-  short: { worlds: 150, mutants: classic },
+  full: { worlds: 1500, mutants: [...classic, ...further] },
+  short: { worlds: 300, mutants: classic },
 };
 
 /** G4: mistakes of one line, one at a time, each of which must be noticed. */

@@ -37,9 +37,8 @@ export const entrance: readonly Mutant[] = [
     name: 'definition looked up by "latest"',
     why: 'an order goes on with the newest version of its workflow instead of its own',
     file: 'lib/scheduler.ts',
-    find: '  function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {\n    const program = definitions.program(name, version);',
-    replace:
-      '  function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {\n    const program = definitions.newest(name);',
+    find: '    const program = definitions.program(name, version);\n    if (program) return program;',
+    replace: '    const program = definitions.newest(name);\n    if (program) return program;',
   },
   {
     name: 'unknown schemaVersion treated as v1',

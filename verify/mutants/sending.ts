@@ -137,8 +137,8 @@ export const moreSending: readonly Mutant[] = [
     name: 'journal pages not written',
     why: 'what leaves the tail of the journal is put nowhere',
     file: scheduler,
-    find: 'page && store.putPage(orderId, rev, page)',
-    replace: 'page && undefined',
+    find: '...(page ? [store.putPage(orderId, rev, page)] : []),',
+    replace: '',
   },
   {
     name: 'repeated message sends nothing',
