@@ -30,6 +30,16 @@ export class UnreadableRecordError extends Error {
   }
 }
 
+/** So long after it was written, whoever does not know a version may only not be replaced yet by a newer process. */
+export const rolloutMs = 3_600_000;
+
+/** For a record of another schema version. `writtenAt`: milliseconds since 1970, where that can be read. */
+export function unknownVersion(orderId: string, version: unknown, writtenAt: unknown): UnreadableRecordError {
+  const isNewer = typeof version === 'number' && version > 1 && typeof writtenAt === 'number';
+  const reason = `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`;
+  return new UnreadableRecordError(orderId, reason, isNewer ? writtenAt + rolloutMs : undefined);
+}
+
 /** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, rolloutMs, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -60,8 +60,6 @@ export interface Scheduler {
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
 const writeIdsKept = 4;
-/** So long after an order was submitted, a process that does not know its version may only not be replaced yet by a newer one. */
-const rolloutMs = 3_600_000;
 const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {

@@ -5,6 +5,7 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G1: () => import('./histories.ts'),
   G2: () => import('./time-factor.ts'),
   G3: () => import('./replay.ts'),
+  G4: () => import('./protocol-mutants.ts'),
   G5: () => import('./crash-points.ts'),
   G6: () => import('./fault-landing.ts'),
   'G9-files': () => import('./torn-files.ts'),

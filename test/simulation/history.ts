@@ -12,6 +12,10 @@ export interface Tracked {
   state: StateRecord;
   /** What lies in its blob. */
   instance: Instance;
+  /** What lay there before the last write. */
+  before: Instance | undefined;
+  /** What the last write added to the journal. */
+  news: readonly JournalEntry[];
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
@@ -45,7 +49,7 @@ export class History {
       const { id, detail } = happening.announcement;
       this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
     }
-    if (happening.type === 'accepted') {
+    if (happening.type === 'submitted' && happening.outcome === 'accepted') {
       const order = this.orders.get(happening.orderId);
       if (order) order.accepted = true;
     }
@@ -67,6 +71,8 @@ export class History {
       caller,
       state: after,
       instance,
+      before: undefined,
+      news: [],
       journal: [],
       accepted: false,
       damagedAt: undefined,
@@ -76,11 +82,13 @@ export class History {
       statuses,
     };
     order.state = after;
+    order.before = known?.instance;
     order.instance = instance;
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
     const last = order.journal.at(-1)?.seq ?? 0;
-    order.journal.push(...instance.tail.filter(({ seq }) => seq > last));
+    order.news = instance.tail.filter(({ seq }) => seq > last);
+    order.journal.push(...order.news);
   }
 
   private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {

@@ -7,17 +7,17 @@ import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
 import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
-import { appOn, type Release, type Remote } from './app.ts';
+import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
-import type { Site, Victim } from './faults.ts';
+import type { FaultKind, Site, Victim } from './faults.ts';
 import type { Sight } from './sight.ts';
+import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
   agent,
@@ -43,8 +43,6 @@ export const roleBehind = (queue: string): Role | undefined => {
 };
 const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
 
-const loaded = { old: loadDefinitions(appOn({} as Remote, 'old')), new: loadDefinitions(appOn({} as Remote, 'new')) };
-
 class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
@@ -67,6 +65,9 @@ export interface CallOptions {
   readonly about?: (() => string | undefined) | undefined;
 }
 
+/** Carries a call out; `fault` is what goes wrong with it. */
+type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
+
 /** A run's time before its end is announced to it. */
 const marginMs = 1000;
 
@@ -82,7 +83,8 @@ export class SimulatedHost {
   /** Calls of ports that are not answered; a service that takes too long is left to itself. */
   private open = 0;
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
-  private frozenUntil = 0;
+  /** It has stood still until then. */
+  frozenUntil = 0;
   private readonly sight: Sight;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -141,7 +143,7 @@ export class SimulatedHost {
    * A call of something outside. `apply` happens there, after a while; the answer comes back, or does not. What a dead
    * host had sent off may still arrive.
    */
-  call<T>(site: Site, apply: () => T | Promise<T>, { latencyMs = this.sight.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
+  call<T>(site: Site, apply: Apply<T>, { latencyMs = this.sight.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
     const { timeline } = this.sight;
     const role = roleAtWork();
     const victim = (): Victim => ({ role, orderId: about?.() });
@@ -163,7 +165,7 @@ export class SimulatedHost {
     });
   }
 
-  private async arrive<T>(site: Site, apply: () => T | Promise<T>, caller: Caller<T>): Promise<void> {
+  private async arrive<T>(site: Site, apply: Apply<T>, caller: Caller<T>): Promise<void> {
     const { timeline, faults, chance } = this.sight;
     const refuse = (why: string) => this.goOn(() => caller.reject(new Unavailable(`${site.name} ${why}`)));
     if (this.isDead && chance.happens(0.5)) return;
@@ -174,9 +176,10 @@ export class SimulatedHost {
     if (this.isOut(site, caller.victim)) return refuse('is not to be had');
     let given: T;
     try {
-      given = await this.apply(site, apply);
+      given = await this.apply(site, () => apply(fault));
       if (fault === 'written twice') given = await this.apply(site, apply);
     } catch (error) {
+      if (error instanceof CutOff) return this.crash(`in the middle of ${site.name}`);
       return this.goOn(() => caller.reject(error));
     }
     if (this.isDead) return;

@@ -9,6 +9,7 @@ import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
+import { cuttable } from './transactions.ts';
 
 const writing = (name: string): Site => ({ name, faults: ['throttled', 'answer lost', 'written twice'] });
 const adding = (name: string): Site => ({ name, faults: ['throttled', 'answer lost'] });
@@ -47,7 +48,7 @@ interface Last {
 /** The real embedded store, in memory, and what all hosts share beside it. */
 export class Shared {
   readonly store: Store;
-  readonly database = openDatabase(':memory:');
+  readonly database = cuttable(openDatabase(':memory:'));
   /** When each order was written last, and what it was then. */
   readonly last = new Map<string, Last>();
   /** What the index of the worklist never hears of, until the order is written again. */
@@ -88,6 +89,19 @@ export class Shared {
     for (const announcement of announcements) this.sight.saw({ type: 'published', announcement });
   }
 
+  /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
+  rewrite(orderId: string, schemaVersion: number): void {
+    const state = this.last.get(orderId)?.state;
+    if (!state) return;
+    const rev = state.rev + 1;
+    this.database
+      .prepare(
+        "UPDATE states SET rev = ?, head = json_set(head, '$.rev', ?, '$.schemaVersion', ?) WHERE id = (SELECT id FROM orders WHERE orderId = ?)",
+      )
+      .run(rev, rev, schemaVersion, orderId);
+    this.written({ ...state, rev });
+  }
+
   written(after: StateRecord, caller?: string): void {
     const { orderId } = after;
     const known = this.last.get(orderId);
@@ -112,7 +126,11 @@ export function portsOf(
 
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
   const { store } = shared;
-  const call = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> => host.call(site, apply, { about: () => orderId });
+  // Who dies in the middle of a call leaves what its first transaction did.
+  const call = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> =>
+    host.call(site, (fault) => shared.database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, apply), {
+      about: () => orderId,
+    });
   return {
     ...store,
     ...readsOf(host, shared, sight),

@@ -2,6 +2,7 @@ import type { Outgoing, Received } from '../../lib/channel.ts';
 import { queues as names } from '../../lib/messages.ts';
 import type { Victim } from './faults.ts';
 import { roleBehind, type SimulatedHost } from './host.ts';
+import type { Chance } from './random.ts';
 import type { Sight } from './sight.ts';
 
 interface Message {
@@ -19,6 +20,8 @@ const lateMaxMs = 45_000;
 const oldMax = 60;
 const oldDelayMaxMs = 600_000;
 const copyMaxMs = 1_800_000;
+/** A call may come when nobody waits for it any more. */
+const longestOn = (queue: string, chance: Chance): number => (queue === names.calls && chance.happens(0.5) ? copyMaxMs : lateMaxMs);
 /** What may be lost on its way: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
@@ -46,12 +49,12 @@ export class SimulatedQueues {
   private sendOne(message: Outgoing): void {
     const { queue, body, delayMs = 0 } = message;
     const { faults, chance } = this.sight;
-    this.sight.saw({ type: 'sent', queue, body });
+    this.sight.saw({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
     if (mayBeLost.test(queue) && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
-      const late = faults.hits('message late', queue, victim) ? chance.between(1000, lateMaxMs) : chance.between(1, 20);
+      const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also come when everything is over.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
@@ -128,7 +131,7 @@ export class SimulatedQueues {
       message.visibleAt = timeline.now + visibilityMs;
       this.announce(message);
       const { id, body, receiveCount, sentAt } = message;
-      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: id });
+      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: `${id}/${receiveCount}` });
     }
     return received;
   }
@@ -137,9 +140,12 @@ export class SimulatedQueues {
     const { faults } = this.sight;
     for (const message of this.messages.get(queue) ?? []) {
       if (!ids.includes(message.id)) continue;
-      if (faults.hits('acknowledgement lost', queue, () => this.victimOn(queue, message.body)))
+      if (faults.hits('acknowledgement lost', queue, () => this.victimOn(queue, message.body))) {
         this.sight.tell(() => `${host.id} acknowledges ${message.id} of ${queue} in vain`);
-      else this.remove(message);
+        continue;
+      }
+      this.remove(message);
+      this.sight.saw({ type: 'acknowledged', queue, body: message.body });
     }
   }
 

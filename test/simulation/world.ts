@@ -6,7 +6,7 @@ import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
-import { clientName, Outside } from './outside.ts';
+import { clientName, Outside, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
@@ -75,6 +75,7 @@ export class World implements Sight {
   private readonly isRollout: boolean;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
+  private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often each supervisor looks while something may go wrong. */
   readonly periodMs: number;
@@ -96,7 +97,7 @@ export class World implements Sight {
       MAX_FAILURES: this.chance.pick(['1', '3']),
       CLOCK_TOLERANCE_MS: String(this.toleranceMs),
     };
-    this.laws = lawsFor({ toleranceMs: this.toleranceMs });
+    this.laws = lawsFor({ toleranceMs: this.toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
     this.shared = new Shared(this, this.queues, sendsAlong);
     this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
@@ -109,12 +110,13 @@ export class World implements Sight {
       nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
     });
-    this.outside = new Outside({ sight: this, queues: this.queues, anyHost: () => this.fleet.anyHost('api') });
+    this.outside = new Outside({ sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') });
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
 
   async run(): Promise<Outcome> {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
+    await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
@@ -176,6 +178,7 @@ export class World implements Sight {
   private heal(): void {
     this.tell(() => 'faults are over');
     this.faults.over = true;
+    this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.skewMs = 0;
     this.fleet.supervisorsGoneUntil = 0;
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
@@ -290,8 +293,18 @@ function describe(happening: Happening): string {
       return `announced: ${happening.announcement.detailType} ${happening.announcement.id}`;
     case 'effect':
       return `${happening.operation} took effect`;
-    case 'accepted':
-      return `${happening.orderId} is accepted`;
+    case 'submitted':
+      return `${happening.orderId} is answered: ${happening.outcome}`;
+    case 'acknowledged':
+      return `acknowledged on ${happening.queue}: ${happening.body}`;
+    case 'decided':
+      return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
+    case 'repeated':
+      return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
+    case 'newer':
+      return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
+    case 'tried again':
+      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
     case 'purged':

@@ -45,4 +45,4 @@ function doneBy(orderId: string, journal: readonly JournalEntry[]): ReadonlySet<
 }
 
 /** A call has its effects in the order that it made. */
-const hasEffect = (path: string): boolean => !/\/(stay|trip|undo)$/.test(path);
+const hasEffect = (path: string): boolean => !/\/(stay|trip|visit|undo)$/.test(path);
