@@ -73,6 +73,8 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
   const work = async (player: Player) => {
     for (let mutant = left[next++]; mutant && !isStopped; mutant = left[next++]) {
       const result = await tryMutant(player, mutant, clean, limits, lastCatch.get(mutant.file));
+      // Whatever stops this run may have stopped the worker.
+      if (isStopped && result.status === 'lost') return;
       if (result.seed !== undefined) lastCatch.set(mutant.file, result.seed);
       results.add(result);
       if (next % 50 === 0) say(`${next} of ${left.length} after ${Math.round((performance.now() - begun) / 1000)} s`);

@@ -36,7 +36,8 @@ export class Player {
   async start(): Promise<void> {
     if (this.child) return;
     const env = { ...process.env, ...(this.mutant === undefined ? {} : { MUTANT: this.mutant }) };
-    this.child = fork(file, { cwd: root, env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+    // Apart from this terminal's group: what interrupts the run must not look as if a change had taken the process down.
+    this.child = fork(file, { cwd: root, env, detached: true, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     this.atLoading = (await this.answer<Loaded>()).atLoading;
   }
 
@@ -58,7 +59,7 @@ export class Player {
           this.stop();
           reject(new WorkerLost(why));
         });
-      const timer = setTimeout(() => lose(`it goes on without an end, for ${patienceMs / 1000} s`), patienceMs);
+      const timer = setTimeout(() => lose(`nothing more came of it, for ${patienceMs / 1000} s`), patienceMs);
       child?.once('exit', (code, signal) => lose(`the process ended with ${code ?? signal}`));
       child?.on('message', (message) => {
         if (message === sign) timer.refresh();
