@@ -11,12 +11,11 @@ import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
-import type { FaultKind, Site, Victim } from './faults.ts';
-import type { Sight } from './sight.ts';
+import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
+import { listening, type Sight, toldOf } from './sight.ts';
 import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
@@ -42,10 +41,6 @@ export const roleBehind = (queue: string): Role | undefined => {
   return spec && roleOf(spec);
 };
 const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
-
-class Unavailable extends Error {
-  override readonly name = 'Unavailable';
-}
 
 /** How one host is set up. */
 export interface HostOptions {
@@ -99,7 +94,7 @@ export class SimulatedHost {
     this.sight = sight;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
@@ -243,6 +238,9 @@ export class SimulatedHost {
     this.atWork.push(role);
     try {
       return await as(role, call);
+    } catch (error) {
+      this.sight.saw(toldOf('a call is answered with an exception', error));
+      throw error;
     } finally {
       this.atWork.splice(this.atWork.indexOf(role), 1);
     }
@@ -260,6 +258,9 @@ export class SimulatedHost {
     this.timed.add(timed);
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
+    } catch (error) {
+      this.sight.saw(toldOf('a function rejects', error));
+      throw error;
     } finally {
       this.timed.delete(timed);
       this.atWork.splice(this.atWork.indexOf(role), 1);

@@ -1,3 +1,4 @@
+import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
 import { disturb } from './disturbances.ts';
@@ -96,8 +97,15 @@ export class World implements Sight {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
       MAX_FAILURES: this.chance.pick(['1', '3']),
       CLOCK_TOLERANCE_MS: String(this.toleranceMs),
+      INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
+      ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
     };
-    this.laws = lawsFor({ toleranceMs: this.toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
+    this.laws = lawsFor({
+      toleranceMs: this.toleranceMs,
+      now: () => this.timeline.now,
+      announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
+      quietSince: () => this.quietSince,
+    });
     this.shared = new Shared(this, this.queues, sendsAlong);
     this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
@@ -299,6 +307,10 @@ function describe(happening: Happening): string {
       return `acknowledged on ${happening.queue}: ${happening.body}`;
     case 'decided':
       return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
+    case 'instructed':
+      return `${happening.reason} on ${happening.orderId}: ${happening.outcome}`;
+    case 'foreseen':
+      return `${happening.reason} on ${happening.orderId} would lead to ${happening.plan.processState}`;
     case 'repeated':
       return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
     case 'newer':
@@ -313,6 +325,8 @@ function describe(happening: Happening): string {
       return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
     case 'returned':
       return `${happening.name} returns`;
+    case 'failed':
+      return `${happening.where}: ${happening.name}: ${happening.message}`;
     case 'poisoned':
       return `poison: ${happening.body}`;
     case 'signal':

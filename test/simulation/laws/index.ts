@@ -1,5 +1,6 @@
 import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
+import { announcements } from './announcements.ts';
 import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
@@ -12,11 +13,14 @@ import { end } from './end.ts';
 import { expiry } from './expiry.ts';
 import { fence } from './fence.ts';
 import { handlers } from './handlers.ts';
+import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
 import { leases } from './leases.ts';
 import { newer } from './newer.ts';
+import { notices } from './notices.ts';
+import { outages } from './outages.ts';
 import { outbox } from './outbox.ts';
 import { ownership } from './ownership.ts';
 import { pauses } from './pauses.ts';
@@ -55,6 +59,7 @@ const sound = ({ name, after, ...law }: Law): Law => ({
 
 /** All that must hold, anew for each world: some of them remember. */
 export const lawsFor = (times: Times): readonly Law[] => [
+  outages(),
   kept(),
   batches(),
   fence(),
@@ -66,6 +71,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   ownership(),
   submissions(),
   decisions(),
+  instructions(),
   repetitions(),
   journal(),
   sound(replies()),
@@ -85,6 +91,8 @@ export const lawsFor = (times: Times): readonly Law[] => [
   signals(),
   silence(),
   alerts(),
+  announcements(times),
+  notices(),
   statuses(),
   poison(),
   deadlines(),
