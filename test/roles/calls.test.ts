@@ -115,6 +115,21 @@ for (const sendsAlong of [true, false]) {
       });
       assert.deepEqual(bookings.slice(3), ['no hotel in Rome', 'no flight in Rome']);
     });
+
+    test('F-59: what was completed and is taken back ends twice: both ends are announced, each under an id of its own', async (context) => {
+      const system = await started(context, app, { sendsAlong, variables: { ANNOUNCE_PROCESSED: 'on' } });
+      const orderId = await submitted(system, { city: 'Rome', breaks: true });
+      await reaches(system, orderId, 'Processed');
+      const childId = childIdOf(`${orderId}/order/stay/1`);
+      const told = system.publisher.published(0, 100).filter(({ detail }) => detail['orderId'] === childId);
+      assert.deepEqual(
+        told.map(({ id, detail }) => [id, detail['outcome']]),
+        [
+          [`${childId}/processed`, 'completed'],
+          [`${childId}/processed/recalled`, 'compensated'],
+        ],
+      );
+    });
   });
 }
 

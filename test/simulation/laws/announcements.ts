@@ -36,7 +36,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
   [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable)$/, 'Service Exception'],
-  [/^ord_[a-z0-9]+\/processed$/, 'Order Processed'],
+  [/^ord_[a-z0-9]+\/processed(\/recalled)?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
 
@@ -80,7 +80,8 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
     };
   });
 
-function endOf({ orderId, state }: Tracked, before: StateRecord | undefined): readonly Detail[] {
+function endOf({ orderId, state, instance }: Tracked, before: StateRecord | undefined): readonly Detail[] {
   if (state.processState !== 'Processed' || before?.processState === 'Processed') return [];
-  return [{ id: `${orderId}/processed`, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
+  const id = `${orderId}/processed${instance.state.recalled ? '/recalled' : ''}`;
+  return [{ id, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
 }
