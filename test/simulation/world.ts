@@ -103,6 +103,7 @@ export class World implements Sight {
     this.laws = lawsFor({
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
+      maxFailures: Number(variables.MAX_FAILURES),
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       quietSince: () => this.quietSince,
     });

@@ -10,6 +10,7 @@ import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
+import { exhaustion } from './exhaustion.ts';
 import { expiry } from './expiry.ts';
 import { fence } from './fence.ts';
 import { handlers } from './handlers.ts';
@@ -85,6 +86,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(handlers()),
   sound(expiry(times)),
   sound(threshold()),
+  sound(exhaustion(times)),
   sound(pauses()),
   children(),
   sound(promptness(times)),
