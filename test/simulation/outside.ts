@@ -301,7 +301,7 @@ export class Outside {
   }
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
-  private persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
+  persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { sight } = this.reach;
     this.waiting += 1;
     let answered = false;

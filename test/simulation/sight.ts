@@ -3,6 +3,7 @@ import type { Decision } from '../../lib/instruction.ts';
 import type { InstructionPlan } from '../../lib/operator.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
+import type { Submission } from '../../lib/submission.ts';
 import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 import type { Faults } from './faults.ts';
 import type { Chance } from './random.ts';
@@ -23,6 +24,16 @@ export type Happening =
   | { readonly type: 'published'; readonly announcement: Announcement }
   /** A submission was answered: `accepted`, or that its key stands for another one. */
   | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
+  /** One that is wrong was answered: the pointers of its problems, and the one that must be among them. */
+  | {
+      readonly type: 'refused';
+      readonly key: string;
+      readonly outcome: string;
+      readonly pointers: readonly string[];
+      readonly wanted: string;
+    }
+  /** One that is wrong was posted. */
+  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly pointer: string }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /**

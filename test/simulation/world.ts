@@ -1,19 +1,21 @@
 import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
+import { wrongInArchive } from './archive.ts';
 import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
-import { clientName, Outside, strangerName } from './outside.ts';
+import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { Services } from './services.ts';
 import type { Happening, Sight } from './sight.ts';
 import { Timeline } from './timeline.ts';
+import { visit } from './visitors.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
@@ -70,6 +72,7 @@ export class World implements Sight {
   private readonly services = new Services(this);
   private readonly history = new History(this.services.effects);
   private readonly shared: Shared;
+  private readonly reach: Reach;
   private readonly outside: Outside;
   private readonly fleet: Fleet;
   private readonly pace: Pace;
@@ -119,7 +122,8 @@ export class World implements Sight {
       nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
     });
-    this.outside = new Outside({ sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') });
+    this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    this.outside = new Outside(this.reach);
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
 
@@ -127,6 +131,7 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
+    visit(this.reach, this.outside);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,
@@ -140,6 +145,7 @@ export class World implements Sight {
       damage: (orderId) => this.shared.damage(orderId),
     });
     await this.untilRest();
+    if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
     await this.shared.database.close();
     return this.outcome();
   }
@@ -326,6 +332,10 @@ function describe(happening: Happening): string {
       return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
     case 'returned':
       return `${happening.name} returns`;
+    case 'refused':
+      return `${happening.key} is answered: ${happening.outcome}`;
+    case 'posted wrongly':
+      return `posted, and wrong: ${happening.body}`;
     case 'failed':
       return `${happening.where}: ${happening.name}: ${happening.message}`;
     case 'poisoned':

@@ -29,6 +29,7 @@ import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
+import { refusals } from './refusals.ts';
 import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
@@ -71,6 +72,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   newer(),
   ownership(),
   submissions(),
+  refusals(),
   decisions(),
   instructions(),
   repetitions(),
