@@ -71,12 +71,15 @@ export class SimulatedHost {
   readonly id: string;
   readonly system: System;
   isDead = false;
+  /** It is told to stop: it begins nothing more, and is gone when all that it is at is over. */
+  isLeaving = false;
   /** How far its clock is ahead of the world's. */
   skewMs = 0;
   /** Runs of functions that are not over, by role. */
   readonly atWork: Role[] = [];
   /** Calls of ports that are not answered; a service that takes too long is left to itself. */
   private open = 0;
+  private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   /** It has stood still until then. */
   frozenUntil = 0;
@@ -104,7 +107,7 @@ export class SimulatedHost {
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];
       if (!create) continue;
-      const handler = create({ system, environment, accepting: () => true });
+      const handler = create({ system, environment, accepting: () => !this.isLeaving });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
   }
@@ -213,6 +216,21 @@ export class SimulatedHost {
     this.frozenUntil = this.sight.timeline.now + ms;
   }
 
+  /** A stop in good order: whoever is at work hears of it, and has some time. */
+  leave(graceMs: number): void {
+    const { timeline } = this.sight;
+    if (this.isLeaving || this.isDead) return;
+    this.sight.tell(() => `${this.id} is to stop`);
+    this.isLeaving = true;
+    for (const stopping of this.stoppings) stopping.abort();
+    const until = timeline.now + graceMs;
+    const look = (): void => {
+      if (this.atWork.length === 0 || timeline.now >= until) return this.crash('in good order');
+      timeline.after(100, `${this.id} stops`, look);
+    };
+    look();
+  }
+
   crash(where: string): void {
     if (this.isDead) return;
     this.sight.tell(() => `${this.id} crashes ${where}`);
@@ -256,6 +274,7 @@ export class SimulatedHost {
     this.atWork.push(role);
     const timed = { spec, endsAt: this.options.isCutOff ? this.limit(spec, stopping) : Number.POSITIVE_INFINITY };
     this.timed.add(timed);
+    this.stoppings.add(stopping);
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
     } catch (error) {
@@ -263,6 +282,7 @@ export class SimulatedHost {
       throw error;
     } finally {
       this.timed.delete(timed);
+      this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
       if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
     }
