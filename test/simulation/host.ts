@@ -102,7 +102,12 @@ export class SimulatedHost {
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
     const definitions = { ...loaded[options.release], agents: app.agents };
-    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions });
+    this.system = createSystem(
+      app,
+      config,
+      { ...ports, ...rest },
+      { hostId: id, definitions, emit: (event) => sight.carriedOut(`emitted ${event}`) },
+    );
     const system = { ...this.system, chance: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];

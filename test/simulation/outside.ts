@@ -1,8 +1,9 @@
 import { callKey } from '../../lib/call-key.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
+import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
-import { acquireLease } from '../../lib/lease.ts';
+import { acquireLease, lockPolicies } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf, type Submission } from '../../lib/submission.ts';
 import type { System } from '../../lib/system.ts';
@@ -12,7 +13,7 @@ import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
+import { type Sight, toldOf } from './sight.ts';
 
 /** How a decision is given. */
 interface How {
@@ -217,7 +218,7 @@ export class Outside {
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
-      () => undefined,
+      (error: unknown) => this.reach.sight.saw(toldOf('a lease is not to be had', error, orderId)),
     );
   }
 
@@ -225,7 +226,7 @@ export class Outside {
   private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
     const { chance } = this.reach.sight;
     const leaseMs = chance.between(1000, 60_000);
-    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: 'NoRetry' });
+    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: chance.pick(lockPolicies) });
     this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));
@@ -263,7 +264,7 @@ export class Outside {
       const answer = await system.scheduler.instruct(orderId, decision, how).catch(unreadable);
       const { outcome } = answer;
       const still = rev === this.revOf(orderId);
-      sight.saw({ type: 'instructed', orderId, decision, reason: key, outcome, still, isWrong });
+      sight.saw({ type: 'instructed', orderId, decision, reason: key, outcome, still, isWrong, reasons: reasonsIn(answer) });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
@@ -326,6 +327,11 @@ export class Outside {
     attempt();
   }
 }
+
+const reasonsIn = (answer: Instructed | { readonly outcome: 'unreadable' }): readonly string[] => {
+  if (answer.outcome === 'infeasible') return answer.reasons;
+  return answer.outcome === 'invalid' ? answer.problems.map(({ pointer, code, detail }) => (pointer && code ? detail : '')) : [];
+};
 
 /** Whoever asks for something that a damaged order cannot do is told so. */
 const unreadable = (error: unknown) => {

@@ -48,6 +48,8 @@ export type Happening =
       readonly outcome: Instructed['outcome'] | 'unreadable';
       readonly still: boolean;
       readonly isWrong: boolean;
+      /** Why it was refused. */
+      readonly reasons: readonly string[];
     }
   /** What a decision would do, as of `rev`, was looked at before. */
   | { readonly type: 'foreseen'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }

@@ -81,6 +81,8 @@ export class World implements Sight {
   private readonly laws: readonly Law[];
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
+  /** How often something was seen, by what it is. */
+  private readonly seen = new Map<string, number>();
   /** How often each supervisor looks while something may go wrong. */
   readonly periodMs: number;
 
@@ -206,10 +208,16 @@ export class World implements Sight {
   saw(happening: Happening): void {
     if (happening.type === 'written') this.timeline.note(JSON.stringify(happening.after));
     if (happening.type === 'sent') this.timeline.note(happening.body);
+    this.counts(happening);
     if (happening.type !== 'written') this.look(happening);
     this.history.take(happening);
     if (happening.type === 'written') this.look(happening);
     this.tell(() => describe(happening));
+  }
+
+  private counts(happening: Happening): void {
+    const what = kindOf(happening);
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
   private look(happening: Happening): void {
@@ -265,8 +273,10 @@ export class World implements Sight {
       if (caller !== undefined) count('calls');
       count('signals', signals.size);
       count('errors', state.errorGen);
-      for (const { type } of journal) if (counted.has(type)) count(type);
+      for (const { type } of journal) count(type);
     }
+    for (const [what, times] of this.seen) count(what, times);
+    for (const [site, times] of this.io) if (site.startsWith('emitted ')) count(site, times);
     return {
       seed: this.seed,
       broken: this.broken,
@@ -281,19 +291,14 @@ export class World implements Sight {
   }
 }
 
-/** Lines of the journal that say that something went wrong, or was put right. */
-const counted: ReadonlySet<string> = new Set([
-  'DeadlineExpired',
-  'OrderReset',
-  'ThresholdExceeded',
-  'LateResult',
-  'UndoFailed',
-  'OutcomeUnknown',
-  'RunFailed',
-  'FaultHandled',
-  'OrderHeld',
-  'CancelAsked',
-]);
+/** As it is counted: what is sent by its queue and type, what is announced by its title, what is decided by its answer. */
+function kindOf(happening: Happening): string {
+  if (happening.type === 'sent') return `sent to ${happening.queue}: ${/"type":"([a-z-]+)"/.exec(happening.body)?.[1]}`;
+  if (happening.type === 'published') return `announced ${happening.announcement.detailType}`;
+  if (happening.type === 'instructed') return `${happening.decision.kind} ${happening.outcome}`;
+  if (happening.type === 'failed') return `${happening.name} thrown`;
+  return `seen ${happening.type}`;
+}
 
 function describe(happening: Happening): string {
   switch (happening.type) {

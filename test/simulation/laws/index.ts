@@ -1,6 +1,8 @@
 import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
 import { announcements } from './announcements.ts';
+import { answers } from './answers.ts';
+import { askings } from './askings.ts';
 import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
@@ -29,6 +31,7 @@ import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
+import { records } from './records.ts';
 import { refusals } from './refusals.ts';
 import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
@@ -77,6 +80,9 @@ export const lawsFor = (times: Times): readonly Law[] => [
   instructions(),
   repetitions(),
   journal(),
+  sound(records()),
+  sound(answers()),
+  sound(askings()),
   sound(replies()),
   requests(),
   acknowledgements(),

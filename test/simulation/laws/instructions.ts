@@ -60,11 +60,13 @@ function otherThan(foreseen: Foreseen | undefined, { state, instance }: Tracked)
 }
 
 function answeredWrongly(happening: Instructed, history: History): string | undefined {
-  const { orderId, decision, reason, outcome, still, isWrong } = happening;
+  const { orderId, decision, reason, outcome, still, isWrong, reasons } = happening;
   const order = history.orders.get(orderId);
   if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknown(happening);
   const wrong = (what: string) => `${decision.kind} of ${orderId} (${reason}) is answered ${outcome}${what}`;
   if (isWrong && outcome === 'done') return wrong(', and brings along what is wrong');
+  const isRefused = outcome === 'infeasible' || outcome === 'invalid';
+  if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(', and nobody is told why');
   if (decision.kind !== 'signal') {
     const isGiven = order.journal.some((fact) => fact.type === 'InstructionGiven' && fact.reason === reason);
     // Of two tries at once the one that comes too early is answered first.
