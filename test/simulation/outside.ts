@@ -76,7 +76,7 @@ export class Outside {
     if (chance.happens(0.1)) this.rival(submission);
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
-    if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
+    if (workflow === 'approval') for (let signals = chance.between(1, 3); signals > 0; signals--) this.signal(orderId);
     if (chance.happens(workflow === 'weekend' ? 0.8 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
     return orderId;
   }
