@@ -24,6 +24,7 @@ function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): stri
 
 /** The write in which the instance hears of an expiry above the threshold: nothing else has answered or decided meanwhile. */
 function dealtWithWrongly({ orderId, state, before, instance, news }: Tracked): string | undefined {
+  if (news.some(({ type }) => type === 'InstructionGiven')) return undefined;
   const expired = news.findLast((fact) => fact.type === 'DeadlineExpired');
   const faults = news.flatMap((fact) => (fact.type === 'FaultRaised' && fact.fault.type === 'Engine/DeadlineExceeded' ? [fact] : []));
   const isTimeOver = before?.state.endBy !== undefined && before.state.endBy <= state.updatedAt;
