@@ -1,10 +1,12 @@
 import type { StepState } from './core/activities/step.ts';
 import { behaviourAt, nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
-import type { DueFor, StateRecord } from './record.ts';
+import type { DueFor, OutboxEntry, StateRecord } from './record.ts';
 
 /** An outbox that is not empty is looked at again after this time. */
 export const outboxMs = 10_000;
+/** What cannot be sent for long is tried less often: each try is a write. A minute is the most that anybody waits for news. */
+const outboxMaxMs = 60_000;
 /** How often a person is reminded of an order in Error. */
 export const reminderMs = 3_600_000;
 
@@ -52,6 +54,12 @@ export function longWait(
   return waits ? until : undefined;
 }
 
+/** A tenth of the time for which its oldest entry has been waiting. */
+function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
+  const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
+  return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
+}
+
 /** The exact next deadline of an order, or none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
   // After a reset every asking is void: until the order is claimed, nothing of it can be late.
@@ -67,7 +75,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     ...waiting.filter(({ counts }) => !counts),
     ...expiries.filter((expiry) => !late.includes(expiry)),
     ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'ask' } as const }]),
-    ...(record.outbox.length > 0 ? [{ at: now + outboxMs, for: { kind: 'outbox' } as const }] : []),
+    ...(record.outbox.length > 0 ? [{ at: now + outboxPauseMs(record.outbox, now), for: { kind: 'outbox' } as const }] : []),
     ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
   ];
   if (candidates.length === 0 && record.processState === 'Error') candidates.push({ at: now + reminderMs, for: { kind: 'reminder' } });
