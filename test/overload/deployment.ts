@@ -12,6 +12,7 @@ import { readConfig } from '../../lib/config.ts';
 import type { CreateFunction } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { Publisher } from '../../lib/publisher.ts';
+import type { StateHead } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
 import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
@@ -40,6 +41,8 @@ export interface DeploymentOptions {
   readonly publisher?: Publisher;
   /** Throws where a queue outside of the system takes nothing. */
   readonly takes?: (message: Outgoing) => void;
+  /** Told of every state that was really stored. */
+  readonly onWritten?: (state: StateHead) => void;
 }
 
 type Handle = (event: SQSEvent, invocation: object) => Promise<SQSBatchResponse | undefined>;
@@ -71,12 +74,23 @@ export class Deployment {
   private readonly sources: ReadonlyMap<string, QueueSource>;
   private readonly atWork = new Map<string, number>();
   private readonly takes: (message: Outgoing) => void;
+  private readonly onWritten: (state: StateHead) => void;
   private readonly invocation = { stopping: new AbortController().signal };
 
-  constructor({ seed, app: make, hosts, supervisorPeriodMs, variables = {}, publisher = nobody, takes = () => {} }: DeploymentOptions) {
+  constructor({
+    seed,
+    app: make,
+    hosts,
+    supervisorPeriodMs,
+    variables = {},
+    publisher = nobody,
+    takes = () => {},
+    onWritten = () => {},
+  }: DeploymentOptions) {
     this.chance = chanceOf(seed);
     this.queues = new Queues(this.timeline, this.chance);
     this.takes = takes;
+    this.onWritten = onWritten;
     this.clock = { now: () => this.timeline.now, sleep: (ms, signal) => this.sleep(ms, signal) };
     this.store = this.slow(sqliteStore(this.database));
     const app = make(this);
@@ -106,13 +120,12 @@ export class Deployment {
 
   close = (): Promise<void> => this.database.close();
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
       if (signal?.aborted) return resolve();
       signal?.addEventListener('abort', () => resolve(), { once: true });
       this.timeline.after(Math.max(1, Math.ceil(ms)), 'somebody wakes', () => resolve());
     });
-  }
 
   private host(hostId: string, app: App, config: ReturnType<typeof readConfig>, publisher: Publisher): Host {
     const { store, clock } = this;
@@ -159,8 +172,8 @@ export class Deployment {
     return {
       ...store,
       create: later(store.create, 1),
-      update: later(store.update, 1),
-      patch: later(store.patch, 1),
+      update: later((state, ...rest) => this.noting(state, store.update(state, ...rest)), 1),
+      patch: later((head, when) => this.noting(head, store.patch(head, when)), 1),
       putPage: later(store.putPage, 1),
       putUndoPage: later(store.putUndoPage, 1),
       noteAsked: later(store.noteAsked, 1),
@@ -169,6 +182,12 @@ export class Deployment {
       // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.
       due: async (worklist, shard, ...range) => (this.isAnyDue(shard) ? store.due(worklist, shard, ...range) : []),
     };
+  }
+
+  private async noting(state: StateHead, writing: ReturnType<Store['patch']>): ReturnType<Store['patch']> {
+    const write = await writing;
+    if (write.outcome === 'written') this.onWritten(state);
+    return write;
   }
 
   private isAnyDue(shard: number): boolean {
