@@ -60,6 +60,12 @@ function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
   return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }
 
+/** Of the whole order: it names the agent that has the most time, for where it is away, the order waits and is not late. */
+function claimOf(steps: readonly Deadline[]): DueFor {
+  const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
+  return { kind: 'claim', ...(agent === undefined ? {} : { agent }) };
+}
+
 /** The exact next deadline of an order, or none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
   // After a reset every asking is void: until the order is claimed, nothing of it can be late.
@@ -67,7 +73,9 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const steps = waiting.filter(({ counts }) => counts);
   const completeBy = completeByOf(program, state);
   const expiries =
-    record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
+    record.recover === 'step' || completeBy === null || steps.length === 0
+      ? steps
+      : [{ at: completeBy, for: claimOf(steps), counts: true }];
   const wait = longWait(record, now);
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;
@@ -83,8 +91,12 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     (least, each) => (least === undefined || each.at < least.at ? each : least),
     undefined,
   );
-  // What comes before the end of the long wait must not make it forgotten.
-  return first && waitsUntil !== undefined && first.at < waitsUntil ? { ...first, for: { ...first.for, waitsUntil } } : first;
+  if (!first) return undefined;
+  // What comes before the end of the long wait must not make it forgotten; nor may an asking its place among those who wait.
+  const { waitingSince, path } = record.nextDueFor ?? {};
+  const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
+  const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
+  return { ...first, for: { ...first.for, ...waits, ...place } };
 }
 
 /**

@@ -4,4 +4,5 @@ import type { Figure } from './figure.ts';
 export const figures: { readonly [goal: string]: () => Promise<{ readonly figure: Figure }> } = {
   G1: () => import('./histories.ts'),
   G17: () => import('./unheard.ts'),
+  G18: () => import('./overload.ts'),
 };

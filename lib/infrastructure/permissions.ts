@@ -8,6 +8,8 @@ export interface Permissions {
   readonly table: readonly string[];
   /** Whether it notes in the table what may be asked for only once, in the partitions that are for that and in no other. */
   readonly notesAskings: boolean;
+  /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
+  readonly breakers: readonly string[];
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -23,6 +25,7 @@ export interface Permissions {
 const none: Permissions = {
   table: [],
   notesAskings: false,
+  breakers: [],
   indexes: [],
   sendsTo: [],
   answersClients: false,
@@ -56,10 +59,12 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       spec.sources.map(({ queue }) => queue),
     ),
   agent: ({ sources }, { agents }) => {
-    const names = new Set(sources.map(({ queue }) => agentOfRequests(queue)));
+    const names = new Set(sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
       ...none,
-      sendsTo: [...names].flatMap((name) => (name === undefined ? [] : [queues.replies(name)])),
+      // While its service is away, it puts requests back onto its own queue.
+      sendsTo: [...names].flatMap((name) => [queues.replies(name), queues.requests(name)]),
+      breakers: [...names],
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),

@@ -28,6 +28,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await heldOrders(roles);
   await callingOrders(roles, deployment);
   await damagedOrder(roles, deployment);
+  await servicesAway(roles);
   await roles.run('dead-letter', deadLetter);
 }
 
@@ -144,6 +145,15 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
     },
   ]);
   await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.settle();
+}
+
+/** Both services are away: it is found out, and what comes then is put back onto its queue. */
+async function servicesAway(roles: Roles): Promise<void> {
+  for (let order = 1; order <= 4; order++) await submit(roles, 'both', { order: { item: 'nobody there' } });
+  await roles.settle();
+  for (const agent of ['stock', 'post']) assert.equal((await roles.outside.store.breaker(agent))?.closedAt, null, agent);
+  await submit(roles, 'both');
   await roles.settle();
 }
 

@@ -177,6 +177,8 @@ export class Deployment {
       putPage: later(store.putPage, 1),
       putUndoPage: later(store.putUndoPage, 1),
       noteAsked: later(store.noteAsked, 1),
+      putBreaker: later(store.putBreaker, 1),
+      breaker: later(store.breaker, 0),
       load: later(store.load, 0),
       head: later(store.head, 0),
       // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.

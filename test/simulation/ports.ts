@@ -20,6 +20,8 @@ const sites = {
   putUndoPage: adding('store.putUndoPage'),
   noteAsked: adding('store.noteAsked'),
   withdraw: adding('store.withdraw'),
+  putBreaker: adding('store.putBreaker'),
+  breaker: reading('store.breaker'),
   load: reading('store.load'),
   head: reading('store.head'),
   pages: reading('store.pages'),
@@ -105,6 +107,8 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
         const note = await store.noteAsked(asking);
         return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, note.withdraw) } : note;
       }),
+    breaker: (agent) => call(sites.breaker, () => store.breaker(agent)),
+    putBreaker: (...breaker) => call(sites.putBreaker, () => store.putBreaker(...breaker)),
     putPage: (...page) => call(sites.putPage, () => store.putPage(...page)),
     putUndoPage: (...page) => call(sites.putUndoPage, () => store.putUndoPage(...page)),
   };
