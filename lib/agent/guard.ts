@@ -147,6 +147,7 @@ export class Guard {
     const breaker = opened(this.agent, this.known ?? this.last, clock.now(), chance());
     if (!(await this.write(breaker))) return;
     telemetry.count('breakerOpened');
+    telemetry.count('serviceAway');
     telemetry.log('warn', 'the service is away: what needs it waits', { agent: this.agent });
   }
 
@@ -161,9 +162,11 @@ export class Guard {
 
   /** Of all instances one probes. */
   private async probes(): Promise<boolean> {
-    const { clock, chance } = this.options;
+    const { clock, chance, telemetry } = this.options;
     if (this.known?.closedAt !== null || clock.now() < this.known.probeAt) return false;
-    return this.write(probing(this.known, clock.now(), chance()));
+    const mayProbe = await this.write(probing(this.known, clock.now(), chance()));
+    if (mayProbe) telemetry.count('serviceAway');
+    return mayProbe;
   }
 
   /** What was read last, also where it means nothing any more: its rev is the fence of the next write. */

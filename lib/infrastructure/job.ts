@@ -142,6 +142,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
     ),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),

@@ -14,6 +14,8 @@ export interface Permissions {
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
   readonly sendsTo: readonly string[];
+  /** Queues of which it is told how much lies in them. */
+  readonly looksInto: readonly string[];
   /** Whether it also sends to the response queues that clients have registered. */
   readonly answersClients: boolean;
   /** Whether it announces on the bus. */
@@ -28,6 +30,7 @@ const none: Permissions = {
   breakers: [],
   indexes: [],
   sendsTo: [],
+  looksInto: [],
   answersClients: false,
   announces: false,
   readsCursorSecret: false,
@@ -49,7 +52,12 @@ const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], se
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
-  api: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), indexes: orderIndexes, readsCursorSecret: true }),
+  api: (_, app) => ({
+    ...withQueues(scheduling(app), answers(app)),
+    looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
+    indexes: orderIndexes,
+    readsCursorSecret: true,
+  }),
   children: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), answersClients: false }),
   submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
   // A message that meets a lease, or that lost too many races, is posted anew where it came from.
