@@ -124,7 +124,8 @@ export class Guard {
     this.failures.splice(0, this.failures.length - failuresInRow);
     // The probe has said so when it began; what was under way when it opened says nothing new.
     if (isProbe || phaseOf(this.known, this.options.clock.now()) === 'open') return;
-    if (this.options.clock.now() - this.readAt >= freshMs) await this.look();
+    // What fails once happens, and is nobody else's affair.
+    if (this.failures.length > 1 && this.options.clock.now() - this.readAt >= freshMs) await this.look();
     if (phaseOf(this.known, this.options.clock.now()) === 'open') return;
     const isMany = this.failures.length >= failuresInRow && new Set(this.failures).size > 1;
     // What is only too much for it at once is asked for less at once, before nobody asks any more.
