@@ -98,6 +98,8 @@ function journal({ before, facts }: Written, seen: Seen): string | undefined {
 export const afterWrite = (seen: Seen, { facts }: Written): Seen => facts.reduce(withFact, seen);
 
 function withFact(seen: Seen, fact: OrderFact): Seen {
+  // Nobody wanted it any more, and it was done.
+  if (fact.type === 'LateResult') return { ...seen, done: [...seen.done, fact.path] };
   if (fact.type !== 'ActivityClosed') return seen;
   if (fact.result === 'Succeeded' && isStep(fact.path)) return { ...seen, done: [...seen.done, fact.path] };
   const path = undoneBy(fact.path);
