@@ -26,8 +26,11 @@ export interface Written {
 /** What is wrong with a write, in words; undefined where nothing is. */
 export function wrongWith(written: Written, seen: Seen): string | undefined {
   const { before } = written;
-  return (before && (fence(before, written) ?? processState(before, written) ?? expiry(before, written) ?? alert(before, written))) ??
-    outbox(written, seen) ?? journal(written, seen);
+  return (
+    (before && (fence(before, written) ?? processState(before, written) ?? expiry(before, written) ?? alert(before, written))) ??
+    outbox(written, seen) ??
+    journal(written, seen)
+  );
 }
 
 /** S1, S2: a rev for each write, an epoch for each claim and each reset. */
@@ -60,13 +63,17 @@ function expiry(before: StateRecord, { after, at }: Written): string | undefined
   if (before.nextDueAt === null || before.nextDueAt > at) return 'an expiry counts before its time';
   if (before.nextDueFor?.kind !== 'step' && before.nextDueFor?.kind !== 'claim')
     return `an expiry counts where nothing was late: ${before.nextDueFor?.kind}`;
-  return after.failureCount > after.maxFailures && after.processState !== 'Error' ? 'it is above its threshold, and not in Error' : undefined;
+  return after.failureCount > after.maxFailures && after.processState !== 'Error'
+    ? 'it is above its threshold, and not in Error'
+    : undefined;
 }
 
 /** S17: whoever puts an order into Error calls a person in the same write. */
 function alert(before: StateRecord, { after }: Written): string | undefined {
   if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
-  return after.outbox.some(({ id }) => id === `${after.orderId}#${before.errorGen + 1}`) ? undefined : 'it goes into Error without a new alert';
+  return after.outbox.some(({ id }) => id === `${after.orderId}#${before.errorGen + 1}`)
+    ? undefined
+    : 'it goes into Error without a new alert';
 }
 
 /** S26: an entry leaves the outbox when its sending was acknowledged, and not before. */
@@ -86,8 +93,9 @@ function journal({ before, facts }: Written, seen: Seen): string | undefined {
       const path = undoneBy(fact.path);
       if (fact.result === 'Succeeded' && isStep(fact.path) && [...now.done, ...now.undone].includes(fact.path))
         return `${fact.path} succeeds twice`;
-      if (fact.result === 'Compensated' && path !== undefined && now.done.at(-1) !== path)
-        return `${path} is undone, and what was done last is ${now.done.at(-1) ?? 'nothing'}`;
+      if (fact.result === 'Compensated' && path !== undefined && now.undone.includes(path)) return `${path} is undone twice`;
+      if (fact.result === 'Compensated' && path !== undefined && now.done.includes(path) && now.done.at(-1) !== path)
+        return `${path} is undone before ${now.done.at(-1)}, which was done later`;
     }
     now = withFact(now, fact);
   }
@@ -140,7 +148,8 @@ export function served(effects: Effects, operation: string, key: string, undoes:
   return sorted({ ...effects, [undoes]: { ...before, is: 'undone' }, [key]: { operation, is: 'undo' } });
 }
 
-const sorted = (effects: Effects): Effects => Object.fromEntries(Object.entries(effects).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+const sorted = (effects: Effects): Effects =>
+  Object.fromEntries(Object.entries(effects).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** Where nothing is left to happen: a good end, or what is wrong with it. */
 export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done }: Seen, effects: Effects): readonly string[] {
@@ -154,8 +163,12 @@ export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done 
     ...(processState === 'Processed' || processState === 'Error' ? [] : [`it stays ${processState}, and nothing happens any more`]),
     ...left.map(({ id }) => `${id} stays in the outbox`),
     ...alerts.filter((id) => !told.includes(id)).map((id) => `the alert ${id} was never sent`),
-    ...(processState === 'Processed' && standing.length !== wanted ? [`it is ${outcome}, and ${standing.join(' and ') || 'nothing'} stands`] : []),
-    ...(processState === 'Processed' && done.length !== wanted ? [`it is ${outcome}, and its journal says that ${done.join(' and ')} is done`] : []),
+    ...(processState === 'Processed' && standing.length !== wanted
+      ? [`it is ${outcome}, and ${standing.join(' and ') || 'nothing'} stands`]
+      : []),
+    ...(processState === 'Processed' && done.length !== wanted
+      ? [`it is ${outcome}, and its journal says that ${done.join(' and ')} is done`]
+      : []),
     ...(heard.length === statusSeq && heard[0] === 'received' ? [] : [`its client heard ${heard.join(', ')} of ${statusSeq}`]),
     ...(processState === 'Processed' && heard.at(-1) !== last ? [`its client heard ${heard.at(-1)} last`] : []),
   ];

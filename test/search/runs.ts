@@ -218,7 +218,10 @@ class Replayer {
     return { system, environment: { REDRESS_AGENTS: 'shop' }, accepting: () => true };
   }
 
-  private async handle(handler: (event: never, invocation: never) => Promise<SQSBatchResponse>, { queue, body }: Message): Promise<boolean> {
+  private async handle(
+    handler: (event: never, invocation: never) => Promise<SQSBatchResponse>,
+    { queue, body }: Message,
+  ): Promise<boolean> {
     const event = queueEvent(queue, [{ messageId: 'm', body, receiveCount: 1, sentAt: 0, receipt: 'r' }]);
     const { batchItemFailures } = await handler(event as never, { stopping: new AbortController().signal } as never);
     return batchItemFailures.length > 0;
@@ -275,7 +278,9 @@ class Replayer {
     };
     return {
       store: store as Ports['store'],
-      channel: { send: async (messages) => (messages.length > 0 ? void (await this.ask({ to: 'send', messages })) : undefined) } as Ports['channel'],
+      channel: {
+        send: async (messages) => (messages.length > 0 ? void (await this.ask({ to: 'send', messages })) : undefined),
+      } as Ports['channel'],
       publisher: {
         publish: async (announcements) => {
           await this.ask({ to: 'publish', announcements });

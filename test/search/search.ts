@@ -1,4 +1,5 @@
-import { type Scenario, type State, World, width } from './world.ts';
+import type { Scenario } from './scenarios.ts';
+import { type State, World, width } from './world.ts';
 
 export interface Found {
   readonly states: number;

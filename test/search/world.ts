@@ -4,31 +4,24 @@ import { queues } from '../../lib/messages.ts';
 import type { OrderRecord, StateRecord } from '../../lib/record.ts';
 import { afterTelling, afterWrite, type Effects, nothingSeen, type Seen, served, wrongAtEnd, wrongWith } from './laws.ts';
 import { type Answer, type Invocation, type Message, me, Runs, type Wish, type Woken } from './runs.ts';
+import type { Scenario } from './scenarios.ts';
 import { joined, Memo, Table } from './table.ts';
-
-/** What is searched: one order, and what may happen to it. */
-export interface Scenario {
-  readonly workflow: 'by-step' | 'by-order';
-  /** Whether the second step may be refused for good. */
-  readonly refuses: boolean;
-  /** Whether the client may cancel, once, at any time. */
-  readonly cancels: boolean;
-  readonly schedulers: 1 | 2;
-  readonly supervisors: 1 | 2;
-  readonly agents: 1 | 2;
-  /** Copies of every message. */
-  readonly copies: 1 | 2;
-  /** So many runs die, anywhere. */
-  readonly crashes: number;
-  /** So many answers to a write get lost: it is made again, and meets itself. */
-  readonly lostAnswers: number;
-  /** So often time goes on to the next deadline although something else could still happen. */
-  readonly hurries: number;
-}
 
 /** A state of the world: a number for everything in it, at these places. */
 export type State = Int32Array;
-const at = { record: 0, now: 1, queue: 2, effects: 3, seen: 4, crashes: 5, lost: 6, hurries: 7, cancels: 8, submission: 9, cancellation: 10 } as const;
+const at = {
+  record: 0,
+  now: 1,
+  queue: 2,
+  effects: 3,
+  seen: 4,
+  crashes: 5,
+  lost: 6,
+  hurries: 7,
+  cancels: 8,
+  submission: 9,
+  cancellation: 10,
+} as const;
 const schedulerAt = [11, 12] as const;
 const supervisorAt = [13, 15] as const;
 const agentAt = [17, 18] as const;
@@ -185,7 +178,10 @@ export class World {
       if (place === undefined) return [];
       const taken = copy(state);
       taken[at.queue] = this.without(get(state, at.queue), id);
-      taken[place] = this.started({ role, message, at: this.now(state) }, joined(joined(id, 1, role === 'agent' ? 1 : 0), 26, get(state, at.now)));
+      taken[place] = this.started(
+        { role, message, at: this.now(state) },
+        joined(joined(id, 1, role === 'agent' ? 1 : 0), 26, get(state, at.now)),
+      );
       const words = () => `${nameOf(place)} receives ${text(message)}`;
       return this.begun(taken, place, words);
     });
@@ -287,9 +283,16 @@ export class World {
       case 'patch':
         return this.write(after, place, wish, lost, told);
       case 'send':
-        return goOn('done', 0, this.send(after, wish.messages));
+        return goOn('done', 0, this.send(after, place, wish.messages));
       case 'publish':
-        return goOn('done', 0, this.tell(after, wish.announcements.map(({ id }) => ({ id }))));
+        return goOn(
+          'done',
+          0,
+          this.tell(
+            after,
+            wish.announcements.map(({ id }) => ({ id })),
+          ),
+        );
       case 'serve':
         return this.serve(after, place, wish, told);
     }
@@ -321,7 +324,11 @@ export class World {
   }
 
   /** As the store keeps it. The laws read the journal as it is written; nobody reads it here afterwards, so it is left out. */
-  private store(wish: Extract<Wish, { readonly to: 'create' | 'update' | 'patch' }>, current: StateRecord | undefined, place: number): number {
+  private store(
+    wish: Extract<Wish, { readonly to: 'create' | 'update' | 'patch' }>,
+    current: StateRecord | undefined,
+    place: number,
+  ): number {
     // The fence holds, so whoever writes has seen these ids; some of their writers have ended since, and are forgotten.
     const writeIds = current?.writeIds ?? [];
     if (wish.to === 'patch') {
@@ -345,8 +352,14 @@ export class World {
 
   private goOn(state: State, place: number, saying: Answer['said'], record: number): State {
     const said = sayings.indexOf(saying);
-    const answer = this.memo.answer.of(joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 26, get(state, at.now)), () =>
-      this.runs.answers.id({ at: this.now(state), said: sayings[said] ?? 'done', ...(record === 0 ? {} : { record: this.viewed(record, place) }) }),
+    const answer = this.memo.answer.of(
+      joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 26, get(state, at.now)),
+      () =>
+        this.runs.answers.id({
+          at: this.now(state),
+          said: sayings[said] ?? 'done',
+          ...(record === 0 ? {} : { record: this.viewed(record, place) }),
+        }),
     );
     const point = this.runs.next(get(state, place), answer);
     const standing = this.runs.standing(point);
@@ -382,19 +395,23 @@ export class World {
     return this.woken.id({ head, at: found.at }, `${nextDueFor?.kind}@${nextDueAt} ${found.at}`);
   }
 
-  private send(state: State, messages: readonly Outgoing[]): string | undefined {
+  private send(state: State, place: number, messages: readonly Outgoing[]): string | undefined {
     for (const { queue, body } of messages) {
       if (queue === responses) {
         const status = JSON.parse(body) as { readonly seq: number; readonly status: string };
         const wrong = this.tell(state, [{ id: `${this.order.orderId}/status/${status.seq}`, status }]);
         if (wrong) return wrong;
       } else state[at.queue] = this.with(get(state, at.queue), this.messages.id({ queue, body }), this.scenario.copies);
-      if (queue === queues.replies('shop')) {
-        const { sentAt, completeBy } = JSON.parse(body) as { readonly [field: string]: string };
-        if (completeBy !== undefined && `${sentAt}` > completeBy) return 'an agent answers after its time';
-      }
+      if (queue === queues.replies('shop') && this.isLate(get(state, place), body)) return 'an agent answers after its time';
     }
     return undefined;
+  }
+
+  /** S8: by the time that it was given in its request. */
+  private isLate(point: number, body: string): boolean {
+    const invocation = this.runs.invocationOf(point);
+    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
+    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
   }
 
   private tell(
@@ -411,7 +428,12 @@ export class World {
     return undefined;
   }
 
-  private serve(state: State, place: number, { operation, key, undoes }: Extract<Wish, { readonly to: 'serve' }>, told: () => string): Successor[] {
+  private serve(
+    state: State,
+    place: number,
+    { operation, key, undoes }: Extract<Wish, { readonly to: 'serve' }>,
+    told: () => string,
+  ): Successor[] {
     const before = this.effects.of(get(state, at.effects));
     const known = before[key];
     const choices = known ? [known.is === 'refused'] : operation === 'charge' && this.scenario.refuses ? [false, true] : [false];
@@ -429,13 +451,19 @@ export class World {
     return this.memo.queue.of(joined(joined(queue, 20, message), 2, copies), () => {
       const before = this.queue.of(queue);
       const count = Math.min(this.scenario.copies, copies + (before.find(([id]) => id === message)?.[1] ?? 0));
-      return this.queue.id([...before.filter(([id]) => id !== message), [message, count] as const].toSorted(([one], [other]) => one - other));
+      return this.queue.id(
+        [...before.filter(([id]) => id !== message), [message, count] as const].toSorted(([one], [other]) => one - other),
+      );
     });
   }
 
   private without(queue: number, message: number): number {
     return this.memo.queue.of(joined(joined(queue, 20, message), 2, 0), () =>
-      this.queue.id(this.queue.of(queue).flatMap(([id, count]) => (id !== message ? [[id, count] as const] : count > 1 ? [[id, count - 1] as const] : []))),
+      this.queue.id(
+        this.queue
+          .of(queue)
+          .flatMap(([id, count]) => (id !== message ? [[id, count] as const] : count > 1 ? [[id, count - 1] as const] : [])),
+      ),
     );
   }
 
@@ -507,8 +535,16 @@ const places: readonly number[] = [at.submission, at.cancellation, ...schedulerA
 const isSupervisor = (place: number): boolean => place === supervisorAt[0] || place === supervisorAt[1];
 
 const namesFor = (place: number): readonly (readonly [inside: string, outside: string])[] => {
-  if (place === schedulerAt[0]) return [[me, 'host-A'], ['host-other', 'host-B']];
-  if (place === schedulerAt[1]) return [[me, 'host-B'], ['host-other', 'host-A']];
+  if (place === schedulerAt[0])
+    return [
+      [me, 'host-A'],
+      ['host-other', 'host-B'],
+    ];
+  if (place === schedulerAt[1])
+    return [
+      [me, 'host-B'],
+      ['host-other', 'host-A'],
+    ];
   return place === at.submission ? [[me, 'host-submission']] : [[me, 'host-cancellation']];
 };
 
@@ -527,7 +563,8 @@ const get = (state: State, place: number): number => state[place] ?? 0;
 const copy = (state: State): State => state.slice();
 const equal = (one: State, other: State): boolean => one.every((value, index) => value === other[index]);
 
-const differsOnlyIn = (place: number, one: State, other: State): boolean => one.every((value, index) => index === place || value === other[index]);
+const differsOnlyIn = (place: number, one: State, other: State): boolean =>
+  one.every((value, index) => index === place || value === other[index]);
 
 function swapIfLess(state: State, one: number, other: number, count: number): void {
   for (let index = 0; index < count; index++) {
