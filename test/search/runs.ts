@@ -13,6 +13,7 @@ import { createSupervisor } from '../../lib/supervisor.ts';
 import type { Ports, System } from '../../lib/system.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { appOn } from './app.ts';
+import { me } from './names.ts';
 import { Table } from './table.ts';
 
 /** A message of which a copy may still come. */
@@ -53,9 +54,6 @@ export interface Answer {
 
 /** Where a run stands after some answers: it wants something, or is over. `failed`: its message comes once more. */
 export type Standing = { readonly wish: Wish } | { readonly over: 'done' | 'failed' };
-
-/** In records, whoever reads or writes them calls himself so: two schedulers are the same but for their names. */
-export const me = 'host-me';
 
 /** How a run goes on follows from what made it run and from what it was told: so it can be begun again up to any place. */
 interface Point {

@@ -1,5 +1,6 @@
 import type { Scenario } from './scenarios.ts';
-import { type State, World, width } from './world.ts';
+import { type State, width } from './state.ts';
+import { World } from './world.ts';
 
 export interface Found {
   readonly states: number;
@@ -132,7 +133,7 @@ export async function search(
       const successor = (await successorsOf(state))[choice];
       if (!successor) throw new Error('A state was taken for another one.');
       state = successor.state;
-      lines.push(`${index + 1}. ${successor.told()}   [${world.told(state)}]`);
+      lines.push(`${index + 1}. ${successor.told()}   [${world.outside.told(state)}]`);
     }
     return lines;
   }
@@ -168,7 +169,7 @@ export async function search(
     }
     if (moves > 0) continue;
     ends += 1;
-    const [wrong] = world.wrongAtEnd(state);
+    const [wrong] = world.outside.wrongAtEnd(state);
     if (wrong !== undefined) return found(false, { what: wrong, story: await story(number) });
   }
   froms.push([edges.length]);

@@ -38,4 +38,7 @@ export class Memo<T> {
 }
 
 /** One number of two: the second one is below this power of two. */
-export const joined = (one: number, bits: number, other: number): number => one * 2 ** bits + other;
+export function joined(one: number, bits: number, other: number): number {
+  if (other >= 2 ** bits) throw new Error(`${other} has more than ${bits} bits.`);
+  return one * 2 ** bits + other;
+}

@@ -1,31 +1,28 @@
-import type { Outgoing } from '../../lib/channel.ts';
-import { decodeInstance, encodeInstance, type Instance, newInstance, type OrderFact } from '../../lib/instance.ts';
 import { queues } from '../../lib/messages.ts';
-import type { OrderRecord, StateRecord } from '../../lib/record.ts';
-import { afterTelling, afterWrite, type Effects, nothingSeen, type Seen, served, wrongAtEnd, wrongWith } from './laws.ts';
-import { type Answer, type Invocation, type Message, me, Runs, type Wish, type Woken } from './runs.ts';
+import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
+import { Outside } from './outside.ts';
+import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
 import type { Scenario } from './scenarios.ts';
+import {
+  agentAt,
+  at,
+  begun,
+  copy,
+  differsOnlyIn,
+  equal,
+  get,
+  isAgent,
+  isSupervisor,
+  now,
+  places,
+  type State,
+  schedulerAt,
+  supervisorAt,
+  swapIfLess,
+  width,
+} from './state.ts';
 import { joined, Memo, Table } from './table.ts';
-
-/** A state of the world: a number for everything in it, at these places. */
-export type State = Int32Array;
-const at = {
-  record: 0,
-  now: 1,
-  queue: 2,
-  effects: 3,
-  seen: 4,
-  crashes: 5,
-  lost: 6,
-  hurries: 7,
-  cancels: 8,
-  submission: 9,
-  cancellation: 10,
-} as const;
-const schedulerAt = [11, 12] as const;
-const supervisorAt = [13, 15] as const;
-const agentAt = [17, 18] as const;
-export const width = 19;
+import { nameOf, text, words } from './words.ts';
 
 export interface Successor {
   readonly state: State;
@@ -36,98 +33,60 @@ export interface Successor {
   readonly told: () => string;
 }
 
-type Copies = readonly (readonly [message: number, copies: number])[];
-
-const begun = Date.UTC(2026, 0, 1);
-const responses = 'redress-response-client';
 const wakeAgainMs = 30_000;
-const writeIdsKept = 4;
 
-const order = (workflow: string): OrderRecord => ({
-  orderId: 'ord_1',
-  client: 'client',
-  workflow: { name: workflow, version: 1 },
-  body: { item: 'tea' },
-  hash: 'hash',
-  responseChannel: responses,
-  submittedAt: begun,
-  answer: '{}',
-});
-
+/** One order, all who may be at work on it, and what may happen next. */
 export class World {
   readonly runs: Runs;
+  readonly outside: Outside;
   private readonly scenario: Scenario;
-  private readonly order: OrderRecord;
-  private readonly records = new Table<StateRecord>();
-  private readonly messages = new Table<Message>();
-  private readonly queue = new Table<Copies>();
-  private readonly effects = new Table<Effects>();
-  private readonly seen = new Table<Seen>();
   private readonly woken = new Table<Woken>();
-  private readonly stored = new Table<{ readonly id: number; readonly facts: readonly OrderFact[] }>();
   private readonly memo = {
-    stored: new Memo<number>(),
-    queue: new Memo<number>(),
     record: new Memo<number>(),
     answer: new Memo<number>(),
     invocation: new Memo<number>(),
-    seen: new Memo<number | string>(),
     due: new Memo<boolean>(),
   };
   private incomplete = false;
-  private changes = 0;
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
-    this.order = order(scenario.workflow);
-    this.runs = new Runs(this.order);
+    this.outside = new Outside(scenario);
+    this.runs = new Runs(this.outside.order);
   }
 
   /** The client's order has come, and nothing is stored yet. */
   first(): State {
     const { crashes, lostAnswers, hurries, cancels } = this.scenario;
     const state = new Int32Array(width);
-    state[at.queue] = this.queue.id([]);
-    state[at.effects] = this.effects.id({});
-    state[at.seen] = this.seen.id(nothingSeen);
+    this.outside.begin(state);
     state[at.crashes] = crashes;
     state[at.lost] = lostAnswers;
     state[at.hurries] = hurries;
     state[at.cancels] = cancels ? 1 : 0;
-    state[at.submission] = this.begin({ role: 'submission', order: this.order, at: begun });
+    state[at.submission] = this.begin({ role: 'submission', order: this.outside.order, at: begun });
     return state;
   }
 
   /** All that may happen next. Undefined where a role must be run first to know: `runs.look`, then ask again. */
   successors(state: State): readonly Successor[] | undefined {
     this.incomplete = false;
+    const successors = this.foremost(state) ?? this.all(state);
+    return this.incomplete ? undefined : successors;
+  }
+
+  /** Where one thing may go first because nobody sees whether it does: it alone. */
+  private foremost(state: State): Successor[] | undefined {
     const hasty = this.hasty(state);
-    if (hasty !== undefined) {
-      const only = [...this.step(state, hasty), ...this.crash(state, hasty)];
-      return this.incomplete ? undefined : only;
-    }
+    if (hasty !== undefined) return [...this.step(state, hasty), ...this.crash(state, hasty)];
     const drained = this.drained(state);
-    if (this.incomplete) return undefined;
-    if (drained) return [drained];
+    return drained && [drained];
+  }
+
+  private all(state: State): Successor[] {
     const free = [...this.steps(state), ...this.deliveries(state), ...this.passes(state), ...this.cancellation(state)];
-    if (this.incomplete) return undefined;
     const rests = free.every((each) => equal(each.state, state));
-    const all = [...free, ...this.faults(state), ...this.time(state, rests)];
-    return this.incomplete ? undefined : all;
-  }
-
-  /** Where nothing more happens. */
-  wrongAtEnd(state: State): readonly string[] {
-    return wrongAtEnd(this.recordOf(state), this.seen.of(get(state, at.seen)), this.effects.of(get(state, at.effects)));
-  }
-
-  private recordOf(state: State): StateRecord | undefined {
-    const id = get(state, at.record);
-    return id === 0 ? undefined : this.records.of(id);
-  }
-
-  private now(state: State): number {
-    return begun + get(state, at.now);
+    return [...free, ...this.faults(state), ...this.time(state, rests)];
   }
 
   private begin(invocation: Invocation): number {
@@ -139,7 +98,7 @@ export class World {
    * arrives late, and that may happen to every message. And who writes on what others have changed has lost already.
    */
   private hasty(state: State): number | undefined {
-    const rev = this.recordOf(state)?.rev ?? 0;
+    const rev = this.outside.recordOf(state)?.rev ?? 0;
     return places.find((place) => {
       const wish = this.wishOf(state, place);
       return wish?.to === 'send' || wish?.to === 'publish' || (wish !== undefined && 'when' in wish && wish.when.rev < rev);
@@ -148,9 +107,9 @@ export class World {
 
   /** Where an order is finished and nobody is about to write, what changes nothing may come in any order: it comes first. */
   private drained(state: State): Successor | undefined {
-    const record = this.recordOf(state);
+    const record = this.outside.recordOf(state);
     const isAtRest = record?.processState === 'Processed' && record.nextDueAt === null;
-    if (!isAtRest || places.some((place) => get(state, place) !== 0 && !agentAt.some((each) => each === place))) return undefined;
+    if (!isAtRest || places.some((place) => get(state, place) !== 0 && !isAgent(place))) return undefined;
     return this.deliveries(state).find((each) => differsOnlyIn(at.queue, each.state, state));
   }
 
@@ -168,22 +127,17 @@ export class World {
   }
 
   private deliveries(state: State): Successor[] {
-    const copies = this.queue.of(get(state, at.queue));
-    return copies.flatMap(([id]) => {
-      const message = this.messages.of(id);
+    return this.outside.waiting(state).flatMap((id) => {
+      const message = this.outside.messages.of(id);
       const role = message.queue.endsWith('-requests') ? ('agent' as const) : ('scheduler' as const);
       const { schedulers, agents } = this.scenario;
       const slots = role === 'agent' ? agentAt.slice(0, agents) : schedulerAt.slice(0, schedulers);
       const place = slots.find((slot) => get(state, slot) === 0);
       if (place === undefined) return [];
       const taken = copy(state);
-      taken[at.queue] = this.without(get(state, at.queue), id);
-      taken[place] = this.started(
-        { role, message, at: this.now(state) },
-        joined(joined(id, 1, role === 'agent' ? 1 : 0), 26, get(state, at.now)),
-      );
-      const words = () => `${nameOf(place)} receives ${text(message)}`;
-      return this.begun(taken, place, words);
+      this.outside.take(taken, id);
+      taken[place] = this.started({ role, message, at: now(state) }, joined(id, 12, this.outside.timeOf(state)));
+      return this.begun(taken, place, () => `${nameOf(place)} receives ${text(message)}`);
     });
   }
 
@@ -205,14 +159,14 @@ export class World {
   }
 
   private passes(state: State): Successor[] {
-    const record = this.recordOf(state);
-    if (!record || record.worklist !== 'due' || (record.worklistAt ?? 0) > this.now(state)) return [];
+    const record = this.outside.recordOf(state);
+    if (record?.worklist !== 'due' || (record.worklistAt ?? 0) > now(state)) return [];
     return supervisorAt.slice(0, this.scenario.supervisors).flatMap((place) => {
       if (get(state, place) !== 0) return [];
       const passing = copy(state);
       const known = get(state, place + 1);
       const woken = known === 0 ? undefined : this.woken.of(known);
-      passing[place] = this.started({ role: 'supervisor', woken, at: this.now(state) }, -joined(known + 1, 26, get(state, at.now)));
+      passing[place] = this.started({ role: 'supervisor', woken, at: now(state) }, -joined(known + 1, 12, this.outside.timeOf(state)));
       return this.begun(passing, place, () => `${nameOf(place)} looks at the order`);
     });
   }
@@ -221,7 +175,7 @@ export class World {
     if (get(state, at.cancels) === 0 || get(state, at.record) === 0) return [];
     const cancelling = copy(state);
     cancelling[at.cancels] = 0;
-    cancelling[at.cancellation] = this.started({ role: 'cancellation', at: this.now(state) }, get(state, at.now));
+    cancelling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.outside.timeOf(state));
     return this.begun(cancelling, at.cancellation, () => 'the client cancels');
   }
 
@@ -249,137 +203,84 @@ export class World {
 
   /** Time stands still until there is nothing else to do; or it hurries on, while others are still at work. */
   private time(state: State, rests: boolean): Successor[] {
-    const record = this.recordOf(state);
+    const record = this.outside.recordOf(state);
     if (!record || record.nextDueAt === null || record.nextDueFor?.kind === 'reminder') return [];
     const due = record.nextDueAt - begun;
-    const now = get(state, at.now);
-    if (due <= now && !rests) return [];
+    const before = get(state, at.now);
+    if (due <= before && !rests) return [];
     if (!rests && get(state, at.hurries) === 0) return [];
     const later = copy(state);
     if (!rests) later[at.hurries] = get(state, at.hurries) - 1;
-    later[at.now] = due > now ? due : now + wakeAgainMs;
+    later[at.now] = due > before ? due : before + wakeAgainMs;
     for (const place of supervisorAt) {
       const known = get(state, place + 1);
       if (known !== 0 && begun + get(later, at.now) - this.woken.of(known).at >= wakeAgainMs) later[place + 1] = 0;
     }
-    const told = () => `${(get(later, at.now) - now) / 1000} s go by`;
+    const told = () => `${(get(later, at.now) - before) / 1000} s go by`;
     return [{ ...this.successor(later, told), free: rests }];
   }
 
-  /** What an answer does, in every way in which it can be given. */
+  /** What an answer does, in every way in which it can be given. `lost`: it was, and what is asked again meets itself. */
   private answered(state: State, place: number, wish: Wish, lost = false): Successor[] {
     const after = copy(state);
     const told = () => `${nameOf(place)} ${words(wish)}${lost ? ', and does so again, as nobody answers' : ''}`;
-    const goOn = (answer: Answer['said'], record = 0, wrong?: string): Successor[] => {
-      const next = this.goOn(after, place, answer, record);
-      return [{ ...this.successor(next, told), wrong }];
-    };
+    const { outside } = this;
     switch (wish.to) {
       case 'load':
       case 'head':
-        return goOn(get(state, at.record) === 0 ? 'nothing' : 'found', get(state, at.record));
+        return [this.goOn(after, place, get(state, at.record) === 0 ? 'nothing' : 'found', told)];
       case 'create':
       case 'update':
-      case 'patch':
-        return this.write(after, place, wish, lost, told);
-      case 'send':
-        return goOn('done', 0, this.send(after, place, wish.messages));
-      case 'publish':
-        return goOn(
-          'done',
-          0,
-          this.tell(
-            after,
-            wish.announcements.map(({ id }) => ({ id })),
-          ),
-        );
+      case 'patch': {
+        if (!outside.holds(state, wish)) return [this.goOn(after, place, 'refused', () => `${told()}: refused`)];
+        const wrong = outside.write(after, place, get(state, place), wish);
+        return [{ ...this.goOn(after, place, lost ? 'refused' : 'written', told), wrong }];
+      }
+      case 'send': {
+        const late = wish.messages.some(({ queue, body }) => queue === queues.replies('shop') && this.isLate(get(state, place), body));
+        const wrong = late ? 'an agent answers after its time' : outside.send(after, wish.messages);
+        return [{ ...this.goOn(after, place, 'done', told), wrong }];
+      }
+      case 'publish': {
+        const wrong = wish.announcements.map(({ id }) => outside.tell(after, id)).find((each) => each !== undefined);
+        return [{ ...this.goOn(after, place, 'done', told), wrong }];
+      }
       case 'serve':
-        return this.serve(after, place, wish, told);
+        return outside.answers(state, wish).map((answer) => {
+          const next = copy(state);
+          const wrong = outside.serve(next, wish, answer);
+          return { ...this.goOn(next, place, answer, () => `${told()}: ${answer}`), wrong };
+        });
     }
   }
 
-  private write(
-    state: State,
-    place: number,
-    wish: Extract<Wish, { readonly to: 'create' | 'update' | 'patch' }>,
-    lost: boolean,
-    told: () => string,
-  ): Successor[] {
-    const current = this.recordOf(state);
-    const holds = wish.to === 'create' ? !current : current?.rev === wish.when.rev && current.epoch === wish.when.epoch;
-    const known = get(state, at.record);
-    if (!holds) return [{ ...this.successor(this.goOn(state, place, 'refused', known), () => `${told()}: refused`) }];
-    const stored = this.memo.stored.of(joined(joined(get(state, place), 24, known), 5, place), () => this.store(wish, current, place));
-    const { id, facts } = this.stored.of(stored);
-    const seen = get(state, at.seen);
-    const law = this.memo.seen.of(joined(joined(stored, 12, seen), 26, get(state, at.now)), () => {
-      const before = this.seen.of(seen);
-      const written = { before: current, after: this.records.of(id), facts, at: this.now(state) };
-      return wrongWith(written, before) ?? this.seen.id(afterWrite(before, written));
-    });
-    state[at.record] = id;
-    if (typeof law === 'number') state[at.seen] = law;
-    const next = this.goOn(state, place, lost ? 'refused' : 'written', lost ? id : 0);
-    return [{ ...this.successor(next, told), wrong: typeof law === 'string' ? law : undefined }];
+  /** S8: by the time that it was given in its request. */
+  private isLate(point: number, body: string): boolean {
+    const invocation = this.runs.invocationOf(point);
+    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
+    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
   }
 
-  /** As the store keeps it. The laws read the journal as it is written; nobody reads it here afterwards, so it is left out. */
-  private store(
-    wish: Extract<Wish, { readonly to: 'create' | 'update' | 'patch' }>,
-    current: StateRecord | undefined,
-    place: number,
-  ): number {
-    // The fence holds, so whoever writes has seen these ids; some of their writers have ended since, and are forgotten.
-    const writeIds = current?.writeIds ?? [];
-    if (wish.to === 'patch') {
-      const named = this.named({ ...wish.head, updatedAt: 0, blob: current?.blob ?? '' }, place, 'out');
-      const lockedBy = isSupervisor(place) && current ? named.lockedBy && current.lockedBy : named.lockedBy;
-      return this.stored.id({ id: this.records.id({ ...named, lockedBy, writeIds }), facts: [] }, `${++this.changes}`);
-    }
-    const { tail, ...instance } = decodeInstance(wish.record);
-    const blob = encodeInstance({ ...instance, ...(newInstance satisfies Instance), state: instance.state, lastAsked: instance.lastAsked });
-    const facts = tail.map(({ seq: _, ...fact }) => fact as OrderFact);
-    const stored = this.named({ ...wish.record, updatedAt: 0, blob }, place, 'out');
-    const id = this.records.id({ ...stored, writeIds: [...writeIds, ...stored.writeIds.slice(-1)].slice(-writeIdsKept) });
-    return this.stored.id({ id, facts }, `${++this.changes}`);
-  }
-
-  /** Each scheduler sees itself as `me` and the other one as `other`: so both are the same but for their place. */
-  private named(record: StateRecord, place: number, way: 'in' | 'out'): StateRecord {
-    const pairs = namesFor(place).map(([inside, outside]) => (way === 'in' ? ([outside, inside] as const) : ([inside, outside] as const)));
-    return renamed(record, (name) => pairs.find(([from]) => from === name)?.[1] ?? name);
-  }
-
-  private goOn(state: State, place: number, saying: Answer['said'], record: number): State {
+  private goOn(state: State, place: number, saying: Answer['said'], told: () => string): Successor {
     const said = sayings.indexOf(saying);
-    const answer = this.memo.answer.of(
-      joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 26, get(state, at.now)),
-      () =>
-        this.runs.answers.id({
-          at: this.now(state),
-          said: sayings[said] ?? 'done',
-          ...(record === 0 ? {} : { record: this.viewed(record, place) }),
-        }),
-    );
+    const record = saying === 'found' || (saying === 'refused' && !isAgent(place)) ? get(state, at.record) : 0;
+    const key = joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 12, this.outside.timeOf(state));
+    const answer = this.memo.answer.of(key, () => {
+      const more = record === 0 ? {} : { record: seenFrom(this.outside.records.of(record), place) };
+      return this.runs.answers.id({ at: now(state), said: saying, ...more });
+    });
     const point = this.runs.next(get(state, place), answer);
     const standing = this.runs.standing(point);
     if (standing === undefined) this.incomplete = true;
     state[place] = typeof standing === 'number' ? (this.runs.readsAnew(point) ?? point) : point;
-    return typeof standing === 'number' ? state : this.rested(state, place, standing);
-  }
-
-  private viewed(id: number, place: number): StateRecord {
-    const record = this.records.of(id);
-    if (!isSupervisor(place)) return this.named(record, place, 'in');
-    return { ...record, lockedBy: record.lockedBy && 'somebody', writeIds: [] };
+    return this.successor(typeof standing === 'number' ? state : this.rested(state, place, standing), told);
   }
 
   /** It is through. What failed is delivered once more. */
   private rested(state: State, place: number, standing: 'done' | 'failed' | undefined = 'done'): State {
     const point = get(state, place);
     const invocation = this.runs.invocationOf(point);
-    if (standing === 'failed' && 'message' in invocation)
-      state[at.queue] = this.with(get(state, at.queue), this.messages.id(invocation.message), 1);
+    if (standing === 'failed' && 'message' in invocation) this.outside.put(state, this.outside.messages.id(invocation.message), 1);
     if (invocation.role === 'supervisor') state[place + 1] = this.remembered(point) ?? get(state, place + 1);
     state[place] = 0;
     return state;
@@ -393,78 +294,6 @@ export class World {
     const { blob: _, ...head } = found.record;
     const { nextDueAt, nextDueFor } = head;
     return this.woken.id({ head, at: found.at }, `${nextDueFor?.kind}@${nextDueAt} ${found.at}`);
-  }
-
-  private send(state: State, place: number, messages: readonly Outgoing[]): string | undefined {
-    for (const { queue, body } of messages) {
-      if (queue === responses) {
-        const status = JSON.parse(body) as { readonly seq: number; readonly status: string };
-        const wrong = this.tell(state, [{ id: `${this.order.orderId}/status/${status.seq}`, status }]);
-        if (wrong) return wrong;
-      } else state[at.queue] = this.with(get(state, at.queue), this.messages.id({ queue, body }), this.scenario.copies);
-      if (queue === queues.replies('shop') && this.isLate(get(state, place), body)) return 'an agent answers after its time';
-    }
-    return undefined;
-  }
-
-  /** S8: by the time that it was given in its request. */
-  private isLate(point: number, body: string): boolean {
-    const invocation = this.runs.invocationOf(point);
-    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
-    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
-  }
-
-  private tell(
-    state: State,
-    entries: readonly { readonly id: string; readonly status?: { readonly seq: number; readonly status: string } }[],
-  ): string | undefined {
-    const record = this.recordOf(state);
-    for (const { id, status } of entries) {
-      if (!record) return `${id} is told, and nothing is stored`;
-      const told = afterTelling(this.seen.of(get(state, at.seen)), id, record, status);
-      if (typeof told === 'string') return told;
-      state[at.seen] = this.seen.id(told);
-    }
-    return undefined;
-  }
-
-  private serve(
-    state: State,
-    place: number,
-    { operation, key, undoes }: Extract<Wish, { readonly to: 'serve' }>,
-    told: () => string,
-  ): Successor[] {
-    const before = this.effects.of(get(state, at.effects));
-    const known = before[key];
-    const choices = known ? [known.is === 'refused'] : operation === 'charge' && this.scenario.refuses ? [false, true] : [false];
-    return choices.map((refused) => {
-      const after = copy(state);
-      const effects = known ? before : served(before, operation, key, undoes, refused);
-      if (typeof effects !== 'string') after[at.effects] = this.effects.id(effects);
-      const next = this.goOn(after, place, refused ? 'refused' : 'done', 0);
-      const words = () => `${told()}: ${refused ? 'refused' : known ? 'known already' : 'done'}`;
-      return { ...this.successor(next, words), wrong: typeof effects === 'string' ? effects : undefined };
-    });
-  }
-
-  private with(queue: number, message: number, copies: number): number {
-    return this.memo.queue.of(joined(joined(queue, 20, message), 2, copies), () => {
-      const before = this.queue.of(queue);
-      const count = Math.min(this.scenario.copies, copies + (before.find(([id]) => id === message)?.[1] ?? 0));
-      return this.queue.id(
-        [...before.filter(([id]) => id !== message), [message, count] as const].toSorted(([one], [other]) => one - other),
-      );
-    });
-  }
-
-  private without(queue: number, message: number): number {
-    return this.memo.queue.of(joined(joined(queue, 20, message), 2, 0), () =>
-      this.queue.id(
-        this.queue
-          .of(queue)
-          .flatMap(([id, count]) => (id !== message ? [[id, count] as const] : count > 1 ? [[id, count - 1] as const] : [])),
-      ),
-    );
   }
 
   /** States that differ in nothing but names are one: it stands for all of them. */
@@ -483,32 +312,27 @@ export class World {
     if (woken === 0 || record === 0) return true;
     return this.memo.due.of(joined(woken, 24, record), () => {
       const { nextDueAt, nextDueFor } = this.woken.of(woken).head;
-      const now = this.records.of(record);
-      return now.nextDueAt === nextDueAt && now.nextDueFor?.kind === nextDueFor?.kind;
+      const found = this.outside.records.of(record);
+      return found.nextDueAt === nextDueAt && found.nextDueFor?.kind === nextDueFor?.kind;
     });
   }
 
-  /** The name of a write matters as long as its writer may ask whether it was his. */
+  /** Schedulers that are the same but for their names are in one order, and names that nobody may ask for are gone. */
   private forgetNames(state: State): void {
     const [first, second] = [get(state, schedulerAt[0]), get(state, schedulerAt[1])];
-    const alone = get(state, at.submission) === 0 && get(state, at.cancellation) === 0;
-    const swaps = alone && first < second;
+    // Only those two may change their names: others have read them.
+    const swaps = first < second && get(state, at.submission) === 0 && get(state, at.cancellation) === 0;
     if (swaps) {
       state[schedulerAt[0]] = second;
       state[schedulerAt[1]] = first;
     }
     const id = get(state, at.record);
     if (id === 0) return;
-    const busy = hostsAt.map((place) => get(state, place));
-    const key = busy.reduce((whole, point) => joined(whole, 1, point === 0 ? 0 : 1), joined(id, 1, swaps ? 1 : 0));
+    let key = joined(id, 1, swaps ? 1 : 0);
+    for (const place of hostsAt) key = joined(key, 1, get(state, place) === 0 ? 0 : 1);
     state[at.record] = this.memo.record.of(key, () => {
-      const record = renamed(this.records.of(id), (name) => (swaps ? (mirrored[name] ?? name) : name));
-      const isBusy = (writeId: string) => hosts.some((host, index) => busy[index] !== 0 && writeId.startsWith(`${host}:`));
-      const writeIds = record.writeIds.map(({ id: writeId }) => ({ id: isBusy(writeId) ? writeId : '-', rev: 0 }));
-      const from = writeIds.findIndex((each) => each.id !== '-');
-      const idle = hosts.findIndex((host) => host === record.lockedBy);
-      const lockedBy = idle >= 0 && busy[idle] === 0 && alone && busy[0] === 0 && busy[1] === 0 ? 'host-idle' : record.lockedBy;
-      return this.records.id({ ...record, lockedBy, writeIds: from < 0 ? [] : writeIds.slice(from) });
+      const busy = hostsAt.map((place) => get(state, place) !== 0);
+      return this.outside.records.id(forgetting(this.outside.records.of(id), busy, swaps));
     });
   }
 
@@ -516,102 +340,6 @@ export class World {
     const standing = get(state, place) === 0 ? undefined : this.runs.standing(get(state, place));
     return typeof standing === 'number' ? this.runs.wishes.of(standing) : undefined;
   }
-
-  /** What the story shows of a state. */
-  told(state: State): string {
-    const record = this.recordOf(state);
-    if (!record) return 'nothing is stored';
-    const { processState, outcome, rev, epoch, failureCount, outbox } = record;
-    return `${outcome ?? processState}, rev ${rev}, epoch ${epoch}, failures ${failureCount}, outbox ${outbox.map(({ id }) => id).join(' ') || 'empty'}`;
-  }
 }
 
-const hostsAt = [schedulerAt[0], schedulerAt[1], at.submission, at.cancellation] as const;
-const hosts = ['host-A', 'host-B', 'host-submission', 'host-cancellation'] as const;
 const sayings: readonly Answer['said'][] = ['found', 'nothing', 'written', 'refused', 'done'];
-const mirrored: { readonly [name: string]: string } = { 'host-A': 'host-B', 'host-B': 'host-A' };
-const places: readonly number[] = [at.submission, at.cancellation, ...schedulerAt, ...supervisorAt, ...agentAt];
-
-const isSupervisor = (place: number): boolean => place === supervisorAt[0] || place === supervisorAt[1];
-
-const namesFor = (place: number): readonly (readonly [inside: string, outside: string])[] => {
-  if (place === schedulerAt[0])
-    return [
-      [me, 'host-A'],
-      ['host-other', 'host-B'],
-    ];
-  if (place === schedulerAt[1])
-    return [
-      [me, 'host-B'],
-      ['host-other', 'host-A'],
-    ];
-  return place === at.submission ? [[me, 'host-submission']] : [[me, 'host-cancellation']];
-};
-
-/** Who sees the same record in the same way. */
-const viewOf = (place: number): number => (isSupervisor(place) ? 1 : Math.min(15, place));
-
-function renamed(record: StateRecord, name: (host: string) => string): StateRecord {
-  const writeIds = record.writeIds.map(({ id, rev }) => {
-    const end = id.lastIndexOf(':');
-    return { id: end < 0 ? id : name(id.slice(0, end)) + id.slice(end), rev };
-  });
-  return { ...record, lockedBy: record.lockedBy === null ? null : name(record.lockedBy), writeIds };
-}
-
-const get = (state: State, place: number): number => state[place] ?? 0;
-const copy = (state: State): State => state.slice();
-const equal = (one: State, other: State): boolean => one.every((value, index) => value === other[index]);
-
-const differsOnlyIn = (place: number, one: State, other: State): boolean =>
-  one.every((value, index) => index === place || value === other[index]);
-
-function swapIfLess(state: State, one: number, other: number, count: number): void {
-  for (let index = 0; index < count; index++) {
-    const difference = get(state, one + index) - get(state, other + index);
-    if (difference > 0) return;
-    if (difference === 0) continue;
-    for (let place = 0; place < count; place++) {
-      const kept = get(state, one + place);
-      state[one + place] = get(state, other + place);
-      state[other + place] = kept;
-    }
-    return;
-  }
-}
-
-const nameOf = (place: number): string =>
-  ({
-    [at.submission]: 'the API',
-    [at.cancellation]: 'the client',
-    [schedulerAt[0]]: 'scheduler A',
-    [schedulerAt[1]]: 'scheduler B',
-    [supervisorAt[0]]: 'supervisor A',
-    [supervisorAt[1]]: 'supervisor B',
-    [agentAt[0]]: 'agent A',
-    [agentAt[1]]: 'agent B',
-  })[place] ?? `place ${place}`;
-
-const text = ({ queue, body }: Message): string => {
-  const { type, requestId, result } = JSON.parse(body) as { type: string; requestId?: string; result?: { status: string } };
-  return `${type}${requestId ? ` ${requestId}` : ''}${result ? ` (${result.status})` : ''} from ${queue}`;
-};
-
-const words = (wish: Wish): string => {
-  switch (wish.to) {
-    case 'send':
-      return `sends ${wish.messages.map((message) => text(message)).join(', ')}`;
-    case 'publish':
-      return `announces ${wish.announcements.map(({ id }) => id).join(', ')}`;
-    case 'serve':
-      return `asks the service to ${wish.operation} under ${wish.key}`;
-    case 'update':
-      return `writes rev ${wish.record.rev} (${wish.record.outcome ?? wish.record.processState}, epoch ${wish.record.epoch})`;
-    case 'patch':
-      return `writes rev ${wish.head.rev} without the instance (${wish.head.processState})`;
-    case 'create':
-      return 'creates the order';
-    default:
-      return `reads (${wish.to})`;
-  }
-};
