@@ -11,9 +11,9 @@ import type { Store } from '../../lib/store.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { appOn } from '../search/app.ts';
 import { isLinearizable } from './linearizable.ts';
-import { type RecordOperation, recordFrom, type Version, versionOf } from './record.ts';
+import { noting, type RecordOperation, recordFrom, type Version, versionOf } from './record.ts';
 
-export const orderIdOf = (number: number): string => `ord_race_${number}`;
+const orderIdOf = (number: number): string => `ord_race_${number}`;
 
 const orderRecord = (number: number): OrderRecord => ({
   orderId: orderIdOf(number),
@@ -40,7 +40,7 @@ export const hostOn = (store: Store, hostId: string): Scheduler =>
   });
 
 /** Orders that nobody has claimed yet. */
-export async function submit(store: Store, orders: number): Promise<void> {
+async function submit(store: Store, orders: number): Promise<void> {
   const host = hostOn(store, 'submission');
   const all = Array.from({ length: orders }, (_, number) => orderRecord(number));
   await Promise.all(all.map((order) => host.create(order, { claim: false, stepMs: 600_000, maxFailures: 3 })));
@@ -68,7 +68,7 @@ export interface Raced {
 }
 
 /** Counts who has won, and checks each order's history. `firsts`: the records as they were before. */
-export function judge(racers: number, firsts: ReadonlyMap<string, Version>, operations: readonly RecordOperation[]): Raced {
+function judge(racers: number, firsts: ReadonlyMap<string, Version>, operations: readonly RecordOperation[]): Raced {
   const histories = Map.groupBy(operations, ({ orderId }) => orderId);
   const claims = operations.filter(({ input }) => input.type === 'write' && input.to.epoch === input.when.epoch + 1);
   const won = Map.groupBy(
@@ -87,10 +87,27 @@ export function judge(racers: number, firsts: ReadonlyMap<string, Version>, oper
   };
 }
 
-export async function firstsOf(store: Store, orders: number): Promise<ReadonlyMap<string, Version>> {
+async function firstsOf(store: Store, orders: number): Promise<ReadonlyMap<string, Version>> {
   const ids = Array.from({ length: orders }, (_, number) => orderIdOf(number));
   const heads = await Promise.all(ids.map((id) => store.head(id)));
   return new Map(heads.flatMap((head) => (head ? [[head.orderId, versionOf(head)] as const] : [])));
+}
+
+/** Racers in this process, each with a store of its own. */
+export async function raceOfClients(stores: readonly Store[], orders: number): Promise<Raced> {
+  const [first] = stores;
+  if (!first) throw new Error('Nobody races.');
+  await submit(first, orders);
+  const firsts = await firstsOf(first, orders);
+  const operations: RecordOperation[] = [];
+  const hosts = stores.map((store, index) =>
+    hostOn(
+      noting(store, (operation) => operations.push(operation)),
+      `client-${index}`,
+    ),
+  );
+  await raceFor(hosts, 0, orders);
+  return judge(stores.length, firsts, operations);
 }
 
 /** So many orders at a time: then all processes wait for each other, so that none runs ahead of the race. */

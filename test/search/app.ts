@@ -1,4 +1,4 @@
-import { type App, type Call, defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import { type App, type Call, defineAgent, defineApp, defineWorkflow, type Expr, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
 
 const Refused = fault('Refused');
@@ -30,18 +30,17 @@ export function appOn(remote: Remote): App {
       },
     });
   const shop = defineAgent('shop', { reserve: step('reserve'), release: undo('release'), charge: step('charge'), refund: undo('refund') });
-  const steps = ({ order }: { order: { item: string } }) => {
-    const what = order.item as never;
-    return sequence(
+  const steps = (what: Expr<string>) =>
+    sequence(
       shop.reserve({ what }).undo(({ id }) => shop.release({ id })),
       shop.charge({ what }).undo(({ id }) => shop.refund({ id })),
     ).on(Refused, ({ compensate }) => compensate());
-  };
+  const described = { version: 1, order: Body, maxFailures: 1 } as const;
   return defineApp({
     agents: [shop],
     workflows: [
-      defineWorkflow('by-step', { version: 1, order: Body, maxFailures: 1 }, steps as never),
-      defineWorkflow('by-order', { version: 1, order: Body, maxFailures: 1, recover: 'order' }, steps as never),
+      defineWorkflow('by-step', described, ({ order }) => steps(order.item)),
+      defineWorkflow('by-order', { ...described, recover: 'order' }, ({ order }) => steps(order.item)),
     ],
   });
 }
