@@ -148,6 +148,7 @@ class Replayer {
   private answered = 0;
   private now = 0;
   private wish: Wish | undefined;
+  private notModelled: string | undefined;
 
   constructor(order: OrderRecord) {
     this.order = order;
@@ -169,6 +170,7 @@ class Replayer {
       () => (over = { over: 'failed' }),
     );
     await new Promise((resolve) => setImmediate(resolve));
+    if (this.notModelled) throw new Error(`A ${invocation.role} wants ${this.notModelled}, which is not modelled.`);
     if (over) return over;
     if (this.wish === undefined) throw new Error(`A ${invocation.role} waits for something that is not modelled.`);
     return { wish: this.wish };
@@ -275,10 +277,12 @@ class Replayer {
       due: async (_, shard) => (shard === shardOf(order.orderId) ? [order.orderId] : []),
     };
     return {
-      store: store as Ports['store'],
-      channel: {
-        send: async (messages) => (messages.length > 0 ? void (await this.ask({ to: 'send', messages })) : undefined),
-      } as Ports['channel'],
+      store: this.modelled(store),
+      channel: this.modelled<Ports['channel']>({
+        send: async (messages) => {
+          if (messages.length > 0) await this.ask({ to: 'send', messages });
+        },
+      }),
       publisher: {
         publish: async (announcements) => {
           await this.ask({ to: 'publish', announcements });
@@ -286,5 +290,15 @@ class Replayer {
         },
       },
     };
+  }
+
+  /** A role takes an exception for an outage: what a port is asked for and has not got must not pass for one. */
+  private modelled<T extends object>(port: Partial<T>): T {
+    return new Proxy(port, {
+      get: (target, name, receiver) => {
+        if (!(name in target)) this.notModelled = String(name);
+        return Reflect.get(target, name, receiver);
+      },
+    }) as T;
   }
 }
