@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, rolloutMs, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -22,6 +22,7 @@ import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
+import { together } from './together.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
@@ -59,6 +60,7 @@ export interface Scheduler {
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
 const writeIdsKept = 4;
+const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
@@ -71,10 +73,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return { program: programOf(orderId, found.state), order: found.order, record: found.state, instance: decodeInstance(found.state) };
   }
 
-  function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {
+  function programOf(orderId: string, { workflow: { name, version }, submittedAt }: StateRecord): Program {
     const program = definitions.program(name, version);
-    if (!program) throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`);
-    return program;
+    if (program) return program;
+    const newest = definitions.newest(name)?.definition.version ?? 0;
+    const newerUntil = version > newest ? submittedAt + rolloutMs : undefined;
+    throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
   }
 
   /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
@@ -118,7 +122,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
-    await Promise.all([page && store.putPage(orderId, rev, page), undoPage && store.putUndoPage(orderId, rev, undoPage)]);
+    await together([
+      ...(page ? [store.putPage(orderId, rev, page)] : []),
+      ...(undoPage ? [store.putUndoPage(orderId, rev, undoPage)] : []),
+    ]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
@@ -216,6 +223,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
+  /** For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. */
+  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void> =>
+    postAnew(
+      again.filter((_, index) => incoming[index]?.type !== 'wake-up'),
+      newerPauseMs,
+    );
+
   const instruct = createInstructing(options, { load, programOf, planOf, save });
 
   return {
@@ -228,6 +242,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         await postAnew(again, 0);
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now()) return leaveToNewer(incoming, again);
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

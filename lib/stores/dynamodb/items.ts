@@ -1,5 +1,5 @@
 import type { UndoPage } from '../../core/state.ts';
-import { UnreadableRecordError } from '../../errors.ts';
+import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import { shardOf } from '../../record.ts';
 import type { Page } from '../../store.ts';
@@ -129,8 +129,7 @@ export function headChange(head: StateHead, expiresAt?: number): HeadChange {
 export function headOf(item: Item): StateHead {
   const orderId = orderIdIn(String(item['pk']));
   const version = item['schemaVersion'];
-  if (version !== 1)
-    throw new UnreadableRecordError(orderId, `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`);
+  if (version !== 1) throw unknownVersion(orderId, version, item['updatedAt']);
   const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])]);
   const worklist = item['worklist'];
   const head = {
