@@ -45,10 +45,13 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
   /** True when it won't come back by itself, so that the host must stop. */
   readonly fatal: boolean;
+  /** What a person must do, where that follows from what happened. */
+  readonly remedy: string | undefined;
 
-  constructor(message: string, { fatal, cause }: { fatal: boolean; cause?: unknown }) {
+  constructor(message: string, { fatal, cause, remedy }: { fatal: boolean; cause?: unknown; remedy?: string | undefined }) {
     super(message, { cause });
     this.fatal = fatal;
+    this.remedy = remedy;
   }
 }
 

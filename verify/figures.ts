@@ -6,5 +6,11 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G2: () => import('./time-factor.ts'),
   G3: () => import('./replay.ts'),
   G4: () => import('./protocol-mutants.ts'),
+  G5: () => import('./crash-points.ts'),
   G6: () => import('./fault-landing.ts'),
+  G7: () => import('./search.ts'),
+  'G9-files': () => import('./torn-files.ts'),
+  G9: () => import('./live-kills.ts'),
+  G10: () => import('./paused-holders.ts'),
+  G11: () => import('./claims.ts'),
 };

@@ -1,7 +1,8 @@
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
 
-const wanted = 10_000;
+/** The short form runs beside other work on small machines. */
+const sought = { full: 10_000, short: 1000 };
 
 /** G2: how much faster than it would have passed. */
 export const figure: Figure = {
@@ -9,6 +10,7 @@ export const figure: Figure = {
   async measure(run) {
     const { summary, durationMs } = await playedWorlds(run);
     const timesFaster = Math.round(summary.simulatedMs / durationMs);
+    const wanted = sought[run.form];
     return measured(timesFaster < wanted ? [`${timesFaster} times as fast instead of ${wanted}`] : [], {
       timesFaster,
       simulatedHours: Math.round(summary.simulatedMs / 3_600_000),

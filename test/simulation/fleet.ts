@@ -22,6 +22,8 @@ export interface FleetOptions {
 }
 
 const sweepMs = 3_600_000;
+/** A schedule knows nothing of when processes start. */
+const firstSweepMaxMs = 600_000;
 
 /** All processes of the system: they start, die, start again, and are given work. */
 export class Fleet {
@@ -58,7 +60,7 @@ export class Fleet {
     });
     this.hosts.set(place, host);
     if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', sight.chance.between(1, periodMs));
-    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sight.chance.between(1, sweepMs));
+    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sight.chance.between(1, firstSweepMaxMs));
   }
 
   private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {

@@ -12,7 +12,6 @@ const functions: readonly Role[] = ['submissions', 'scheduler', 'agent', 'childr
 const callers: readonly Role[] = [...functions, 'client', 'operator'];
 const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'dead-letter'];
 const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
-const instructors: readonly Role[] = ['scheduler', 'submissions', 'children', 'client', 'operator'];
 const without = (some: readonly Role[], ...others: readonly Role[]): readonly Role[] => some.filter((role) => !others.includes(role));
 
 const everybody: Reach = { roles: callers, because: 'everybody calls something outside' };
@@ -24,6 +23,11 @@ const onlyInside: Reach = {
 const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call services' };
 const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the supervisor reads the index of the worklist' };
 
+const announcers: Reach = {
+  roles: ['scheduler', 'submissions', 'operator', 'dead-letter'],
+  because: 'agents and supervisors announce nothing, and what clients and callers ask for very seldom leads to anything at once',
+};
+
 /** What cannot befall a role is not in its list. */
 export const reach: { readonly [kind in AnyFault]: Reach } = {
   'crash before': everybody,
@@ -33,7 +37,7 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'nobody else makes orders' },
   'answer lost': everybody,
   'written twice': { roles: without(callers, 'agent', 'dead-letter'), because: 'agents and the dead letters write no states' },
-  'not taken': { roles: [...instructors, 'dead-letter'], because: 'agents and supervisors announce nothing' },
+  'not taken': announcers,
   'index late': onlySupervisor,
   'index never': onlySupervisor,
   'index ghost': onlySupervisor,
@@ -58,8 +62,8 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'service is down': onlyAgents,
   'store is down': { roles: without(callers, 'dead-letter'), because: 'the dead letters need no store' },
   'throttled for long': everybody,
-  'publisher is down': { roles: [...instructors, 'dead-letter'], because: 'agents and supervisors announce nothing' },
-  'publisher gone for a day': { roles: ['scheduler', 'dead-letter'], because: 'the others announce too seldom for one long outage' },
+  'publisher is down': announcers,
+  'publisher gone for a day': { roles: ['scheduler', 'operator'], because: 'the others announce too seldom for one long outage' },
   'queue is closed': {
     roles: ['scheduler', 'agent', 'children', 'client', 'submissions', 'dead-letter'],
     because: 'nothing is sent to the others; where it goes to a person, it befalls the sender',

@@ -19,7 +19,10 @@ const hour = 3_600_000;
 const restMs = 12 * hour;
 /** How often people look at what still waits for them at the end. */
 const roundsMax = 8;
+/** Of so many events at the most nothing comes to rest. */
 const eventsMax = 150_000;
+/** After so many, enough has gone wrong: where the bus is gone for a day, each try to tell it something is one. */
+const troubleEventsMax = 30_000;
 
 /** How long things go wrong, and how often anything does by itself: most worlds are over soon, a few last for days. */
 interface Pace {
@@ -74,6 +77,8 @@ export class World implements Sight {
   private readonly laws: readonly Law[];
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
+  /** How often each supervisor looks while something may go wrong. */
+  readonly periodMs: number;
 
   constructor(seed: number, story?: (line: string) => void) {
     this.seed = seed;
@@ -94,12 +99,13 @@ export class World implements Sight {
     };
     this.laws = lawsFor({ toleranceMs: this.toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
     this.shared = new Shared(this, this.queues, sendsAlong);
+    this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
       sight: this,
       queues: this.queues,
       cut,
       variables,
-      periodMs: this.chance.pick(this.pace.periodsMs),
+      periodMs: this.periodMs,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
@@ -132,9 +138,10 @@ export class World implements Sight {
   private async untilRest(): Promise<void> {
     // Where orders call others, what was lost between them is missed after ten minutes.
     const troubleUntil = startAt + this.chance.between(60_000, this.pace.troubleMaxMs);
-    this.timeline.after(troubleUntil - startAt, 'faults are over', () => this.heal());
+    this.timeline.after(troubleUntil - startAt, 'faults are over', () => (this.faults.over ? undefined : this.heal()));
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
+      if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
       const isLate = this.timeline.now > troubleUntil + restMs || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
         const waiting = this.states().filter(
