@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { App } from 'redress';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -25,7 +26,8 @@ const files: { readonly [file: string]: CreateFunction } = {
   supervisor,
 };
 
-export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote)).filter(({ trigger }) => trigger !== 'http');
+const functionsOf = (app: App): readonly FunctionSpec[] => topologyOf(app).filter(({ trigger }) => trigger !== 'http');
+export const topology = functionsOf(appOn({} as Remote));
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
 );
@@ -53,7 +55,16 @@ export class SimulatedHost {
     id: string,
     sight: Sight,
     portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'channel' | 'publisher'> & { readonly remote: Remote },
-    { variables, onCrash }: { variables: { readonly [name: string]: string }; onCrash: (host: SimulatedHost) => void },
+    {
+      variables,
+      onCrash,
+      app = appOn,
+    }: {
+      variables: { readonly [name: string]: string };
+      onCrash: (host: SimulatedHost) => void;
+      /** What it runs, on the services that it reaches. */
+      app?: (remote: Remote) => App;
+    },
   ) {
     this.id = id;
     this.sight = sight;
@@ -61,7 +72,7 @@ export class SimulatedHost {
     const { remote, ...ports } = portsOf(this);
     const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     this.system = createSystem(
-      appOn(remote),
+      app(remote),
       readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...variables }),
       { ...ports, ...rest },
       {
@@ -69,7 +80,7 @@ export class SimulatedHost {
       },
     );
     const system = { ...this.system, chance: () => sight.chance.next() };
-    for (const { name, file, environment, sources: all } of topology) {
+    for (const { name, file, environment, sources: all } of functionsOf(this.system.app)) {
       const handler = (files[file] as CreateFunction)({ system, environment, accepting: () => true });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
