@@ -24,7 +24,7 @@ export async function history(place: Place, { effects }: Services, happened: rea
     ...effects.map((effect) => `effect ${effect}`),
   ];
   const names = orders.map(({ order }, index) => [order.orderId, index === 0 ? 'the-order' : `child-${index}`] as const);
-  return lines.map((line) => names.reduce((named, [id, name]) => named.replaceAll(id, name), line));
+  return lines.map((line) => names.reduce((named, [id, name]) => named.replaceAll(id, name), line.replaceAll(timeIn, '<time>')));
 }
 
 async function ordersOf({ store }: Place): Promise<readonly Found[]> {
@@ -47,7 +47,11 @@ async function linesOf({ store }: Place, { order, state }: Found): Promise<reado
 }
 
 const alertsOf = (place: Place): readonly string[] =>
-  once(place.announced().map(({ detailType, detail }) => `announced ${detailType} ${text(detail)}`)).toSorted();
+  once(place.announced().map(({ detailType, detail }) => `announced ${detailType} ${text(withoutMessageId(detail))}`)).toSorted();
+
+/** Every queue names messages in its own way; what is set aside is known by its queue. */
+const withoutMessageId = ({ id, ...detail }: JsonObject): JsonObject =>
+  detail['type'] === 'PoisonMessage' ? detail : { id: id ?? null, ...detail };
 
 const once = (lines: readonly string[]): readonly string[] => [...new Set(lines)];
 
@@ -64,5 +68,5 @@ function text(value: object): string {
     if (typeof part === 'string' && part.length > 400) return `${part.slice(0, 40)}… ${part.length} characters`;
     return isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1))) : part;
   });
-  return `${path === undefined ? '' : `${path} `}${shown === '{}' ? '' : shown}`.trim().replaceAll(timeIn, '<time>');
+  return `${path === undefined ? '' : `${path} `}${shown === '{}' ? '' : shown}`.trim();
 }

@@ -19,7 +19,7 @@ export class Services {
   /** As one host reaches them: what it waits for when it dies, it never hears. */
   remoteFor(clock: Pick<Clock, 'sleep'>): Remote {
     return {
-      asked: async (operation, input, call) => {
+      asked: async (operation, _, call) => {
         const answer = this.answerTo(call.path);
         const known = this.done.has(call.idempotencyKey);
         if ((answer.does || known) && !this.isRepeated(operation, call)) this.effect(operation, call);

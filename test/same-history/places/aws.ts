@@ -32,7 +32,10 @@ const openAt =
     await createQueue(clientsAt(endpoints).sqs, '', responses, undefined);
     const { store, publisher, channel: sqs, close } = openAws(deployment, { clock, endpoints });
     const named = (queue: string): string => (queue === played.responses ? responses : queue);
-    const channel = new PatientChannel({ ...sqs, send: (messages) => sqs.send(messages.map((each) => ({ ...each, queue: named(each.queue) }))) }, clock);
+    const channel = new PatientChannel(
+      { ...sqs, send: (messages) => sqs.send(messages.map((each) => ({ ...each, queue: named(each.queue) }))) },
+      clock,
+    );
     for (const { sources } of topologyOf(played.app)) for (const { queue } of sources) channel.watch(queue);
     await store.putClient({ id: 'client', responseChannels: [played.responses], senders: ['local'] });
     return openHosted(
