@@ -27,6 +27,22 @@ export class UnreadableRecordError extends Error {
   }
 }
 
+/** A record that a newer version of the program wrote. That version can read it: whoever cannot leaves it alone. */
+export class NewerRecordError extends UnreadableRecordError {
+  constructor(orderId: string, version: number, reads: number) {
+    super(orderId, `it has the schema version ${version}, and this program reads ${reads}`);
+  }
+}
+
+/** A message that a newer version of the program sent. */
+export class NewerMessageError extends Error {
+  override readonly name = 'NewerMessageError';
+
+  constructor(version: number, reads: number) {
+    super(`The message has the version ${version}, and this program reads ${reads}.`);
+  }
+}
+
 /** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

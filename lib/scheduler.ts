@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, NewerRecordError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -45,7 +45,8 @@ export interface SchedulerOptions {
 export interface Scheduler {
   /**
    * Takes in messages for one order, in one write. `again` posts them anew: after too many lost races, and while
-   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
+   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more, for
+   * a NewerRecordError to whoever runs that version.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise. */
@@ -227,7 +228,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         }
         await postAnew(again, 0);
       } catch (error) {
-        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        const isDamage = error instanceof UnreadableRecordError || error instanceof InvariantError;
+        if (!isDamage || error instanceof NewerRecordError) throw error;
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

@@ -104,7 +104,12 @@ export class SimulatedQueues {
   occupied(): readonly string[] {
     const { now } = this.sight.timeline;
     return [...this.messages].flatMap(([queue, list]) =>
-      list.some(({ receiveCount, visibleAt }) => receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps) ? [queue] : [],
+      list.some(
+        ({ receiveCount, visibleAt, body }) =>
+          receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps || body.includes('"waitsSince"'),
+      )
+        ? [queue]
+        : [],
     );
   }
 }

@@ -1,7 +1,7 @@
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
-import { shardOf } from '../../record.ts';
+import { shardOf, versionProblem } from '../../record.ts';
 import type { Page } from '../../store.ts';
 import {
   clientDayKey,
@@ -128,9 +128,8 @@ export function headChange(head: StateHead, expiresAt?: number): HeadChange {
 /** Throws UnreadableRecordError: it concerns this order alone. */
 export function headOf(item: Item): StateHead {
   const orderId = orderIdIn(String(item['pk']));
-  const version = item['schemaVersion'];
-  if (version !== 1)
-    throw new UnreadableRecordError(orderId, `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`);
+  const problem = versionProblem(orderId, item['schemaVersion']);
+  if (problem) throw problem;
   const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])]);
   const worklist = item['worklist'];
   const head = {

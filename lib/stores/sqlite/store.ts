@@ -1,7 +1,7 @@
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
-import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf, versionProblem } from '../../record.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 
@@ -200,8 +200,8 @@ const columnsOf = (state: StateHead | StateRecord): Columns => {
 
 function headOf(orderId: string, text: string): StateHead {
   const head = parsed<StateHead | null>(orderId, text);
-  if (head?.schemaVersion !== 1)
-    throw new UnreadableRecordError(orderId, `it has the schema version ${head?.schemaVersion}, and this program reads 1`);
+  const problem = versionProblem(orderId, head?.schemaVersion);
+  if (!head || problem) throw problem ?? new UnreadableRecordError(orderId, 'it is damaged');
   return head;
 }
 
