@@ -33,7 +33,9 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
   if (decision.kind === 'terminate') return [];
   if (decision.kind === 'mark-compensated') return markingReasons(state, record.processState, decision.path);
-  if (state.ending) return [`The order is being undone: it ends as ${state.ending.outcome}.`];
+  // Where its undoing stands still, since its record could not be read, it is resubmitted like any other.
+  const standsStill = decision.kind === 'resubmit' && record.processState === 'Error';
+  if (state.ending && !standsStill) return [`The order is being undone: it ends as ${state.ending.outcome}.`];
   if (decision.kind === 'cancel') return [];
   if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
   if (record.processState !== 'Error')

@@ -6,6 +6,7 @@ import type { SystemEvents } from '../../lib/system.ts';
 import {
   type Desk,
   type DeskOptions,
+  failed,
   lineOf,
   nothing,
   ok,
@@ -247,6 +248,34 @@ describe('an order whose record can be read again', () => {
 
     await resubmit(desk, orderId);
     assert.equal((await desk.request()).path, 'order/pack', 'the answer was kept');
+  });
+
+  test('F-63 S11 one that was being undone goes on with that, and ends as it would have', async (context) => {
+    const worker = defineAgent('worker', {
+      pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      back: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const taken = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
+      sequence(
+        worker.pick({}).undo(() => worker.back({})),
+        worker.pack({}),
+      ),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [taken], agents: [worker] }));
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    await desk.answer(await desk.request(), failed('Broken'));
+    await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'olga', reason: 'enough' }, { id: 'c' }));
+    const undo = await desk.request();
+    assert.equal(undo.operation, 'back');
+
+    await mended(desk, orderId);
+    const again = await desk.request();
+    assert.equal(again.idempotencyKey, undo.idempotencyKey);
+    await desk.answer(again);
+    const { processState, outcome } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
   });
 
   test('F-63 F-89 one that was waiting goes on waiting, and does nothing twice', async (context) => {

@@ -11,7 +11,7 @@ export class Mail {
   private readonly mishaps: readonly Mishap[];
   private readonly seen = new Map<Mishap, number>();
 
-  constructor({ mail }: Scenario) {
+  constructor({ mail }: Pick<Scenario, 'mail'>) {
     this.mishaps = mail;
   }
 

@@ -12,7 +12,7 @@ export class Services {
   private readonly asked = new Map<string, number>();
   private readonly answers: Scenario['answers'];
 
-  constructor({ answers }: Scenario) {
+  constructor({ answers }: Pick<Scenario, 'answers'>) {
     this.answers = answers;
   }
 

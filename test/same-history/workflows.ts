@@ -169,6 +169,13 @@ export const approval = defineWorkflow('approval', { version: 1, order: Item }, 
     .on(Refused, ({ compensate }) => compensate()),
 );
 
+/** Somebody outside must agree, whenever it is. */
+export const agreed = defineWorkflow('agreed', { version: 1, order: Item }, ({ order }) =>
+  sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() })), charge(order.item)).on(Refused, ({ compensate }) =>
+    compensate(),
+  ),
+);
+
 /** A person is asked. */
 export const question = defineWorkflow('question', { version: 1, order: Item }, ({ order }) => {
   const right = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
