@@ -34,13 +34,12 @@ export class NewerRecordError extends UnreadableRecordError {
   }
 }
 
-/** A message that a newer version of the program sent. */
+/** An order of a workflow that this app does not have, or not yet in that version: perhaps the app is being changed just now. */
+export class NewerWorkflowError extends UnreadableRecordError {}
+
+/** A message that only a newer version of the program, or of the app, can process; `message` says why. */
 export class NewerMessageError extends Error {
   override readonly name = 'NewerMessageError';
-
-  constructor(version: number, reads: number) {
-    super(`The message has the version ${version}, and this program reads ${reads}.`);
-  }
 }
 
 /** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */

@@ -41,7 +41,7 @@ export const putBackForMs = 3_600_000;
 export function newerProblem(message: unknown): NewerMessageError | undefined {
   const version = isObject(message) ? message['v'] : undefined;
   const isNewer = typeof version === 'number' && Number.isSafeInteger(version) && version > messageVersion;
-  return isNewer ? new NewerMessageError(version, messageVersion) : undefined;
+  return isNewer ? new NewerMessageError(`The message has the version ${version}, and this program reads ${messageVersion}.`) : undefined;
 }
 
 const time = z.iso.datetime();

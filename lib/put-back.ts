@@ -1,7 +1,7 @@
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { isObject } from './core/json.ts';
-import { NewerMessageError, NewerRecordError } from './errors.ts';
+import { NewerMessageError, NewerRecordError, NewerWorkflowError } from './errors.ts';
 import { putBackForMs, putBackMs, timeText } from './messages.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -10,6 +10,8 @@ export interface PutBackPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
+
+const newer = [NewerRecordError, NewerWorkflowError, NewerMessageError];
 
 /** What is put into a message that was put back: since when it has waited. No version gives it another meaning. */
 const since = 'waitsSince';
@@ -24,14 +26,14 @@ export async function putBack<M extends Outgoing>(
   error: unknown,
   { channel, clock, telemetry }: PutBackPorts,
 ): Promise<readonly M[]> {
-  if (!(error instanceof NewerRecordError || error instanceof NewerMessageError)) throw error;
+  if (!newer.some((kind) => error instanceof kind)) throw error;
   const now = clock.now();
   const waiting = messages.flatMap((message) => {
     const content = messageIn(message.body);
     const ageMs = content ? now - (waitsSince(content) ?? now) : putBackForMs;
     return ageMs < putBackForMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
-  telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
+  telemetry.log('warn', 'left to a newer version of the program', { reason: (error as Error).message });
   telemetry.count('newerVersion', messages.length);
   await channel.send(
     waiting.map(({ message: { queue }, content, delayMs }) => ({
@@ -42,6 +44,10 @@ export async function putBack<M extends Outgoing>(
   );
   return messages.filter((each) => !waiting.some(({ message }) => message === each));
 }
+
+/** How long the one of these messages has waited that has waited longest. */
+export const waitedMs = (messages: readonly Pick<Outgoing, 'body'>[], now: number): number =>
+  Math.max(0, ...messages.map(({ body }) => now - (waitsSince(messageIn(body) ?? {}) ?? now)));
 
 /** Why a message that was put back until it was too old is set aside; undefined for any other. */
 export function waitedProblem(body: string): string | undefined {

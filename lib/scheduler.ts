@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, NewerRecordError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, NewerRecordError, NewerWorkflowError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -17,6 +17,7 @@ import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
+import { waitedMs } from './put-back.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import { isImpossible, roomIn } from './state-size.ts';
@@ -60,6 +61,8 @@ export interface Scheduler {
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
 const writeIdsKept = 4;
+/** While an app is changed, its parts have different workflows. What is not there after this time is gone: a person is told. */
+const newWorkflowMs = 300_000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
@@ -74,8 +77,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {
     const program = definitions.program(name, version);
-    if (!program) throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`);
-    return program;
+    if (program) return program;
+    const newest = definitions.newest(name)?.definition.version ?? 0;
+    const Problem = version > newest ? NewerWorkflowError : UnreadableRecordError;
+    throw new Problem(orderId, `its workflow ${name}@${version} is not part of this app`);
   }
 
   /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
@@ -230,6 +235,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       } catch (error) {
         const isDamage = error instanceof UnreadableRecordError || error instanceof InvariantError;
         if (!isDamage || error instanceof NewerRecordError) throw error;
+        const mayCome = error instanceof NewerWorkflowError && again.length > 0;
+        if (mayCome && waitedMs(again, clock.now()) < newWorkflowMs) throw error;
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { create as deadLetters } from '../../functions/dead-letter.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { putBackForMs, putBackMs } from '../../lib/messages.ts';
-import { type Desk, lineOf, ok, openDesk, replyTo, stepsNamed, submitted, typesOf } from './support.ts';
+import { type Desk, lineOf, ok, openDesk, replyTo, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const newer = (message: object): string => JSON.stringify({ ...message, v: 2, more: { of: 'it' } });
@@ -80,6 +80,58 @@ describe('a message of a newer version', () => {
     assert.match(String(kept?.['reason']), /^It is of a newer version of the program.* deploy it again, then send the message anew\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.['body'])), { v: 2, more: { of: 'it' } });
     assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+  });
+});
+
+describe('while the app is changed, and its parts differ', () => {
+  const folderDesk = (context: TestContext, dataFolder: string, ...versions: readonly number[]): Desk => {
+    const apps = versions.map((version) => lineOf(stepsNamed('pick', 'pack'), { version }));
+    return openDesk(context, { agents: apps[0]?.agents ?? [], workflows: apps.flatMap(({ workflows }) => workflows) }, { dataFolder });
+  };
+
+  test('F36 S20 a scheduler that does not have the new version yet leaves its orders alone, and nobody is called', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const both = folderDesk(context, dataFolder, 1, 2);
+    const orderId = await submitted(both);
+    const old = folderDesk(context, dataFolder, 1);
+    await old.send('worker-replies', replyTo(await both.request(), ok(), both.clock.now()));
+    const { head } = rowOf(old, orderId);
+    assert.equal(await old.deliver('worker-replies'), 0);
+    assert.deepEqual([rowOf(old, orderId).head, old.announced()], [head, []]);
+
+    await both.clock.advance(putBackMs);
+    await both.deliver('worker-replies');
+    assert.equal((await both.request()).path, 'order/pack');
+  });
+
+  test('F36 L6 one that never gets it puts them before a person within ten minutes', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const both = folderDesk(context, dataFolder, 1, 2);
+    const orderId = await submitted(both);
+    const old = folderDesk(context, dataFolder, 1);
+    await old.send('worker-replies', replyTo(await both.request(), ok(), both.clock.now()));
+    for (let minutes = 0; minutes < 10; minutes++) {
+      await old.deliver('worker-replies');
+      await old.clock.advance(60_000);
+    }
+    const { processState, fault } = await old.state(orderId);
+    assert.deepEqual([processState, fault?.message], ['Error', 'its workflow line@2 is not part of this app']);
+    assert.deepEqual(typesOf(old.announced()), ['Service Exception', 'Order In Error']);
+  });
+
+  test('F36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
+    const orderId = await submitted(desk);
+    const old = openDesk(context, lineOf(stepsNamed('pack')), { dataFolder, clock: desk.clock });
+    await old.deliver('worker-requests');
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    await desk.answer(await desk.request());
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 });
 
