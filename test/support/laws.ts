@@ -53,9 +53,17 @@ export function isCleanUp(program: Program, { done }: Known, ensure: string, { b
 }
 
 /** What begins in the instant in which what is around it is cancelled, for it was on its way already, fails for itself alone. */
-const isCanceled = (at: string, { after }: Turn): boolean =>
-  after.state.activities[at]?.status === 'Canceling' ||
-  after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === at && fact.result === 'Canceled');
+const isCanceled = (at: string, { after }: Turn): boolean => {
+  // Where it closes within the event, what the state has under its path is another life of it.
+  const end = after.facts.find((fact) => fact.type === 'ActivityClosed' && fact.path === at);
+  return end?.type === 'ActivityClosed' ? end.result === 'Canceled' : after.state.activities[at]?.status === 'Canceling';
+};
+
+/** What comes behind a fact within its event: what closed before it may be alive again by then. */
+const behind = (fact: CoreFact, turn: Turn): Turn => {
+  const { facts } = turn.after;
+  return { ...turn, after: { ...turn.after, facts: facts.slice(facts.indexOf(fact) + 1) } };
+};
 
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
 export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
@@ -97,13 +105,13 @@ export class FaultLaw {
   }
 
   fact(fact: CoreFact, turn: Turn): void {
-    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, turn);
+    if (fact.type === 'FaultRaised') this.raised(fact.path, fact.fault, behind(fact, turn));
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
     const isHeld = fact.type === 'OrderHeld' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
     if (isHeld || fact.type === 'AttemptFailed') {
-      const taker = takerOf(this.program, this.known, fact.path, fact.fault, turn);
+      const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
       assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it is taken`);
     }
   }
