@@ -1,7 +1,6 @@
 import type { OnExhausted } from './core/definition.ts';
 import type { FaultClass } from './core/fault.ts';
 import type { Json, JsonObject } from './core/json.ts';
-import { NewerRecordError, UnreadableRecordError } from './errors.ts';
 
 /** The asking for which an order was made: that of a call in another order. */
 export interface CallerRef {
@@ -95,17 +94,6 @@ export type Note = { readonly at: number } & (
 
 /** Of the state's record. Whoever changes what it holds reads the version before, too, and writes this one. */
 export const schemaVersion = 1;
-
-/** What is wrong with the version of a stored record; undefined for the one that this program reads. */
-export const versionProblem = (orderId: string, version: unknown): UnreadableRecordError | undefined => {
-  if (version === schemaVersion) return undefined;
-  if (typeof version === 'number' && Number.isSafeInteger(version) && version > schemaVersion)
-    return new NewerRecordError(orderId, version, schemaVersion);
-  return new UnreadableRecordError(
-    orderId,
-    `it has the schema version ${String(version).slice(0, 40)}, and this program reads ${schemaVersion}`,
-  );
-};
 
 /** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */
 export interface StateRecord {

@@ -3,8 +3,7 @@ import { decodeInstance } from '../../lib/instance.ts';
 import { queues } from '../../lib/messages.ts';
 import type { OrderRecord, StateRecord } from '../../lib/record.ts';
 import { wholeJournal } from '../../lib/steps.ts';
-import type { Place } from './place.ts';
-import { responses } from './play.ts';
+import { type Place, responses } from './place.ts';
 import type { Services } from './services.ts';
 
 type Found = { readonly order: OrderRecord; readonly state: StateRecord };

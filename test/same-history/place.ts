@@ -6,6 +6,9 @@ import type { System } from '../../lib/system.ts';
 import type { Mail } from './mail.ts';
 import type { Services } from './services.ts';
 
+/** The client's own queue. */
+export const responses = 'redress-response-client';
+
 /** Where a scenario is played: implementations of the ports, the functions on them, and a time that the scenario moves. */
 export interface Place {
   /** As people reach it: the system on the host that is alive. */

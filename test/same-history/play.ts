@@ -1,13 +1,12 @@
 import { childIdOf, orderIdOf } from '../../lib/submission.ts';
 import { history } from './history.ts';
 import { Mail } from './mail.ts';
-import type { OpenPlace, Place } from './place.ts';
+import { type OpenPlace, type Place, responses } from './place.ts';
 import type { Deed, Scenario } from './scenario.ts';
 import { Services } from './services.ts';
 import { shopOf } from './shop.ts';
 
 const client = 'client';
-export const responses = 'redress-response-client';
 
 /** Plays a scenario at a place; its history, line by line, the same wherever it is played. */
 export async function play(told: Scenario, open: OpenPlace): Promise<readonly string[]> {

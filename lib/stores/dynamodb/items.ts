@@ -1,7 +1,8 @@
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
-import { shardOf, versionProblem } from '../../record.ts';
+import { shardOf } from '../../record.ts';
+import { versionProblem } from '../../record-version.ts';
 import type { Page } from '../../store.ts';
 import {
   clientDayKey,

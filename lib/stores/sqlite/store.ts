@@ -1,7 +1,8 @@
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
-import { type OrderRecord, type StateHead, type StateRecord, shardOf, versionProblem } from '../../record.ts';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
+import { versionProblem } from '../../record-version.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 
