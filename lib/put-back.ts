@@ -57,8 +57,8 @@ export function waitedProblem(body: string): string | undefined {
   return `It is of a newer version of the program, or about an order that one wrote. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
 }
 
-/** As long again as it has waited: a message that comes twice each time must not become a thousand within an hour. */
-const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(putBackMs, ageMs));
+/** A minute, four more, then each quarter of an hour: what comes twice each time must not become thousands within an hour. */
+const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(putBackMs, 4 * ageMs));
 
 type Message = { readonly [field: string]: unknown };
 

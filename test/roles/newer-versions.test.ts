@@ -39,8 +39,8 @@ describe('a message of a newer version', () => {
       const desk = openDesk(context, line);
       await desk.send(queue, newer(message(context)));
       const { waitsSince: _, ...sent } = JSON.parse(newer(message(context)));
-      // A message that comes twice each time must not become a thousand: it comes seldom.
-      for (const minutes of [1, 1, 2, 4, 8, 15, 15, 15]) {
+      // A message that comes twice each time must not become thousands: it comes seldom.
+      for (const minutes of [1, 4, 15, 15, 15, 15]) {
         assert.equal(await desk.deliver(queue), 0);
         assert.deepEqual(
           desk.messages(queue).map(({ waitsSince: since, ...rest }) => [typeof since, rest]),
