@@ -62,6 +62,13 @@ export default {
       to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' },
     },
     {
+      name: 'crash-tests-are-for-tests',
+      comment: 'lib/crash-test runs the whole system with a process that dies: only lib/testing.ts hands it out.',
+      severity: 'error',
+      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(crash-test/|testing\\.ts)' },
+      to: { path: '^lib/crash-test/' },
+    },
+    {
       name: 'graphs-are-drawn-from-the-core',
       comment: 'lib/graph imports lib/core and the library that lays out; nobody but whoever shows a graph imports it.',
       severity: 'error',
@@ -91,9 +98,9 @@ export default {
     },
     {
       name: 'no-tests-in-code',
-      comment: 'Test support stays in test/; figures may be measured on the same emulators, and the simulation started by hand.',
+      comment: 'Test support stays in test/; figures may be measured on the same emulators, and tools may play the simulation.',
       severity: 'error',
-      from: { pathNot: '^(test|bench|verify)/|^tools/simulate\\.ts$' },
+      from: { pathNot: '^(test|bench|verify)/|^tools/(simulate\\.ts$|mutation/simulation/|soak/)' },
       to: { path: '^test/' },
     },
     {

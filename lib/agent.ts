@@ -73,8 +73,8 @@ export function createAgent(
       } else if (result) await reply(request, result);
     } finally {
       if (atWork.get(requestId) === work) atWork.delete(requestId);
-      beat?.stop();
       deadline.stop();
+      await beat?.stop();
     }
   };
 

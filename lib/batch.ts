@@ -24,10 +24,12 @@ export async function inGroups<T>(
   const { telemetry } = ports;
   const failures: string[] = [];
   const again = (records: readonly SQSRecord[], error: unknown): void => {
-    const messageIds = records.map(({ messageId }) => messageId);
-    telemetry.log('warn', 'record not processed: it will be delivered again', { error, messageId: messageIds.join(' ') });
+    telemetry.log('warn', 'record not processed: it will be delivered again', {
+      error,
+      messageId: records.map(({ messageId }) => messageId).join(' '),
+    });
     telemetry.count('recordFailed', records.length);
-    failures.push(...messageIds);
+    failures.push(...records.map(({ messageId }) => messageId));
   };
   await Promise.all(
     [...groups].map(async ([group, records]) => {

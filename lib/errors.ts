@@ -19,23 +19,26 @@ export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
   readonly orderId: string;
   readonly reason: string;
+  /** Milliseconds since 1970: until then it may only be that this process is older than the record. */
+  readonly newerUntil: number | undefined;
 
-  constructor(orderId: string, reason: string) {
+  constructor(orderId: string, reason: string, newerUntil?: number) {
     super(`The record of order ${orderId} cannot be read: ${reason}.`);
     this.orderId = orderId;
     this.reason = reason;
+    this.newerUntil = newerUntil;
   }
 }
 
-/** A record that a newer version of the program wrote. That version can read it: whoever cannot leaves it alone. */
-export class NewerRecordError extends UnreadableRecordError {
-  constructor(orderId: string, version: number, reads: number) {
-    super(orderId, `it has the schema version ${version}, and this program reads ${reads}`);
-  }
-}
+/** So long after it was written, whoever does not know a version may only not be replaced yet by a newer process. */
+export const rolloutMs = 3_600_000;
 
-/** An order of a workflow that this app does not have, or not yet in that version: perhaps the app is being changed just now. */
-export class NewerWorkflowError extends UnreadableRecordError {}
+/** For a record of another schema version. `writtenAt`: milliseconds since 1970, where that can be read. */
+export function unknownVersion(orderId: string, version: unknown, writtenAt: unknown): UnreadableRecordError {
+  const isNewer = typeof version === 'number' && version > 1 && typeof writtenAt === 'number';
+  const reason = `it has the schema version ${String(version).slice(0, 40)}, and this program reads 1`;
+  return new UnreadableRecordError(orderId, reason, isNewer ? writtenAt + rolloutMs : undefined);
+}
 
 /** A message that only a newer version of the program, or of the app, can process; `message` says why. */
 export class NewerMessageError extends Error {
@@ -47,10 +50,13 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
   /** True when it won't come back by itself, so that the host must stop. */
   readonly fatal: boolean;
+  /** What a person must do, where that follows from what happened. */
+  readonly remedy: string | undefined;
 
-  constructor(message: string, { fatal, cause }: { fatal: boolean; cause?: unknown }) {
+  constructor(message: string, { fatal, cause, remedy }: { fatal: boolean; cause?: unknown; remedy?: string | undefined }) {
     super(message, { cause });
     this.fatal = fatal;
+    this.remedy = remedy;
   }
 }
 

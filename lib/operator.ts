@@ -33,9 +33,7 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
   if (decision.kind === 'terminate') return [];
   if (decision.kind === 'mark-compensated') return markingReasons(state, record.processState, decision.path);
-  // Where its undoing stands still, since its record could not be read, it is resubmitted like any other.
-  const standsStill = decision.kind === 'resubmit' && record.processState === 'Error';
-  if (state.ending && !standsStill) return [`The order is being undone: it ends as ${state.ending.outcome}.`];
+  if (state.ending) return undoingReasons(state.ending.outcome, record.processState, decision);
   if (decision.kind === 'cancel') return [];
   if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
   if (record.processState !== 'Error')
@@ -45,6 +43,13 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
         : `The order is ${record.processState}: only an order in Error has a failed step to resubmit.`,
     ];
   return decision.kind === 'compensate' ? [] : resubmissionReasons(state, decision, now);
+}
+
+/** Where it could not be worked on for a while, it goes on undoing; else there is nothing left to decide. */
+function undoingReasons(outcome: string, processState: string, decision: Decision): readonly string[] {
+  if (processState !== 'Error') return [`The order is being undone: it ends as ${outcome}.`];
+  if (decision.kind !== 'resubmit') return [`The order was being undone, to end as ${outcome}: resubmit it, and that goes on.`];
+  return decision.answer === undefined ? [] : ['Nobody has asked anything: leave answer out.'];
 }
 
 /** All that the definition says against what a decision brings along. */

@@ -1,7 +1,7 @@
 import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { isObject } from './core/json.ts';
-import { NewerMessageError, NewerRecordError, NewerWorkflowError } from './errors.ts';
+import { NewerMessageError } from './errors.ts';
 import { putBackForMs, putBackMs, timeText } from './messages.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -11,14 +11,11 @@ export interface PutBackPorts {
   readonly telemetry: Telemetry;
 }
 
-const newer = [NewerRecordError, NewerWorkflowError, NewerMessageError];
-
 /** What is put into a message that was put back: since when it has waited. No version gives it another meaning. */
 const since = 'waitsSince';
 
 /**
- * Puts messages back to the queue that they came from, when it is only their version, or that of what they are about,
- * that keeps them from being processed here. Resolves to those that have waited for too long, and were not put back.
+ * Puts messages back to the queue that they came from, when only a newer version can process them. Resolves to those that have waited for too long, and were not put back.
  * Rejects with the error when it is another one.
  */
 export async function putBack<M extends Outgoing>(
@@ -26,14 +23,14 @@ export async function putBack<M extends Outgoing>(
   error: unknown,
   { channel, clock, telemetry }: PutBackPorts,
 ): Promise<readonly M[]> {
-  if (!newer.some((kind) => error instanceof kind)) throw error;
+  if (!(error instanceof NewerMessageError)) throw error;
   const now = clock.now();
   const waiting = messages.flatMap((message) => {
     const content = messageIn(message.body);
     const ageMs = content ? now - (waitsSince(content) ?? now) : putBackForMs;
     return ageMs < putBackForMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
-  telemetry.log('warn', 'left to a newer version of the program', { reason: (error as Error).message });
+  telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
   telemetry.count('newerVersion', messages.length);
   await channel.send(
     waiting.map(({ message: { queue }, content, delayMs }) => ({
@@ -45,16 +42,12 @@ export async function putBack<M extends Outgoing>(
   return messages.filter((each) => !waiting.some(({ message }) => message === each));
 }
 
-/** How long the one of these messages has waited that has waited longest. */
-export const waitedMs = (messages: readonly Pick<Outgoing, 'body'>[], now: number): number =>
-  Math.max(0, ...messages.map(({ body }) => now - (waitsSince(messageIn(body) ?? {}) ?? now)));
-
 /** Why a message that was put back until it was too old is set aside; undefined for any other. */
 export function waitedProblem(body: string): string | undefined {
   const message = messageIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
-  return `It is of a newer version of the program, or about an order that one wrote. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
+  return `It is for a newer version. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
 }
 
 /** A minute, four more, then each quarter of an hour: what comes twice each time must not become thousands within an hour. */

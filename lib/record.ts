@@ -92,12 +92,9 @@ export type Note = { readonly at: number } & (
   | { readonly type: 'RecordUnreadable'; readonly reason: string; readonly before?: 'Error' }
 );
 
-/** Of the state's record. Whoever changes what it holds reads the version before, too, and writes this one. */
-export const schemaVersion = 1;
-
 /** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */
 export interface StateRecord {
-  readonly schemaVersion: typeof schemaVersion;
+  readonly schemaVersion: 1;
   readonly orderId: string;
   /** The order's own, for lists of states: milliseconds since 1970. */
   readonly submittedAt: number;

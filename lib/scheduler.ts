@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, NewerRecordError, NewerWorkflowError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, rolloutMs, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -17,12 +17,12 @@ import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
-import { waitedMs } from './put-back.ts';
 import { quarantine } from './quarantine.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
+import { together } from './together.ts';
 import { plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
@@ -46,8 +46,7 @@ export interface SchedulerOptions {
 export interface Scheduler {
   /**
    * Takes in messages for one order, in one write. `again` posts them anew: after too many lost races, and while
-   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more, for
-   * a NewerRecordError to whoever runs that version.
+   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise. */
@@ -61,8 +60,7 @@ export interface Scheduler {
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
 const writeIdsKept = 4;
-/** While an app is changed, its parts have different workflows. What is not there after this time is gone: a person is told. */
-const newWorkflowMs = 300_000;
+const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
@@ -75,12 +73,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return { program: programOf(orderId, found.state), order: found.order, record: found.state, instance: decodeInstance(found.state) };
   }
 
-  function programOf(orderId: string, { workflow: { name, version } }: StateRecord): Program {
+  function programOf(orderId: string, { workflow: { name, version }, submittedAt }: StateRecord): Program {
     const program = definitions.program(name, version);
     if (program) return program;
     const newest = definitions.newest(name)?.definition.version ?? 0;
-    const Problem = version > newest ? NewerWorkflowError : UnreadableRecordError;
-    throw new Problem(orderId, `its workflow ${name}@${version} is not part of this app`);
+    const newerUntil = version > newest ? submittedAt + rolloutMs : undefined;
+    throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
   }
 
   /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
@@ -124,7 +122,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
-    await Promise.all([page && store.putPage(orderId, rev, page), undoPage && store.putUndoPage(orderId, rev, undoPage)]);
+    await together([
+      ...(page ? [store.putPage(orderId, rev, page)] : []),
+      ...(undoPage ? [store.putUndoPage(orderId, rev, undoPage)] : []),
+    ]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
@@ -222,6 +223,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
+  /** For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. */
+  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void> =>
+    postAnew(
+      again.filter((_, index) => incoming[index]?.type !== 'wake-up'),
+      newerPauseMs,
+    );
+
   const instruct = createInstructing(options, { load, programOf, planOf, save });
 
   return {
@@ -233,10 +241,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         }
         await postAnew(again, 0);
       } catch (error) {
-        const isDamage = error instanceof UnreadableRecordError || error instanceof InvariantError;
-        if (!isDamage || error instanceof NewerRecordError) throw error;
-        const mayCome = error instanceof NewerWorkflowError && again.length > 0;
-        if (mayCome && waitedMs(again, clock.now()) < newWorkflowMs) throw error;
+        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now()) return leaveToNewer(incoming, again);
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

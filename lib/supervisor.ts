@@ -1,8 +1,8 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
-import { NewerRecordError, UnreadableRecordError } from './errors.ts';
-import { putBackForMs, queues, timeText, wakeUpMessage } from './messages.ts';
+import { UnreadableRecordError } from './errors.ts';
+import { queues, timeText, wakeUpMessage } from './messages.ts';
 import { type Note, type OutboxEntry, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -63,8 +63,6 @@ export function createSupervisor({
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
-      // One that a newer version wrote is for that version's supervisor: rarely enough to say where there is none any more.
-      if (error instanceof NewerRecordError) return wakeOnce(orderId, 'newer', counts, putBackForMs);
       return wakeOnce(orderId, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
@@ -159,10 +157,10 @@ export function createSupervisor({
   }
 
   /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
-  async function wakeOnce(orderId: string, deadline: string, counts: Counts, againMs = wakeAgainMs): Promise<void> {
+  async function wakeOnce(orderId: string, deadline: string, counts: Counts): Promise<void> {
     const now = clock.now();
     const last = lastWoken.get(orderId);
-    if (last?.deadline === deadline && now - last.at < againMs) return;
+    if (last?.deadline === deadline && now - last.at < wakeAgainMs) return;
     if (lastWoken.size >= rememberedMax) lastWoken.clear();
     lastWoken.set(orderId, { deadline, at: now });
     counts.woken += 1;

@@ -47,8 +47,15 @@ export interface System extends Ports {
   readonly emit: Emit;
 }
 
-export function createSystem(app: App, config: Config, ports: Ports, { hostId, emit = () => {} }: { hostId: string; emit?: Emit }): System {
-  const definitions = loadDefinitions(app);
+/** Whoever starts often in one process may load the definitions once, and give them each time. */
+export interface SystemOptions {
+  readonly hostId: string;
+  readonly emit?: Emit;
+  readonly definitions?: Definitions;
+}
+
+export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
+  const { hostId, emit = () => {}, definitions = loadDefinitions(app) } = options;
   const scheduler = createScheduler({
     ...ports,
     definitions,

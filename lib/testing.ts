@@ -12,6 +12,8 @@ import { redriveIn, topologyOf } from './topology.ts';
 
 export type { ManualClock } from './clock.ts';
 export { manualClock } from './clock.ts';
+export type { CrashedOutcome, CrashedRun, CrashTested, CrashTestOptions } from './crash-test/index.ts';
+export { CrashTestError, crashTest } from './crash-test/index.ts';
 export type {
   FaultMatrix,
   FaultRow,

@@ -3,8 +3,9 @@ import { root, run } from './run.ts';
 
 /**
  * `npm run mutants [-- FILE ...]`: changes the core in thousands of small ways, one at a time, and counts the changes that
- * no test notices. Without files it takes the whole core and writes the table in `docs/mutation.md`. What it needs is
- * installed beside it at the first run: nobody else has to carry that along.
+ * no test notices. Without files it takes the whole core and writes the table in `docs/mutation.md`. With `--simulation` it
+ * changes what is around the core, and counts what the simulation alone does not notice. What it needs is installed beside
+ * it at the first run: nobody else has to carry that along.
  */
 const folder = `${root}tools/mutation/`;
 const report = `${root}.redress/mutation/report.json`;
@@ -40,16 +41,11 @@ function table({ files }: Report): string {
   return [...head, ...rows, rowOf('**all**', all)].map((line) => `${line}\n`).join('');
 }
 
-const files = process.argv.slice(2);
-const code = (await install())
-  ? await run(process.execPath, [
-      `${folder}node_modules/@stryker-mutator/core/bin/stryker.js`,
-      'run',
-      `${folder}stryker.config.mjs`,
-      ...(files.length > 0 ? ['--mutate', files.join(',')] : []),
-    ])
-  : 3;
-if (code === 0) {
+async function mutateCore(files: readonly string[]): Promise<number> {
+  const chosen = files.length > 0 ? ['--mutate', files.join(',')] : [];
+  const program = `${folder}node_modules/@stryker-mutator/core/bin/stryker.js`;
+  const code = await run(process.execPath, [program, 'run', `${folder}stryker.config.mjs`, ...chosen]);
+  if (code !== 0) return code;
   const told = table(JSON.parse(readFileSync(report, 'utf8')) as Report);
   process.stdout.write(`\n${told}`);
   if (files.length === 0)
@@ -57,5 +53,10 @@ if (code === 0) {
       page,
       readFileSync(page, 'utf8').replace(/^\| file .*\n(\|.*\n)*/m, () => told),
     );
+  return 0;
 }
-process.exitCode = code;
+
+const args = process.argv.slice(2);
+if (!(await install())) process.exitCode = 3;
+else if (args.includes('--simulation')) await (await import('./mutation/simulation/main.ts')).mutateUnderSimulation(args);
+else process.exitCode = await mutateCore(args);

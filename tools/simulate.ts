@@ -1,21 +1,39 @@
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { simulate } from '../test/simulation/simulate.ts';
+import { coverageTable, landingTable } from '../test/simulation/landing.ts';
+import { simulate, tableOf } from '../test/simulation/simulate.ts';
 import { commit } from './commit.ts';
 
-/** `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each. */
+/**
+ * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each,
+ * `--table` shows whom each kind of fault befell, and `--coverage FILE` writes how the order stood each time, and where.
+ */
 const { values } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, runs: { type: 'string', default: '200' }, trace: { type: 'boolean', default: false } },
+  options: {
+    seed: { type: 'string', default: '1' },
+    runs: { type: 'string', default: '200' },
+    trace: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+    coverage: { type: 'string' },
+  },
 });
 const seed = wholeNumber('--seed', values.seed);
 const runs = wholeNumber('--runs', values.runs);
 
 const begun = performance.now();
-const { simulatedMs, ...summary } = await simulate(seed, runs, values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined);
+const summary = await simulate(seed, runs, values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined);
 const durationMs = Math.round(performance.now() - begun);
+const { simulatedMs, ...counts } = summary;
+const landed = tableOf(
+  summary,
+  ({ kind }) => kind,
+  ({ role }) => role,
+);
 const timesFaster = Math.round(simulatedMs / durationMs);
-const told = { seed, commit: commit(), durationMs, simulatedHours: Math.round(simulatedMs / 3_600_000), timesFaster, ...summary };
+const told = { seed, commit: commit(), durationMs, simulatedHours: Math.round(simulatedMs / 3_600_000), timesFaster, ...counts, landed };
 for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
-process.stdout.write(`${JSON.stringify(told)}\n`);
+if (values.coverage) writeFileSync(values.coverage, coverageTable(summary));
+process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(told)}\n`);
 process.exitCode = summary.broken.length > 0 ? 1 : 0;
 
 function wholeNumber(name: string, text: string): number {

@@ -2,7 +2,7 @@ import { root, run } from './run.ts';
 
 /** `npm test [FILE ...]`: every test that needs nothing but this machine. */
 const files = process.argv.slice(2);
-const patterns = files.length > 0 ? files : ['test/**/*.test.ts'];
+const patterns = files.length > 0 ? files : ['test/**/*.test.ts', 'examples/**/*.test.ts'];
 process.exitCode = await run(
   process.execPath,
   [

@@ -3,6 +3,14 @@ import type { Figure } from './figure.ts';
 /** All figures, in the order in which they are measured: a new one is a file and a line here. */
 export const figures: { readonly [goal: string]: () => Promise<{ readonly figure: Figure }> } = {
   G1: () => import('./histories.ts'),
+  G2: () => import('./time-factor.ts'),
+  G3: () => import('./replay.ts'),
+  G4: () => import('./protocol-mutants.ts'),
+  G5: () => import('./crash-points.ts'),
+  G6: () => import('./fault-landing.ts'),
+  'G9-files': () => import('./torn-files.ts'),
+  G9: () => import('./live-kills.ts'),
+  G10: () => import('./paused-holders.ts'),
   G16: () => import('./version-changes.ts'),
   G19: () => import('./same-history.ts'),
 };

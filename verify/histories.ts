@@ -1,14 +1,37 @@
-import { simulate } from '../test/simulation/simulate.ts';
+import { type Summary, total } from '../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
+import { playedWorlds } from './worlds.ts';
+
+const ioEventsWanted = { full: 10_000_000, short: 150_000 };
+const kindsWanted = 10;
+
+/** Of all orders that nobody else called, at least so many must end in these ways: else too little happened to them. */
+const sharesWanted = { 'top processed': 0.6, 'top compensated': 0.05, 'top through error and operator': 0.05 } as const;
 
 /** G1: whole worlds with everything that goes wrong in them. */
 export const figure: Figure = {
   shows: 'simulated histories in which everything goes wrong, and no law is broken',
-  async measure({ form, seed }) {
-    const { broken, ...summary } = await simulate(seed, form === 'full' ? 3000 : 200);
+  async measure(run) {
+    const { summary, durationMs } = await playedWorlds(run);
+    const { broken, events, io, happened, leastKindsOn } = summary;
+    const ioEvents = total(io);
+    const wanted = ioEventsWanted[run.form];
     return measured(
-      broken.map(({ wrong, again }) => `${wrong.join('; ')} (again: ${again})`),
-      summary,
+      [
+        ...broken.slice(0, 20).map(({ wrong, again }) => `${wrong.join('; ')} (again: ${again})`),
+        ...(ioEvents < wanted ? [`${ioEvents} I/O events instead of ${wanted}`] : []),
+        ...(leastKindsOn < kindsWanted ? [`a world had only ${leastKindsOn} kinds of faults`] : []),
+        ...tooLittle(happened),
+      ],
+      { worlds: summary.runs, broken: broken.length, ioEvents, timelineEvents: events, playedMs: durationMs, leastKindsOn, happened },
     );
   },
 };
+
+function tooLittle(happened: Summary['happened']): readonly string[] {
+  const all = happened['top orders'] ?? 0;
+  return Object.entries(sharesWanted).flatMap(([what, share]) => {
+    const found = (happened[what] ?? 0) / all;
+    return found >= share ? [] : [`of ${all} orders only ${(100 * found).toFixed(1)} % are ${what.replace('top ', '')}`];
+  });
+}

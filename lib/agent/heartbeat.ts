@@ -3,14 +3,17 @@ import type { Clock } from '../clock.ts';
 import { queues, type Request, timeText } from '../messages.ts';
 import { answered, type Deadline } from './deadline.ts';
 
-/** Asks for more time before a third of it is over, as long as the operation may take at the most. */
+/**
+ * Asks for more time before a third of it is over, as long as the operation may take at the most. `stop` waits for what is
+ * being sent: whoever answers may be frozen at once.
+ */
 export function startHeartbeat(
   request: Request,
   longestSeconds: number,
   deadline: Deadline,
   agent: string,
   { channel, clock }: { readonly channel: Pick<Channel, 'send'>; readonly clock: Clock },
-): { stop(): void } {
+): { stop(): Promise<void> } {
   const stopped = new AbortController();
   const started = clock.now();
   const window = deadline.at() - started;
@@ -38,6 +41,11 @@ export function startHeartbeat(
     }
   };
   // A heartbeat that could not be sent costs time, not the order: the supervisor asks again.
-  beat().catch(() => undefined);
-  return { stop: () => stopped.abort(answered) };
+  const beating = beat().catch(() => undefined);
+  return {
+    stop: () => {
+      stopped.abort(answered);
+      return beating;
+    },
+  };
 }

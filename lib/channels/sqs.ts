@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { type Channel, delayMaxMs, type Outgoing, type Received, responseQueuePrefix } from '../channel.ts';
 import type { Clock } from '../clock.ts';
+import { together } from '../together.ts';
 
 export interface SqsChannelOptions {
   /** Made with `useQueueUrlAsEndpoint: false`: else a queue's URL decides where requests go. */
@@ -84,7 +85,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
   ): Promise<void> {
     let open = entries;
     for (let attempt = 1; ; attempt++) {
-      const failures = (await Promise.all(batches(open).map(send))).flat();
+      const failures = (await together(batches(open).map(send))).flat();
       if (failures.length === 0) return;
       const [first] = failures;
       const isHopeless = failures.some(({ SenderFault }) => SenderFault);
@@ -110,7 +111,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
   return {
     async send(messages) {
       const byQueue = Map.groupBy(messages, ({ queue }) => queue);
-      await Promise.all([...byQueue].map(([queue, its]) => sendTo(queue, its)));
+      await together([...byQueue].map(([queue, its]) => sendTo(queue, its)));
     },
 
     async receive(queue, { max, visibilityMs, waitMs, signal }) {

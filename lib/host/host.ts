@@ -4,6 +4,7 @@ import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
 import type { App } from '../authoring/workflow.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import type { Definitions } from '../definitions.ts';
 import type { CreateFunction, Invocation } from '../function.ts';
 import { acquireLease, type Lease, lockPolicyAdvice } from '../lease.ts';
 import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '../system.ts';
@@ -53,6 +54,8 @@ export interface HostOptions {
   /** Without it nothing listens. */
   readonly http?: { readonly port: number; readonly host: string };
   readonly hostId?: string;
+  /** Loaded before, by whoever starts often. */
+  readonly definitions?: Definitions;
   /** For tests that look at a queue before its function does. */
   readonly without?: readonly string[];
 }
@@ -71,6 +74,7 @@ export async function startHost({
   services = [],
   http,
   hostId = newHostId(),
+  definitions,
   without = [],
 }: HostOptions): Promise<Host> {
   const { clock, telemetry, channel, store } = ports;
@@ -80,7 +84,7 @@ export async function startHost({
     for (const listener of events.listeners(event))
       (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
-  const system = createSystem(app, config, ports, { hostId, emit });
+  const system = createSystem(app, config, ports, { hostId, emit, ...(definitions ? { definitions } : {}) });
   const givingUp = new AbortController();
   const stopping = new AbortController();
   const drained = new AbortController();
@@ -114,7 +118,8 @@ export async function startHost({
       else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
     }
   }
-  schedules.push(startSchedule(housekeeping, housekeepingMs));
+  const { retentionMs } = config;
+  if (retentionMs !== undefined) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));
 
   function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
@@ -133,9 +138,8 @@ export async function startHost({
     return { run, ended: loop() };
   }
 
-  async function housekeeping(): Promise<void> {
-    if (config.retentionMs === undefined) return;
-    while ((await store.forget(clock.now() - config.retentionMs, 500)) === 500) await clock.sleep(10);
+  async function housekeeping(olderThanMs: number): Promise<void> {
+    while ((await store.forget(clock.now() - olderThanMs, 500)) === 500) await clock.sleep(10);
   }
 
   function runtimeFor({ name }: RuntimeService): ServiceRuntime {

@@ -8,7 +8,7 @@ import type { App, LocalTrial } from '../authoring/workflow.ts';
 import { systemClock } from '../clock.ts';
 import { type Config, readConfig } from '../config.ts';
 import type { Json } from '../core/json.ts';
-import { SetupError } from '../errors.ts';
+import { SetupError, type StoreUnavailableError } from '../errors.ts';
 import { createTelemetry } from '../telemetry.ts';
 import { topologyOf } from '../topology.ts';
 import { type Host, startHost } from './host.ts';
@@ -57,7 +57,7 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
   const opened = await openPorts({ app, config, environment, clock });
   const gone = (error: unknown) => {
-    complain(`the store is gone: ${(error as Error).message} ${opened.remedy}`);
+    complain(`the store is gone: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
     process.exit(3);
   };
   opened.onGone?.(gone);

@@ -11,7 +11,8 @@ import { systemClock } from '../../lib/clock.ts';
 import type { StateHead } from '../../lib/record.ts';
 import { tableShape } from '../../lib/stores/dynamodb/table.ts';
 import { orderIdOf } from '../../lib/submission.ts';
-import { createCustomers, createPatient, problemsIn, startShop } from '../processes/kill-support.ts';
+import { createFarm } from '../processes/farm.ts';
+import { createCustomers, problemsIn, startShop } from '../processes/kill-support.ts';
 import {
   atEnd,
   complaintOf,
@@ -101,7 +102,7 @@ test('S22: on the protocols of AWS, too, nothing that was answered with 202 is l
   const here = await place(t);
   const random = createRandom(Date.now() % 1_000_000);
   const shop = await startShop(t, here);
-  const system = createPatient(here, shop.urls);
+  const system = createFarm(here, shop.urls);
   atEnd(t, () => system.kill());
   const orderOf = (index: number) => sample(index % 6 === 5 ? 'card-declined' : 'ok') as { order: object };
   const customers = createCustomers(here, system, { orderOf: (index) => orderOf(index).order, random, withinMs: lifeMs });
@@ -127,7 +128,7 @@ test('S22: on the protocols of AWS, too, nothing that was answered with 202 is l
   await until('everybody is told', isTold, 60_000);
   const listed = await system.list();
   assert.equal((await within(system.stop(), 'it does not stop', 10_000)).code, 0);
-  assert.deepEqual([...problemsIn(listed, customers, shop.effects(), alerts())], []);
+  assert.deepEqual([...problemsIn(listed, { ...customers, effects: shop.effects(), alerts: alerts() })], []);
   assert.equal(customers.answered.size + customers.givenUp.size, orders);
 });
 

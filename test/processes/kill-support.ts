@@ -1,26 +1,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { local, type Process, root, run, type Site, tokenFor, within } from './support.ts';
-
-/** An order as the system shows it in its list. */
-export interface Shown {
-  readonly orderId: string;
-  readonly reference: string;
-  readonly processState: string;
-  readonly outcome: string | null;
-  readonly failureCount: number;
-  readonly fault: object | null;
-}
+import type { Shown } from './farm.ts';
+import { type Ending, root, run, type Site, tokenFor, within } from './support.ts';
 
 /** The services, which fail every now and then, before or after the effect, and remember everything. */
-export async function startShop(t: TestContext, { folder }: Site) {
+export async function startShop(
+  t: Ending,
+  { folder }: Site,
+  { latencyMs = 5, failRate = 0.2 }: { readonly latencyMs?: number; readonly failRate?: number } = {},
+) {
   const ledger = join(folder, 'shop.sqlite');
   const shop = run(t, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: ledger });
   const [, url = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
-  const switches = { failRate: 0.2, failAfterEffectRate: 0.05, latencyMs: 5 };
+  const switches = { failRate, failAfterEffectRate: 0.05, latencyMs };
   const { status } = await fetch(`${url}/switches`, { method: 'PUT', body: JSON.stringify(switches) });
   assert.equal(status, 200);
   const urls = Object.fromEntries(
@@ -38,53 +32,6 @@ function effectsIn(ledger: string): ReadonlyMap<string, readonly string[]> {
   return new Map([...Map.groupBy(rows, ({ orderId }) => orderId)].map(([orderId, effects]) => [orderId, effects.map(({ kind }) => kind)]));
 }
 
-/** The system that is killed again and again; whoever wants something of it waits for its next life. */
-export function createPatient({ data, variables, folder }: Site, urls: { readonly [name: string]: string }) {
-  const short = { STEP_COMPLETE_WITHIN_SECONDS: '2', SUPERVISOR_PERIOD_SECONDS: '0.5', MAX_FAILURES: '20' };
-  const startTimes: number[] = [];
-  let life: Process | undefined;
-  let born = Promise.withResolvers<string>();
-
-  const page = async (query: string): Promise<{ readonly items: readonly Shown[]; readonly next: string | null }> => {
-    const response = await fetch(`${await born.promise}/orders?${query}`, {
-      headers: { authorization: `Bearer ${await tokenFor(data, 'operator')}` },
-    });
-    assert.equal(response.status, 200, await response.clone().text());
-    return (await response.json()) as Awaited<ReturnType<typeof page>>;
-  };
-  return {
-    /** Where it listens, in this life or the next. */
-    url: () => born.promise,
-    startMs: () => Math.round(startTimes.reduce((sum, ms) => sum + ms, 0) / startTimes.length),
-    async begin(): Promise<void> {
-      const started = performance.now();
-      life = run(undefined, local, { ...variables, ...urls, ...short, NODE_COMPILE_CACHE: join(folder, 'cache') });
-      const [, url = ''] = await within(life.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready');
-      startTimes.push(performance.now() - started);
-      born.resolve(url);
-    },
-    async kill(): Promise<void> {
-      born = Promise.withResolvers();
-      await life?.kill('SIGKILL');
-      life = undefined;
-    },
-    stop: () => life?.kill('SIGTERM') ?? assert.fail('it is dead'),
-    async isAtWork(): Promise<boolean> {
-      const counts = await Promise.all(['Processing', 'Pending'].map(async (state) => (await page(`limit=1&state=${state}`)).items.length));
-      return counts.some((count) => count > 0);
-    },
-    async list(): Promise<readonly Shown[]> {
-      const items: Shown[] = [];
-      for (let next: string | null = ''; next !== null; ) {
-        const more: Awaited<ReturnType<typeof page>> = await page(`limit=100${next && `&cursor=${encodeURIComponent(next)}`}`);
-        items.push(...more.items);
-        next = more.next;
-      }
-      return items;
-    },
-  };
-}
-
 interface CustomerOptions {
   readonly orderOf: (index: number) => object;
   readonly random: () => number;
@@ -93,13 +40,20 @@ interface CustomerOptions {
 
 /**
  * Each customer submits one order, some time within `withinMs` of his coming, and sends it again under the same key
- * until it is answered; every tenth gives up when the line breaks.
+ * until it is answered; every tenth gives up when the line breaks, and every seventh clicks twice.
  */
 export function createCustomers({ data }: Site, system: { url(): Promise<string> }, { orderOf, random, withinMs }: CustomerOptions) {
   const answered = new Map<string, string>();
   const givenUp = new Set<string>();
   const all: Promise<void>[] = [];
+  let arrived = 0;
   let resent = 0;
+
+  /** Whoever submits twice must be told the same twice. */
+  function answer(key: string, orderId: string): void {
+    assert.equal(answered.get(key) ?? orderId, orderId, key);
+    answered.set(key, orderId);
+  }
 
   async function submit(index: number): Promise<void> {
     const key = `order-${index}`;
@@ -115,10 +69,11 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
       const response = await fetch(`${url}/orders`, { method: 'POST', headers, body }).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
       const isWhole = response !== undefined && text !== undefined;
-      if (isWhole && response.status === 202) return void answered.set(key, (JSON.parse(text) as { orderId: string }).orderId);
+      if (isWhole && response.status === 202) return answer(key, (JSON.parse(text) as { orderId: string }).orderId);
       assert.ok(!isWhole || response.status === 429 || response.status === 503, `${response?.status} ${text}`);
       if (!isWhole && index % 10 === 9) return void givenUp.add(key);
-      await sleep(50);
+      // Who is told to come again later does.
+      await sleep(1000 * Number(response?.headers.get('retry-after') ?? 0.05));
     }
   }
   return {
@@ -126,14 +81,24 @@ export function createCustomers({ data }: Site, system: { url(): Promise<string>
     answered: answered as ReadonlyMap<string, string>,
     givenUp: givenUp as ReadonlySet<string>,
     resent: () => resent,
+    /** So many came and have not been answered, nor given up. */
+    waiting: () => arrived - answered.size - givenUp.size,
+    /** So many came. */
+    arrived: () => arrived,
     come(count: number): void {
-      for (let index = all.length; index < count; index++) all.push(sleep(random() * withinMs).then(() => submit(index)));
+      for (; arrived < count; arrived++) {
+        const [index, afterMs] = [arrived, random() * withinMs];
+        for (let clicks = index % 7 === 3 ? 2 : 1; clicks > 0; clicks--) {
+          const served = sleep(afterMs).then(() => submit(index));
+          // Told of by `served`.
+          served.catch(() => undefined);
+          all.push(served);
+        }
+      }
     },
     served: () => Promise.all(all),
   };
 }
-
-type Customers = Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'>;
 
 /** Orders of which it was announced that they are in Error. */
 export function alertsIn({ open }: Site): ReadonlySet<string> {
@@ -146,13 +111,22 @@ const left: { readonly [outcome: string]: readonly string[] } = {
   compensated: ['notification:refused'],
   rejected: ['notification:refused'],
 };
+/** What a person had undone was not refused; the customer may have been told before that his goods are on their way. */
+const leftByOperator = new Set(['', 'notification:shipped']);
+
+interface Witnesses extends Pick<ReturnType<typeof createCustomers>, 'answered' | 'givenUp'> {
+  /** Orders that a person had undone. */
+  readonly decided?: ReadonlySet<string>;
+  /** What was done and not undone, by order. */
+  readonly effects: ReadonlyMap<string, readonly string[]>;
+  /** Orders of which it was announced that they are in Error. */
+  readonly alerts: ReadonlySet<string>;
+}
 
 /** All that must not be, in words. */
 export function* problemsIn(
   listed: readonly Shown[],
-  { answered, givenUp }: Customers,
-  effects: ReadonlyMap<string, readonly string[]>,
-  alerts: ReadonlySet<string>,
+  { answered, givenUp, decided = new Set(), effects, alerts }: Witnesses,
 ): Generator<string> {
   const ids = new Set(listed.map(({ orderId }) => orderId));
   for (const [key, orderId] of answered) if (!ids.has(orderId)) yield `${key} was answered with ${orderId}, which does not exist`;
@@ -163,9 +137,12 @@ export function* problemsIn(
   }
   for (const { orderId, processState, outcome, fault } of listed) {
     const done = effects.get(orderId) ?? [];
+    const isDecided = decided.has(orderId) && outcome === 'compensated';
+    const isLeft = isDecided ? leftByOperator.has(done.join()) : done.join() === left[outcome ?? '']?.join();
     if (new Set(done).size < done.length) yield `${orderId} had something done twice: ${done.join()}`;
-    if (processState === 'Processed' && done.join() !== left[outcome ?? '']?.join()) yield `${orderId} is ${outcome} with ${done.join()}`;
-    if (processState === 'Error' && (fault === null || !alerts.has(orderId))) yield `${orderId} is in Error, and nobody is told`;
+    if (processState === 'Processed' && !isLeft) yield `${orderId} is ${outcome} with ${done.join()}`;
+    if (processState === 'Error' && fault === null) yield `${orderId} is in Error, and nobody knows why`;
+    if ((processState === 'Error' || decided.has(orderId)) && !alerts.has(orderId)) yield `${orderId} was in Error, and nobody is told`;
     if (processState !== 'Processed' && processState !== 'Error') yield `${orderId} is ${processState}`;
   }
 }

@@ -1,3 +1,4 @@
+import type { App } from '../../lib/authoring/workflow.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import type { Json } from '../../lib/core/json.ts';
@@ -8,9 +9,9 @@ import { parseIncoming } from '../../lib/incoming.ts';
 import type { Lease } from '../../lib/lease.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { redriveIn, topologyOf } from '../../lib/topology.ts';
-import app from './app.ts';
 
 /** One node of a farm, which does what the test tells it over the channel between parent and child. */
+const { default: app } = (await import(process.env['REDRESS_APP'] ?? './app.ts')) as { readonly default: App };
 const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
 const clock = systemClock;
 const telemetry = createTelemetry({ level: 'off' });
@@ -45,6 +46,8 @@ const calls = {
     const { outcome } = await host.system.scheduler.instruct(orderId, instruction, { id: crypto.randomUUID() });
     return { outcome, attempts: telemetry.counts()['lockAttempt'] };
   },
+  /** What this node has counted so far, such as the races that it lost. */
+  counts: async () => telemetry.counts(),
   /** Takes in a message as if it had come from that queue. */
   async accept(queue: string, body: string): Promise<void> {
     const message = parseIncoming(body, queue);

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
@@ -19,10 +18,15 @@ export const app = `${root}test/processes/app.ts`;
 /** Long enough for the slowest machine; nothing is measured by it. */
 const patienceMs = 30_000;
 
-const endings = new WeakMap<TestContext, (() => unknown)[]>();
+/** A test, or a figure: something with an end. */
+export interface Ending {
+  after(work: () => Promise<void>): void;
+}
+
+const endings = new WeakMap<Ending, (() => unknown)[]>();
 
 /** What is to be done after the test, the newest first: processes end before their files go. */
-export function atEnd(t: TestContext, work: () => unknown): void {
+export function atEnd(t: Ending, work: () => unknown): void {
   const works = endings.get(t) ?? [];
   if (works.length === 0) {
     t.after(async () => {
@@ -46,7 +50,7 @@ export interface Process {
 }
 
 /** A TypeScript file in a process of its own, which does not outlive the test. */
-export function run(t: TestContext | undefined, file: string, variables: { readonly [name: string]: string } = {}): Process {
+export function run(t: Ending | undefined, file: string, variables: { readonly [name: string]: string } = {}): Process {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => ['PATH', 'HOME', 'NODE_COMPILE_CACHE'].includes(name)),
   );
@@ -117,7 +121,7 @@ export interface Site {
 }
 
 /** A place for the files of one test, gone after it. */
-export function site(t: TestContext): Site {
+export function site(t: Ending): Site {
   const folder = mkdtempSync(join(tmpdir(), 'redress-processes-'));
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }));
   const data = join(folder, 'data');
@@ -142,10 +146,7 @@ function linesOf(file: string): readonly string[] {
 }
 
 /** `npm start` without npm; resolves when it takes orders. */
-export async function startLocal(
-  t: TestContext,
-  variables: { readonly [name: string]: string },
-): Promise<Process & { readonly url: string }> {
+export async function startLocal(t: Ending, variables: { readonly [name: string]: string }): Promise<Process & { readonly url: string }> {
   const started = run(t, local, variables);
   const [, url = ''] = await within(started.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready');
   return { ...started, url };
@@ -153,7 +154,7 @@ export async function startLocal(
 
 /** A program that is to end by itself: its exit code, and the lines of its complaint. */
 export async function complaintOf(
-  t: TestContext,
+  t: Ending,
   variables: { readonly [name: string]: string },
 ): Promise<{ readonly code: number | null; readonly lines: readonly string[] }> {
   const started = run(t, local, variables);
@@ -166,7 +167,7 @@ export interface Node extends Process {
 }
 
 /** One host without HTTP, to be told what to do. */
-export async function startNode(t: TestContext, variables: { readonly [name: string]: string }): Promise<Node> {
+export async function startNode(t: Ending, variables: { readonly [name: string]: string }): Promise<Node> {
   const started = run(t, `${root}test/processes/node.ts`, variables);
   await within(started.line(/^ready$/m), 'the node is not ready');
   const pending = new Map<number, { resolve: (result: unknown) => void; reject: (error: Error) => void }>();

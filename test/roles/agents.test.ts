@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Json, PermanentFailure, TransientFailure } from 'redress';
 import { create as agentFunction } from '../../functions/agent.ts';
+import { createAgent } from '../../lib/agent.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { type QueueHandler, startEventSource } from '../../lib/host/event-source.ts';
 import type { Reply, Request } from '../../lib/messages.ts';
@@ -18,6 +19,7 @@ import {
   started,
   stepsNamed,
   submitted,
+  timePasses,
 } from './support.ts';
 
 type Run = Parameters<typeof lineOf>[0][string];
@@ -312,6 +314,27 @@ describe('long work', () => {
     });
     assert.deepEqual(replies, []);
     assert.ok(seconds() < 21);
+  });
+
+  test('F-37 whoever answers has sent all that he had begun to send: in Lambda he is frozen at once', async (context) => {
+    const clock = manualClock();
+    const work: Run = async () => (await clock.sleep(4_000)) ?? {};
+    const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
+    await submitted(desk);
+    const done: string[] = [];
+    const slow: Desk['channel']['send'] = async (messages) => {
+      const { type } = JSON.parse(messages[0]?.body ?? '') as { readonly type: string };
+      if (type === 'heartbeat') await clock.sleep(2_000);
+      await desk.channel.send(messages);
+      done.push(type);
+    };
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), {
+      ...desk.system,
+      channel: { ...desk.channel, send: slow },
+    });
+    const served = agent(await desk.request()).then(() => done.push('returned'));
+    await timePasses(clock, served);
+    assert.deepEqual(done, ['reply', 'heartbeat', 'returned']);
   });
 
   const extend = async (

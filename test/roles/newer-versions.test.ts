@@ -2,22 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { create as deadLetters } from '../../functions/dead-letter.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
-import { putBackForMs, putBackMs } from '../../lib/messages.ts';
+import { putBackForMs, queues } from '../../lib/messages.ts';
 import { type Desk, lineOf, ok, openDesk, replyTo, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const newer = (message: object): string => JSON.stringify({ ...message, v: 2, more: { of: 'it' } });
-const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) =>
-  database.prepare('SELECT head FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)').get(orderId) as { head: string };
-const writeHead = ({ database }: Pick<Desk, 'database'>, orderId: string, head: string) =>
-  database.prepare('UPDATE states SET head = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)').run(head, orderId);
-
-/** An order as a newer version of the program writes it. */
-function writtenByNewer(desk: Pick<Desk, 'database'>, orderId: string): string {
-  const head = JSON.stringify({ ...JSON.parse(rowOf(desk, orderId).head), schemaVersion: 2, new: true });
-  writeHead(desk, orderId, head);
-  return head;
-}
 
 /** A message that fails often enough goes to the dead letters, and from there to what is kept for a person. */
 async function setAside(desk: Desk): Promise<void> {
@@ -77,48 +66,13 @@ describe('a message of a newer version', () => {
     await desk.clock.advance(putBackForMs);
     await setAside(desk);
     const [kept] = desk.messages('set-aside');
-    assert.match(String(kept?.['reason']), /^It is of a newer version of the program.* deploy it again, then send the message anew\.$/);
+    assert.match(String(kept?.['reason']), /^It is for a newer version\..* deploy it again, then send the message anew\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.['body'])), { v: 2, more: { of: 'it' } });
     assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
   });
 });
 
 describe('while the app is changed, and its parts differ', () => {
-  const folderDesk = (context: TestContext, dataFolder: string, ...versions: readonly number[]): Desk => {
-    const apps = versions.map((version) => lineOf(stepsNamed('pick', 'pack'), { version }));
-    return openDesk(context, { agents: apps[0]?.agents ?? [], workflows: apps.flatMap(({ workflows }) => workflows) }, { dataFolder });
-  };
-
-  test('F36 S20 a scheduler that does not have the new version yet leaves its orders alone, and nobody is called', async (context) => {
-    const dataFolder = temporaryFolder(context);
-    const both = folderDesk(context, dataFolder, 1, 2);
-    const orderId = await submitted(both);
-    const old = folderDesk(context, dataFolder, 1);
-    await old.send('worker-replies', replyTo(await both.request(), ok(), both.clock.now()));
-    const { head } = rowOf(old, orderId);
-    assert.equal(await old.deliver('worker-replies'), 0);
-    assert.deepEqual([rowOf(old, orderId).head, old.announced()], [head, []]);
-
-    await both.clock.advance(putBackMs);
-    await both.deliver('worker-replies');
-    assert.equal((await both.request()).path, 'order/pack');
-  });
-
-  test('F36 L6 one that never gets it puts them before a person within ten minutes', async (context) => {
-    const dataFolder = temporaryFolder(context);
-    const both = folderDesk(context, dataFolder, 1, 2);
-    const orderId = await submitted(both);
-    const old = folderDesk(context, dataFolder, 1);
-    await old.send('worker-replies', replyTo(await both.request(), ok(), both.clock.now()));
-    for (let minutes = 0; minutes < 10; minutes++) {
-      await old.deliver('worker-replies');
-      await old.clock.advance(60_000);
-    }
-    const { processState, fault } = await old.state(orderId);
-    assert.deepEqual([processState, fault?.message], ['Error', 'its workflow line@2 is not part of this app']);
-    assert.deepEqual(typesOf(old.announced()), ['Service Exception', 'Order In Error']);
-  });
-
   test('F36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
@@ -133,55 +87,16 @@ describe('while the app is changed, and its parts differ', () => {
     await desk.answer(await desk.request());
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
-});
 
-describe('an order that a newer version has written', () => {
-  test('F35 S20 not a byte of it is changed: what comes for it waits for the newer version, and then counts', async (context) => {
+  test('F36 the call of a workflow that is not here goes back to its queue, and nobody says no to it, until its time is over', async (context) => {
     const desk = openDesk(context, line);
-    const orderId = await submitted(desk);
-    const request = await desk.request();
-    const before = rowOf(desk, orderId).head;
-    const head = writtenByNewer(desk, orderId);
-
-    await desk.send('worker-replies', replyTo(request, ok(), desk.clock.now()));
-    assert.equal(await desk.deliver('worker-replies'), 0);
-    await desk.clock.advance(15_000);
-    await desk.supervisor.pass();
-    await desk.deliver('wake-ups');
-    assert.equal(rowOf(desk, orderId).head, head);
-    assert.deepEqual(desk.announced(), []);
-    assert.equal(desk.messages('worker-replies').length, 1);
-
-    // As if the newer version were this one.
-    writeHead(desk, orderId, before);
-    await desk.clock.advance(putBackMs);
-    assert.equal(await desk.deliver('worker-replies'), 0);
-    assert.equal((await desk.request()).path, 'order/pack');
-  });
-
-  test('L6 where nobody runs that version any more, a person is told of it, and not oftener than once in an hour', async (context) => {
-    const desk = openDesk(context, line);
-    const orderId = await submitted(desk);
-    const head = writtenByNewer(desk, orderId);
-    for (let waitedMs = 0; waitedMs < 2 * putBackForMs; waitedMs += putBackMs) {
-      await desk.clock.advance(putBackMs);
-      await desk.supervisor.pass();
-      if ((await desk.deliver('wake-ups')) > 0) await setAside(desk);
+    const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
+    const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };
+    await desk.send(queues.calls, { v: 1, type: 'request', ...asking, operation: 'stay@2', completeBy, remainingMs: 90_000, input: {} });
+    for (const waiting of [1, 1, 0]) {
+      assert.equal(await desk.deliver(queues.calls), 0);
+      assert.deepEqual([desk.messages(queues.calls).length, desk.messages(queues.callReplies).length], [waiting, 0]);
+      await desk.clock.advance(waiting === 1 && desk.clock.now() > Date.parse(completeBy) - 90_000 ? 240_000 : 60_000);
     }
-    assert.deepEqual(
-      desk.announced().map(({ detailType, detail }) => [detailType, detail['orderId']]),
-      [['Poison Message Set Aside', orderId]],
-    );
-    assert.equal(rowOf(desk, orderId).head, head);
-  });
-
-  test('F35 no instruction is carried out on it', async (context) => {
-    const desk = openDesk(context, line);
-    const orderId = await submitted(desk);
-    writtenByNewer(desk, orderId);
-    for (const kind of ['cancel', 'compensate', 'terminate'] as const)
-      await assert.rejects(desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'no' }, { id: kind }), {
-        message: /it has the schema version 2, and this program reads 1/,
-      });
   });
 });

@@ -6,7 +6,6 @@ import type { SystemEvents } from '../../lib/system.ts';
 import {
   type Desk,
   type DeskOptions,
-  failed,
   lineOf,
   nothing,
   ok,
@@ -204,6 +203,50 @@ describe('an order whose workflow is not known', () => {
     });
   }
 
+  test('F-63 F35 a record that a newer program has written is left to it, and a person is asked only after an hour', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const { head } = rowOf(desk, orderId);
+    const newer = JSON.stringify({ ...(JSON.parse(head) as object), schemaVersion: 2 });
+    write(desk, orderId, 'head', newer);
+    await desk.answer(request, ok());
+    await wake(desk, orderId);
+    assert.deepEqual([rowOf(desk, orderId).head, desk.announced()], [newer, []]);
+
+    write(desk, orderId, 'head', head);
+    await desk.clock.advance(5000);
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.request()).path, 'order/pack', 'its answer was kept');
+
+    write(desk, orderId, 'head', newer);
+    await desk.clock.advance(3_700_000);
+    await wake(desk, orderId);
+    assert.deepEqual(
+      desk.announced().map(({ detailType }) => detailType),
+      ['Service Exception'],
+    );
+  });
+
+  test('F-63 F35 a process that is older than the order leaves it alone: a newer one goes on, and a person is asked only after an hour', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const both = folderDesk(context, dataFolder, [1, 2]);
+    const orderId = await submitted(both);
+    const old = folderDesk(context, dataFolder, [1]);
+    await old.answer(await old.request(), ok());
+    await wake(old, orderId);
+    assert.equal((await stateIn(old.store, orderId)).processState, 'Processing');
+    await both.clock.advance(5000);
+    await both.deliver('worker-replies');
+    await both.answer(await both.request(), ok());
+    assert.equal((await stateIn(both.store, orderId)).processState, 'Processed');
+
+    const left = await submitted(both, tea, { key: 'another' });
+    await old.clock.advance(3_700_000);
+    await wake(old, left);
+    assert.equal((await stateIn(old.store, left)).fault?.message, 'its workflow line@2 is not part of this app');
+  });
+
   async function reachesItsEnd(desk: Desk, orderId: string): Promise<void> {
     for (let step = 0; step < 2; step++) for (const request of await desk.requests()) await desk.answer(request, ok());
     assert.equal((await stateIn(desk.store, orderId)).processState, 'Processed');
@@ -250,34 +293,6 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack', 'the answer was kept');
   });
 
-  test('F-63 S11 one that was being undone goes on with that, and ends as it would have', async (context) => {
-    const worker = defineAgent('worker', {
-      pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
-      back: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
-      pack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
-    });
-    const taken = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, () =>
-      sequence(
-        worker.pick({}).undo(() => worker.back({})),
-        worker.pack({}),
-      ),
-    );
-    const desk = openDesk(context, defineApp({ workflows: [taken], agents: [worker] }));
-    const orderId = await submitted(desk);
-    await desk.answer(await desk.request());
-    await desk.answer(await desk.request(), failed('Broken'));
-    await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'olga', reason: 'enough' }, { id: 'c' }));
-    const undo = await desk.request();
-    assert.equal(undo.operation, 'back');
-
-    await mended(desk, orderId);
-    const again = await desk.request();
-    assert.equal(again.idempotencyKey, undo.idempotencyKey);
-    await desk.answer(again);
-    const { processState, outcome } = await desk.state(orderId);
-    assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
-  });
-
   test('F-63 F-89 one that was waiting goes on waiting, and does nothing twice', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
@@ -299,6 +314,31 @@ describe('an order whose record can be read again', () => {
     await desk.clock.advance(60_000);
     await wake(desk, orderId);
     assert.equal((await desk.request()).path, 'order/pack');
+  });
+
+  test('F-63 F-71 L1: one that is being undone goes on with that', async (context) => {
+    const worker = defineAgent('worker', {
+      pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+      putBack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
+    });
+    const once = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }), completeWithinSeconds: 100 }, () =>
+      sequence(
+        worker.pick({}).undo(() => worker.putBack({})),
+        delay({ seconds: 60 }),
+      ),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [once], agents: [worker] }));
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request());
+    await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'not wanted' }, { id: 'cancel' });
+    const before = await desk.request();
+    await desk.clock.advance(200_000);
+    await mended(desk, orderId);
+    const again = await desk.request();
+    assert.deepEqual([again.path, again.idempotencyKey], ['order/pick/undo', before.idempotencyKey]);
+    await desk.answer(again);
+    const { processState, outcome } = await desk.state(orderId);
+    assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
   });
 
   test('F-63 F-50 one that was reset is claimed by its resubmission', async (context) => {

@@ -1,4 +1,5 @@
 import type { App, WorkflowDefinition } from 'redress';
+import { rolloutMs } from '../../lib/errors.ts';
 import type { OrderRecord, StateRecord } from '../../lib/record.ts';
 import { orderIdOf } from '../../lib/submission.ts';
 import { Mail } from './mail.ts';
@@ -36,9 +37,10 @@ const client = 'client';
 const mainKey = 'the story';
 const mainId = orderIdOf(client, mainKey);
 const lookEveryMs = 500;
+const lookSeldomMs = 30_000;
 const patienceMs = 240_000;
-/** By then a person must know of every order whose version is gone: what waits for a called one is missed after ten minutes. */
-const withoutMs = 1_800_000;
+/** By then a person must know of every order whose version is gone: for so long it may only be on its way, and what waits for a called one is missed later still. */
+const withoutMs = rolloutMs + 1_800_000;
 const gone = /^its workflow [a-z]+@2 is not part of this app$/;
 
 /** Plays a story, and changes the app after so many of its writes: the host that wrote last dies without having sent anything. */
@@ -186,9 +188,9 @@ class Living {
     await this.anotherOrder(1);
     const open = async () =>
       (await this.orders()).filter(({ state }) => state.workflow.version === 2 && state.processState !== 'Processed');
-    for (let waitedMs = 0; waitedMs < withoutMs; waitedMs += lookEveryMs * 8) {
+    for (let waitedMs = 0; waitedMs < withoutMs; waitedMs += lookSeldomMs) {
       if ((await open()).every(({ state }) => state.fault?.type === 'RecordUnreadable')) break;
-      await this.place.pass(lookEveryMs * 8);
+      await this.place.pass(lookSeldomMs);
     }
     const standing = await open();
     for (const { state } of standing) await this.checkStanding(state);

@@ -9,6 +9,7 @@ import {
   defineAgent,
   defineApp,
   defineWorkflow,
+  delay,
   type Expr,
   type FaultType,
   fault,
@@ -22,6 +23,7 @@ import {
   waitFor,
 } from 'redress';
 import * as z from 'zod';
+import { type Definitions, loadDefinitions } from '../../lib/definitions.ts';
 
 const Refused = fault('Refused');
 const OutOfStock = fault('OutOfStock', Refused);
@@ -91,11 +93,15 @@ const sale = defineWorkflow('sale', { version: 1, order: Body, toOperator: [Addr
     retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
     ship(order.item),
     mail.tell({ what: order.item }).lasting(),
-  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+  )
+    .on(CardDeclined, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
 
 const pair = defineWorkflow('pair', { version: 1, order: Body, onExhausted: 'undo' }, ({ order }) =>
-  parallel(reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
+  parallel(reserve(order.item), charge(order.item))
+    .on(OutOfStock, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').lasting()))
+    .on(Refused, ({ compensate }) => compensate()),
 );
 
 const lines = defineWorkflow('lines', { version: 1, order: Items, recover: 'order' }, ({ order }) =>
@@ -117,8 +123,19 @@ const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom
   return answering(sequence(night, second), { room: night.output.id });
 });
 
+/** Nobody calls it yet: those who call the older one go on with that. */
+const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [NoRoom] }, ({ order }) => {
+  const room = hotel
+    .book({ what: order.item })
+    .named('room')
+    .undo(({ id }) => hotel.cancel({ id }));
+  return answering(sequence(mail.tell({ what: order.item }).lasting(), room), { room: room.output.id });
+});
+
 const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
-  sequence(reserve(order.item), call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
+  sequence(reserve(order.item), call(stay, { item: order.item }), charge(order.item))
+    .on(NoRoom, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').lasting()))
+    .on(Refused, ({ compensate }) => compensate()),
 );
 
 /** A call that is cancelled while it runs, because a branch beside it fails. */
@@ -128,6 +145,15 @@ const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'o
     charge(order.item),
     sequence(reserve(order.item), mail.tell({ what: order.item }).lasting()),
   ).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** Takes three hours, and is often not wanted any more by then. */
+const visit = defineWorkflow('visit', { version: 1, order: Body, toCaller: [OutOfStock] }, ({ order }) =>
+  sequence(reserve(order.item), delay({ seconds: 10_800 })),
+);
+
+const weekend = defineWorkflow('weekend', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  parallel(call(visit, { item: order.item }), sequence(charge(order.item), ship(order.item))).on(Refused, ({ compensate }) => compensate()),
 );
 
 /** Calls one that calls another one. */
@@ -152,7 +178,7 @@ const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted
 
 const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) => {
   const enter = ledger.enter({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
-  return sequence(reserve(order.item), enter, charge(order.item)).on(Refused, ({ compensate }) => compensate());
+  return sequence(reserve(order.item), parallel(enter, charge(order.item))).on(Refused, ({ compensate }) => compensate());
 });
 
 const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {
@@ -161,14 +187,23 @@ const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order })
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
+/** What a deployment brings while orders of the first version are on their way: another order of steps. */
+const newerSale = defineWorkflow('sale', { version: 2, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(
+    parallel(reserve(order.item), retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] })),
+    ship(order.item),
+    mail.tell({ what: order.item }).lasting(),
+  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+);
+
 const app = defineApp({
-  workflows: [sale, pair, lines, approval, trip, stay, journey, tour, renewal, entry, letter],
+  workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
 /** Workflows that a client may name, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
-  ...['sale', 'pair', 'approval', 'trip', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
+  ...['sale', 'pair', 'approval', 'trip', 'weekend', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
     workflow,
     body: { item: 'tea' },
   })),
@@ -183,9 +218,12 @@ export interface Remote {
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
 }
 
+/** Which of the two deployments a host is from. */
+export type Release = 'old' | 'new';
+
 /** The app as one host runs it. */
-export const appOn = (remote: Remote): App => ({
-  workflows: app.workflows,
+export const appOn = (remote: Remote, release: Release = 'old'): App => ({
+  workflows: release === 'new' ? [...app.workflows, newerSale] : app.workflows,
   agents: app.agents.map(({ name, operations }) => ({
     name,
     operations: Object.fromEntries(
@@ -198,3 +236,11 @@ export const appOn = (remote: Remote): App => ({
     ),
   })),
 });
+
+/** What orders run on, as the hosts of each deployment read it. */
+export const loaded: { readonly [release in Release]: Definitions } = {
+  old: loadDefinitions(appOn({} as Remote, 'old')),
+  new: loadDefinitions(appOn({} as Remote, 'new')),
+};
+/** All versions that there are. */
+export const definitions: Definitions = loaded.new;

@@ -1,3 +1,4 @@
+import { type Role, roleAtWork } from './at-work.ts';
 import type { Chance } from './random.ts';
 
 /** What can go wrong at a call of a port. */
@@ -6,10 +7,12 @@ export const faultKinds = [
   'crash applied',
   'crash after',
   'throttled',
+  'transaction conflict',
   'answer lost',
   'written twice',
   'not taken',
   'index late',
+  'index never',
   'index ghost',
 ] as const;
 export type FaultKind = (typeof faultKinds)[number];
@@ -19,9 +22,16 @@ export const otherFaults = [
   'message twice',
   'message late',
   'message lost',
+  'queue purged',
+  'old message again',
   'acknowledgement lost',
+  'batch comes again',
+  'time runs out',
   'clock jumps',
   'host stands still',
+  'supervisors gone',
+  'record damaged',
+  'older process',
   'order held',
   'poison',
   'service refuses',
@@ -29,12 +39,16 @@ export const otherFaults = [
   'service fails',
   'service is down',
   'store is down',
+  'throttled for long',
   'publisher is down',
+  'publisher gone for a day',
   'queue is closed',
+  'client queue gone',
   'service slow',
   'service answer lost',
 ] as const;
 export type OtherFault = (typeof otherFaults)[number];
+export type AnyFault = FaultKind | OtherFault;
 
 /** A place where a host waits for something outside of it. */
 export interface Site {
@@ -44,74 +58,143 @@ export interface Site {
 }
 
 /** How much goes wrong in one run, chosen by its seed: some runs have much of one thing, some little of everything. */
-export type Profile = { readonly [kind in FaultKind | OtherFault]: number };
+export type Profile = { readonly [kind in AnyFault]: number };
+
+/** How likely each is at each of its chances, in a run with a middling amount of everything. */
+const usual: Profile = {
+  'crash before': 0.01,
+  'crash applied': 0.015,
+  'crash after': 0.01,
+  throttled: 0.03,
+  'transaction conflict': 0.1,
+  'answer lost': 0.03,
+  'written twice': 0.03,
+  'not taken': 0.1,
+  'index late': 0.2,
+  'index never': 0.005,
+  'index ghost': 0.01,
+  'message twice': 0.15,
+  'message late': 0.1,
+  'message lost': 0.06,
+  'queue purged': 0.02,
+  'old message again': 0.1,
+  'acknowledgement lost': 0.05,
+  'batch comes again': 0.03,
+  'time runs out': 0.02,
+  'clock jumps': 0.2,
+  'host stands still': 0.05,
+  'supervisors gone': 0.01,
+  // Whether a deployment is under way is chosen for the whole world.
+  'older process': 0,
+  'record damaged': 0.02,
+  'order held': 0.1,
+  poison: 0.02,
+  'service refuses': 0.12,
+  'undo refused': 0.1,
+  'service fails': 0.2,
+  'service is down': 0.03,
+  'store is down': 0.002,
+  'throttled for long': 0.002,
+  'publisher is down': 0.1,
+  'publisher gone for a day': 0.02,
+  'queue is closed': 0.03,
+  'client queue gone': 0.02,
+  'service slow': 0.08,
+  'service answer lost': 0.1,
+};
+
+/** What leaves its mark on everything else: only some runs have it at all. */
+const rare: { readonly [kind: string]: number } = {
+  'client queue gone': 0.1,
+  'record damaged': 0.15,
+  'publisher gone for a day': 0.1,
+  'supervisors gone': 0.3,
+  'throttled for long': 0.3,
+  'index never': 0.3,
+};
 
 export function profileFrom(chance: Chance): Profile {
   const much = 0.2 + chance.next() * 2;
-  const often = (usual: number) => (chance.happens(0.3) ? 0 : usual * much * (0.2 + chance.next()));
-  return {
-    'crash before': often(0.01),
-    'crash applied': often(0.015),
-    'crash after': often(0.01),
-    throttled: often(0.03),
-    'answer lost': often(0.03),
-    'written twice': often(0.03),
-    'not taken': often(0.1),
-    'index late': often(0.2),
-    'index ghost': often(0.05),
-    'message twice': often(0.15),
-    'message late': often(0.1),
-    'message lost': often(0.06),
-    'acknowledgement lost': often(0.05),
-    'clock jumps': often(0.5),
-    'host stands still': often(0.05),
-    'order held': often(0.1),
-    poison: often(0.02),
-    'service refuses': often(0.12),
-    'undo refused': often(0.1),
-    'service fails': often(0.2),
-    'service is down': often(0.03),
-    'store is down': often(0.001),
-    'publisher is down': often(0.1),
-    'queue is closed': often(0.03),
-    'service slow': often(0.08),
-    'service answer lost': often(0.1),
-  };
+  const often = (least: number) => (chance.happens(0.3) ? 0 : least * much * (0.2 + chance.next()));
+  const chosen = Object.entries(usual).map(([kind, least]) => [kind, chance.happens(rare[kind] ?? 1) ? often(least) : 0]);
+  return Object.fromEntries(chosen) as Profile;
 }
+
+/** Whom a fault befell: whoever is at work, where nothing else is said, and his order, as far as it has one. */
+export interface Victim {
+  readonly role?: Role | undefined;
+  readonly orderId?: string | undefined;
+}
+
+/** One kind of fault, at one place, to one role, to an order in one state. */
+export interface Cell {
+  readonly kind: string;
+  readonly site: string;
+  readonly role: Role | 'nobody';
+  readonly state: string;
+}
+
+export const cellOf = (key: string): Cell => {
+  const [kind = '', site = '', role = '', state = ''] = key.split('|');
+  return { kind, site, role: role as Cell['role'], state };
+};
 
 /** Faults as they are chosen and counted: what was meant to go wrong counts only where it did. */
 export class Faults {
   /** From then on nothing goes wrong any more. */
   over = false;
-  /** `crash applied @ store.update` -> how often. */
+  /** By cell, as text that `cellOf` reads: how often. */
   readonly landed = new Map<string, number>();
   private readonly outages = new Map<string, number>();
   private readonly profile: Profile;
   private readonly chance: Chance;
+  private readonly stateOf: (orderId: string) => string;
 
-  constructor(profile: Profile, chance: Chance) {
+  constructor(profile: Profile, chance: Chance, stateOf: (orderId: string) => string) {
     this.profile = profile;
     this.chance = chance;
+    this.stateOf = stateOf;
   }
 
   /** What goes wrong this time, if anything. */
-  at(site: Site): FaultKind | undefined {
+  at(site: Site, victim: () => Victim): FaultKind | undefined {
     if (this.over) return undefined;
-    const kinds: readonly FaultKind[] = ['crash before', 'crash applied', 'crash after', ...site.faults];
-    return kinds.find((kind) => this.hits(kind, site.name));
+    return crashes.find((kind) => this.hits(kind, site.name, victim)) ?? site.faults.find((kind) => this.hits(kind, site.name, victim));
   }
 
-  hits(kind: FaultKind | OtherFault, site: string): boolean {
-    if (this.over || !this.chance.happens(this.profile[kind])) return false;
-    const cell = `${kind} @ ${site}`;
-    this.landed.set(cell, (this.landed.get(cell) ?? 0) + 1);
+  hits(kind: AnyFault, site: string, victim: () => Victim = nobodySpecial): boolean {
+    if (!this.chooses(kind)) return false;
+    this.lands(kind, site, victim());
     return true;
   }
 
+  /** Whether it is to happen: for what may still turn out to befall nobody. */
+  chooses(kind: AnyFault): boolean {
+    return !this.over && this.profile[kind] > 0 && this.chance.happens(this.profile[kind]);
+  }
+
+  lands(kind: AnyFault, site: string, { role = roleAtWork(), orderId }: Victim): void {
+    const cell = `${kind}|${site}|${role ?? 'nobody'}|${orderId === undefined ? 'none' : this.stateOf(orderId)}`;
+    this.landed.set(cell, (this.landed.get(cell) ?? 0) + 1);
+  }
+
   /** Whether nothing there answers at all: it begins by chance, and lasts for a while. */
-  isDown(kind: OtherFault, site: string, now: number): boolean {
+  isDown(kind: AnyFault, site: string, { now, victim = nobodySpecial, lastsMs = [2000, 60_000] }: Outage): boolean {
+    if (this.over) return false;
     const place = `${kind} @ ${site}`;
-    if (this.hits(kind, site)) this.outages.set(place, now + this.chance.between(2000, 60_000));
-    return !this.over && (this.outages.get(place) ?? 0) > now;
+    if (this.chooses(kind)) this.outages.set(place, now + this.chance.between(...lastsMs));
+    if ((this.outages.get(place) ?? 0) <= now) return false;
+    this.lands(kind, site, victim());
+    return true;
   }
 }
+
+interface Outage {
+  readonly now: number;
+  readonly victim?: () => Victim;
+  /** How long one lasts, at least and at most. */
+  readonly lastsMs?: readonly [number, number];
+}
+
+const crashes = ['crash before', 'crash applied', 'crash after'] as const;
+const nobodySpecial = (): Victim => ({});

@@ -1,4 +1,5 @@
-import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import { failingUndos } from '../../lib/core/undoing.ts';
+import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Page } from '../../lib/store.ts';
 import type { Effect } from './services.ts';
@@ -9,9 +10,18 @@ export interface Tracked {
   readonly orderId: string;
   readonly caller: string | undefined;
   state: StateRecord;
+  /** What lies in its blob. */
+  instance: Instance;
+  /** What lay there before the last write. */
+  before: Instance | undefined;
+  /** What the last write added to the journal. */
+  news: readonly JournalEntry[];
   /** The whole journal, oldest first. */
   readonly journal: JournalEntry[];
   accepted: boolean;
+  /** How often it was written when it was damaged; undefined while it never was. What it says of itself proves nothing any more. */
+  damagedAt: number | undefined;
+  writes: number;
   /** Signals that were let in, and those of which the sender has not heard. */
   readonly signals: Set<string>;
   readonly unheard: Set<string>;
@@ -39,9 +49,13 @@ export class History {
       const { id, detail } = happening.announcement;
       this.announced.set(id, (this.announced.get(id) ?? new Set()).add(JSON.stringify(detail)));
     }
-    if (happening.type === 'accepted') {
+    if (happening.type === 'submitted' && happening.outcome === 'accepted') {
       const order = this.orders.get(happening.orderId);
       if (order) order.accepted = true;
+    }
+    if (happening.type === 'damaged') {
+      const order = this.orders.get(happening.orderId);
+      if (order) order.damagedAt ??= order.writes;
     }
     if (happening.type === 'signal') this.signalled(happening);
     if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
@@ -51,20 +65,30 @@ export class History {
     const known = this.orders.get(after.orderId);
     // Where a message travels with the very write that makes the order, it is seen first.
     const statuses = this.early.get(after.orderId) ?? [];
+    const instance = known?.state.blob === after.blob ? known.instance : decodeInstance(after);
     const order = known ?? {
       orderId: after.orderId,
       caller,
       state: after,
+      instance,
+      before: undefined,
+      news: [],
       journal: [],
       accepted: false,
+      damagedAt: undefined,
+      writes: 0,
       signals: new Set(),
       unheard: new Set(),
       statuses,
     };
     order.state = after;
+    order.before = known?.instance;
+    order.instance = instance;
+    order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
     const last = order.journal.at(-1)?.seq ?? 0;
-    order.journal.push(...decodeInstance(after).tail.filter(({ seq }) => seq > last));
+    order.news = instance.tail.filter(({ seq }) => seq > last);
+    order.journal.push(...order.news);
   }
 
   private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {
@@ -95,9 +119,18 @@ export class History {
 
   /** Path of a step whose undo does not succeed, and of which a person was told. */
   stuckUndo(orderId: string): string | undefined {
+    const order = this.orders.get(orderId);
+    const failing = order ? failingUndos(order.instance.state) : [];
+    if (failing.length === 0) return undefined;
     const begin = `${orderId}/stuck/`;
-    const id = [...this.announced.keys()].findLast((each) => each.startsWith(begin));
-    return id?.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, '');
+    const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
+    const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
+    return failing.find((path) => paths.includes(path));
+  }
+
+  /** Orders of which nothing was damaged: what their journals say is what happened. */
+  get sound(): readonly Tracked[] {
+    return [...this.orders.values()].filter(({ damagedAt }) => damagedAt === undefined);
   }
 
   childrenOf(orderId: string): readonly Tracked[] {

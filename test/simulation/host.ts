@@ -8,14 +8,18 @@ import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
-import type { CreateFunction } from '../../lib/function.ts';
+import { loadDefinitions } from '../../lib/definitions.ts';
+import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
+import type { StateRecord } from '../../lib/record.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
-import { appOn, type Remote } from './app.ts';
-import type { Site } from './faults.ts';
+import { appOn, loaded, type Release, type Remote } from './app.ts';
+import { as, type Role, roleAtWork } from './at-work.ts';
+import type { FaultKind, Site, Victim } from './faults.ts';
 import type { Sight } from './sight.ts';
+import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
   agent,
@@ -26,64 +30,108 @@ const files: { readonly [file: string]: CreateFunction } = {
   supervisor,
 };
 
-const functionsOf = (app: App): readonly FunctionSpec[] => topologyOf(app).filter(({ trigger }) => trigger !== 'http');
-export const topology = functionsOf(appOn({} as Remote));
+/** All functions; nobody calls the one that answers HTTP, but what stands behind it: `system` of its host. */
+export const topology: readonly FunctionSpec[] = topologyOf(appOn({} as Remote), { agents: 'together' });
 export const sources: ReadonlyMap<string, QueueSource> = new Map(
   topology.flatMap(({ sources: all }) => all.map((source) => [source.queue, source] as const)),
 );
+const functionBehind: ReadonlyMap<string, FunctionSpec> = new Map(
+  topology.flatMap((spec) => [[spec.name, spec] as const, ...spec.sources.map(({ queue }) => [queue, spec] as const)]),
+);
+/** Of the function that takes what lies on a queue, or that a schedule calls by this name. */
+export const roleBehind = (queue: string): Role | undefined => {
+  const spec = functionBehind.get(queue);
+  return spec && roleOf(spec);
+};
+const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
 
 class Unavailable extends Error {
   override readonly name = 'Unavailable';
 }
 
-/** One process with all functions. When it crashes, whatever it was at is cut off where it waits, for ever. */
+/** How one host is set up. */
+export interface HostOptions {
+  readonly variables: { readonly [name: string]: string };
+  readonly release: Release;
+  /** What it runs instead of the simulation's own app, on the services that it reaches. */
+  readonly app?: (remote: Remote) => App;
+  /** What runs on it: everything, or one function by itself, as in Lambda. */
+  readonly functions: readonly FunctionSpec[];
+  /** Whether it is cut off when the time of a run is over. */
+  readonly isCutOff: boolean;
+  readonly onCrash: () => void;
+}
+
+/** What is told of a call of something outside. */
+export interface CallOptions {
+  readonly latencyMs?: number;
+  /** The order that it is about, where it is about one. */
+  readonly about?: (() => string | undefined) | undefined;
+}
+
+/** Carries a call out; `fault` is what goes wrong with it. */
+type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
+
+/** A run's time before its end is announced to it. */
+const marginMs = 1000;
+
+/** One process with some functions. When it crashes, whatever it was at is cut off where it waits, for ever. */
 export class SimulatedHost {
   readonly id: string;
   readonly system: System;
   isDead = false;
   /** How far its clock is ahead of the world's. */
   skewMs = 0;
-  /** Batches at work. */
-  atWork = 0;
-  private frozenUntil = 0;
+  /** Runs of functions that are not over, by role. */
+  readonly atWork: Role[] = [];
+  /** Calls of ports that are not answered; a service that takes too long is left to itself. */
+  private open = 0;
+  private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
+  /** It has stood still until then. */
+  frozenUntil = 0;
   private readonly sight: Sight;
-  private readonly onCrash: (host: SimulatedHost) => void;
+  private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
-  private readonly invocation = { stopping: new AbortController().signal };
 
   constructor(
     id: string,
     sight: Sight,
     portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'channel' | 'publisher'> & { readonly remote: Remote },
-    {
-      variables,
-      onCrash,
-      app = appOn,
-    }: {
-      variables: { readonly [name: string]: string };
-      onCrash: (host: SimulatedHost) => void;
-      /** What it runs, on the services that it reaches. */
-      app?: (remote: Remote) => App;
-    },
+    options: HostOptions,
   ) {
     this.id = id;
     this.sight = sight;
-    this.onCrash = onCrash;
+    this.options = options;
     const { remote, ...ports } = portsOf(this);
     const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
-    this.system = createSystem(
-      app(remote),
-      readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...variables }),
-      { ...ports, ...rest },
-      {
-        hostId: id,
-      },
-    );
+    const app = options.app?.(remote) ?? appOn(remote, options.release);
+    const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
+    // Loaded once for all hosts: only what stands behind the operations is each one's own.
+    const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
+    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions });
     const system = { ...this.system, chance: () => sight.chance.next() };
-    for (const { name, file, environment, sources: all } of functionsOf(this.system.app)) {
-      const handler = (files[file] as CreateFunction)({ system, environment, accepting: () => true });
+    for (const { name, file, environment, sources: all } of options.functions) {
+      const create = files[file];
+      if (!create) continue;
+      const handler = create({ system, environment, accepting: () => true });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
+  }
+
+  get release(): Release {
+    return this.options.release;
+  }
+
+  knows({ name, version }: StateRecord['workflow']): boolean {
+    return loaded[this.options.release].program(name, version) !== undefined;
+  }
+
+  runs(name: string): boolean {
+    return this.specOf(name) !== undefined;
+  }
+
+  private specOf(name: string): FunctionSpec | undefined {
+    return this.options.functions.find((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
   }
 
   private clock(): Clock {
@@ -103,37 +151,72 @@ export class SimulatedHost {
    * A call of something outside. `apply` happens there, after a while; the answer comes back, or does not. What a dead
    * host had sent off may still arrive.
    */
-  call<T>(site: Site, apply: () => T | Promise<T>, latencyMs = this.sight.chance.between(1, 12)): Promise<T> {
-    const { timeline, faults, chance } = this.sight;
+  call<T>(site: Site, apply: Apply<T>, { latencyMs = this.sight.chance.between(1, 12), about }: CallOptions = {}): Promise<T> {
+    const { timeline } = this.sight;
+    const role = roleAtWork();
+    const victim = (): Victim => ({ role, orderId: about?.() });
+    const counted = isPort(site) ? 1 : 0;
+    this.open += counted;
     return new Promise((resolve, reject) => {
-      const arrive = async (): Promise<void> => {
-        if (this.isDead && chance.happens(0.5)) return;
-        const fault = this.isDead ? undefined : faults.at(site);
-        if (fault === 'crash before') return this.crash(`before ${site.name}`);
-        if (fault === 'throttled' || (site.name.startsWith('store.') && faults.isDown('store is down', 'store', timeline.now)))
-          return this.goOn(() => reject(new Unavailable(`${site.name} is throttled`)));
-        let answer: T;
-        try {
-          answer = await apply();
-          if (fault === 'written twice') answer = await apply();
-        } catch (error) {
-          return this.goOn(() => reject(error));
-        }
-        if (this.isDead) return;
-        if (fault === 'crash applied') return this.crash(`after ${site.name}, without its answer`);
-        if (fault === 'answer lost') return this.goOn(() => reject(new Unavailable(`the answer of ${site.name} is lost`)));
-        this.goOn(() => resolve(answer));
-        if (fault === 'crash after') timeline.after(0, `${this.id} crashes`, () => this.crash(`with the answer of ${site.name}`));
+      const answered = {
+        resolve: (answer: T) => {
+          this.open -= counted;
+          resolve(answer);
+        },
+        reject: (error: unknown) => {
+          this.open -= counted;
+          reject(error);
+        },
       };
+      const arrive = () => as(role, () => this.arrive(site, apply, { victim, ...answered }));
       timeline.after(latencyMs, `${this.id} ${site.name}`, arrive);
     });
+  }
+
+  private async arrive<T>(site: Site, apply: Apply<T>, caller: Caller<T>): Promise<void> {
+    const { timeline, faults, chance } = this.sight;
+    const refuse = (why: string) => this.goOn(() => caller.reject(new Unavailable(`${site.name} ${why}`)));
+    if (this.isDead && chance.happens(0.5)) return;
+    const fault = this.isDead ? undefined : faults.at(site, caller.victim);
+    if (fault === 'crash before') return this.crash(`before ${site.name}`);
+    if (fault === 'throttled') return refuse('is throttled');
+    if (fault === 'transaction conflict') return refuse('meets another transaction, again and again');
+    if (this.isOut(site, caller.victim)) return refuse('is not to be had');
+    let given: T;
+    try {
+      given = await this.apply(site, () => apply(fault));
+      if (fault === 'written twice') given = await this.apply(site, apply);
+    } catch (error) {
+      if (error instanceof CutOff) return this.crash(`in the middle of ${site.name}`);
+      return this.goOn(() => caller.reject(error));
+    }
+    if (this.isDead) return;
+    if (fault === 'crash applied') return this.crash(`after ${site.name}, without its answer`);
+    if (fault === 'answer lost') return refuse('was carried out, but its answer is lost');
+    this.goOn(() => caller.resolve(given));
+    if (fault === 'crash after') timeline.after(0, `${this.id} crashes`, () => this.crash(`with the answer of ${site.name}`));
+  }
+
+  /** Whether the whole of what stands behind a call is down, or takes nothing from anybody. */
+  private isOut(site: Site, victim: () => Victim): boolean {
+    const { faults, timeline } = this.sight;
+    const [port = ''] = site.name.split('.');
+    if (!isPort(site)) return false;
+    if (port === 'store' && faults.isDown('store is down', port, { now: timeline.now, victim })) return true;
+    return faults.isDown('throttled for long', port, { now: timeline.now, victim, lastsMs: [20_000, 600_000] });
+  }
+
+  private async apply<T>(site: Site, apply: () => T | Promise<T>): Promise<T> {
+    const answer = await apply();
+    this.sight.carriedOut(site.name);
+    return answer;
   }
 
   /** Now, or when it is not frozen any more; never, when it is dead by then. */
   private goOn(resume: () => void): void {
     const { timeline } = this.sight;
     if (this.isDead) return;
-    if (timeline.now >= this.frozenUntil) return resume();
+    if (timeline.now >= this.frozenUntil) return this.isCutOff() ? undefined : resume();
     timeline.after(this.frozenUntil - timeline.now, `${this.id} goes on`, () => this.goOn(resume));
   }
 
@@ -147,28 +230,80 @@ export class SimulatedHost {
     if (this.isDead) return;
     this.sight.tell(() => `${this.id} crashes ${where}`);
     this.isDead = true;
-    this.onCrash(this);
+    this.options.onCrash();
   }
 
   /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
-    const handler = this.handlers.get(source.queue) as
-      | ((event: SQSEvent, invocation: object) => Promise<SQSBatchResponse | undefined>)
-      | undefined;
-    if (!handler) throw new Error(`No function listens to ${source.queue}.`);
-    this.atWork += 1;
-    try {
-      const response = await handler(queueEvent(source.queue, messages), this.invocation);
-      const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      return messages.map(({ messageId }) => messageId).filter((id) => !failed.has(id));
-    } finally {
-      this.atWork -= 1;
-    }
+    const response = await this.run(source.queue, queueEvent(source.queue, messages) satisfies SQSEvent);
+    const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
+    const came = messages.map(({ messageId }) => messageId);
+    this.sight.saw({ type: 'answered', queue: source.queue, came, failed });
+    return came.filter((id) => !failed.includes(id));
   }
 
   async supervise(name: string, task: SupervisorTask): Promise<void> {
-    await (this.handlers.get(name) as (task: SupervisorTask, invocation: object) => Promise<unknown>)(task, this.invocation);
+    await this.run(name, task);
   }
+
+  /** What is asked of it from outside. */
+  async serve<T>(role: Role, call: () => Promise<T>): Promise<T> {
+    this.atWork.push(role);
+    try {
+      return await as(role, call);
+    } finally {
+      this.atWork.splice(this.atWork.indexOf(role), 1);
+    }
+  }
+
+  /** One run of a function, in its time. */
+  private async run(name: string, event: SQSEvent | SupervisorTask): Promise<unknown> {
+    const handler = this.handlers.get(name) as ((event: SQSEvent | SupervisorTask, invocation: Invocation) => unknown) | undefined;
+    const spec = this.specOf(name);
+    if (!handler || !spec) throw new Error(`No function of ${this.id} is called for ${name}.`);
+    const role = roleOf(spec);
+    const stopping = new AbortController();
+    this.atWork.push(role);
+    const timed = { spec, endsAt: this.options.isCutOff ? this.limit(spec, stopping) : Number.POSITIVE_INFINITY };
+    this.timed.add(timed);
+    try {
+      return await as(role, async () => handler(event, { stopping: stopping.signal }));
+    } finally {
+      this.timed.delete(timed);
+      this.atWork.splice(this.atWork.indexOf(role), 1);
+      if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
+    }
+  }
+
+  /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
+  private limit(spec: FunctionSpec, stopping: AbortController): number {
+    const { timeline, faults, chance } = this.sight;
+    if (!faults.chooses('time runs out')) return timeline.now + spec.timeoutMs;
+    const limitMs = chance.between(5, 3000);
+    timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () => this.goOn(() => stopping.abort()));
+    timeline.after(limitMs, `${this.id} is cut off`, () => void this.isCutOff());
+    return timeline.now + limitMs;
+  }
+
+  /** What is still at work when its time is over is cut off, whatever it was at. */
+  private isCutOff(): boolean {
+    const { timeline, faults } = this.sight;
+    for (const { spec, endsAt } of this.timed) {
+      if (this.isDead || endsAt > timeline.now) continue;
+      if (!faults.over) faults.lands('time runs out', spec.name, { role: roleOf(spec) });
+      this.crash('when its time is over');
+    }
+    return this.isDead;
+  }
+}
+
+const isPort = ({ name }: Site): boolean => !name.startsWith('service ');
+
+/** Who waits for the answer to a call. */
+interface Caller<T> {
+  readonly victim: () => Victim;
+  readonly resolve: (answer: T) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 const noIssuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };

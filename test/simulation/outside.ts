@@ -1,21 +1,28 @@
+import { UnreadableRecordError } from '../../lib/errors.ts';
+import { decodeInstance } from '../../lib/instance.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
-import { orderIdOf } from '../../lib/submission.ts';
+import { orderIdOf, type Submission } from '../../lib/submission.ts';
 import { offers } from './app.ts';
+import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
+import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
 
 const patienceMs = 4000;
 export const clientName = 'client';
+/** A client for whom nobody here may speak. */
+export const strangerName = 'stranger';
 
 /** What of the system can be reached from outside. */
 export interface Reach {
   readonly sight: Sight;
   readonly queues: SimulatedQueues;
-  /** One that is alive; undefined while there is none. */
+  readonly shared: Shared;
+  /** One that is alive and answers calls; undefined while there is none. */
   anyHost(): SimulatedHost | undefined;
 }
 
@@ -25,6 +32,8 @@ export class Outside {
   waiting = 0;
   private readonly reach: Reach;
   private calls = 0;
+  /** Leases that were asked for and not given back: `host order`. */
+  private readonly leases = new Set<string>();
 
   constructor(reach: Reach) {
     this.reach = reach;
@@ -41,17 +50,58 @@ export class Outside {
       this.reach.sight.tell(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
       if (byMessage)
         this.reach.queues.send([{ queue: names.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...submission }) }]);
-      else this.persist(`submit ${number}`, async ({ system }) => this.accepted((await system.submit(submission)).outcome, orderId));
+      else this.submit(submission);
     });
+    if (chance.happens(0.1)) this.rival(submission);
+    if (chance.happens(0.1)) this.pose(submission);
+    if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
-    if (chance.happens(0.2)) this.cancel(orderId);
+    if (chance.happens(workflow === 'weekend' ? 0.8 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
     return orderId;
   }
 
-  private accepted(outcome: string, orderId: string): boolean {
-    if (outcome !== 'accepted') throw new Error(`A submission that is right is answered ${outcome}.`);
-    this.reach.sight.saw({ type: 'accepted', orderId });
-    return true;
+  private submit(submission: Submission & { readonly workflow: string }): void {
+    const { client, idempotencyKey, workflow } = submission;
+    this.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
+      const { outcome } = await system.submit(submission);
+      if (outcome === 'invalid') throw new Error('A submission that is right is answered: invalid.');
+      this.reach.sight.saw({ type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome });
+      return true;
+    });
+  }
+
+  /** Another order under a key that is used, before or after the one that it is meant for. */
+  private rival(submission: Submission & { readonly workflow: string }): void {
+    const { chance, timeline } = this.reach.sight;
+    const others = offers.filter(({ workflow }) => workflow !== submission.workflow);
+    timeline.after(chance.between(0, 90_000), 'the client uses a key again', () => {
+      const { workflow, body } = chance.pick(others);
+      this.submit({ ...submission, workflow, order: body });
+    });
+  }
+
+  /** Somebody speaks for a client that has not let him. */
+  private pose(submission: Submission): void {
+    const { sight } = this.reach;
+    sight.timeline.after(sight.chance.between(0, 60_000), 'somebody poses as another client', () => {
+      const body = JSON.stringify({ v: 1, type: 'submission', ...submission, client: strangerName, responseChannel: undefined });
+      this.reach.queues.put(names.submissions, body, 0);
+      sight.saw({ type: 'poisoned', body });
+    });
+  }
+
+  /** A newer program has the order for a while, and is rolled back. */
+  private upgrade(orderId: string): void {
+    const { sight, shared } = this.reach;
+    sight.timeline.after(sight.chance.between(500, 90_000), 'a newer program writes', () => {
+      if (sight.faults.over || shared.last.get(orderId)?.state.processState !== 'Processing') return;
+      shared.rewrite(orderId, 2);
+      sight.saw({ type: 'newer', orderId, isNewer: true });
+      sight.timeline.after(sight.chance.between(1000, 40_000), 'the newer program is rolled back', () => {
+        sight.saw({ type: 'newer', orderId, isNewer: false });
+        shared.rewrite(orderId, 1);
+      });
+    });
   }
 
   private signal(orderId: string): void {
@@ -61,26 +111,67 @@ export class Outside {
       const signal: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
-      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, heard);
+      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard });
       heard('none yet');
-      const answered = this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key });
+      const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
     });
   }
 
-  private cancel(orderId: string): void {
+  private cancel(orderId: string, withinMs: number): void {
     const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(0, 120_000), 'the client cancels', () =>
+    sight.timeline.after(sight.chance.between(0, withinMs), 'the client cancels', () =>
       this.instruct(orderId, { kind: 'cancel', by: clientName, reason: 'not wanted' }, `cancel-${++this.calls}`),
     );
   }
 
   /** A person looks at an order in Error and decides. */
-  decide(orderId: string, { finally: isLast }: { readonly finally: boolean }): void {
+  decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
     const { chance } = this.reach.sight;
-    const kind = chance.pick(isLast ? (['cancel', 'compensate'] as const) : (['resubmit', 'cancel', 'compensate', 'terminate'] as const));
-    const answer = kind === 'resubmit' && chance.happens(0.5) ? { answer: { yes: true } } : {};
-    this.instruct(orderId, { kind, by: 'operator', reason: 'decided', ...answer }, `decision-${++this.calls}`);
+    const kinds = isDamaged
+      ? (['compensate', 'terminate'] as const)
+      : this.isBeingUndone(orderId)
+        ? (['resubmit'] as const)
+        : isLast
+          ? (['cancel', 'compensate'] as const)
+          : (['resubmit', 'cancel', 'compensate', 'terminate'] as const);
+    const kind = chance.pick<'resubmit' | 'cancel' | 'compensate' | 'terminate'>(kinds);
+    const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? { answer: { yes: true } } : {};
+    const key = `decision-${++this.calls}`;
+    const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
+    if (chance.happens(0.5)) this.instruct(orderId, decision, key);
+    else this.decideAsSeen(orderId, decision, key);
+  }
+
+  /** It was, until it could not be read. */
+  private isBeingUndone(orderId: string): boolean {
+    const state = this.reach.shared.last.get(orderId)?.state;
+    return state !== undefined && decodeInstance(state).state.ending !== undefined;
+  }
+
+  /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
+  private decideAsSeen(orderId: string, decision: Decision, key: string): void {
+    const { timeline, chance } = this.reach.sight;
+    let hasLooked = false;
+    this.persist('operator', `look at ${orderId}`, async ({ system }) => {
+      const rev = (await system.store.head(orderId))?.rev;
+      // Two looks may come to an answer: he decides once.
+      if (hasLooked) return true;
+      hasLooked = true;
+      this.waiting += 1;
+      timeline.after(chance.between(1000, 20_000), 'a person decides', () => {
+        this.waiting -= 1;
+        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0 });
+        else this.decideOnce(orderId, decision, key, rev ?? 0);
+      });
+      return true;
+    });
+  }
+
+  /** Without a key he must not try again: nobody would know that it is the same decision. */
+  private decideOnce(orderId: string, decision: Decision, reason: string, ifMatch: number): void {
+    const answered = as('operator', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, decision, { id: reason, ifMatch }));
+    answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
   /** A person has seen to an undo that would not succeed. */
@@ -90,14 +181,31 @@ export class Outside {
 
   /** Somebody has an order to himself for a while; where his host dies, until his lease is over. */
   hold(orderId: string): void {
-    const { sight } = this.reach;
     const host = this.reach.anyHost();
     if (!host) return;
-    const { store, clock } = host.system;
-    const lease = acquireLease(store, orderId, { holder: host.id, leaseMs: sight.chance.between(1000, 60_000), clock, policy: 'NoRetry' });
-    const release = async () => (await lease)?.release();
-    sight.timeline.after(sight.chance.between(500, 40_000), `${host.id} gives the order back`, () => void release().catch(() => undefined));
-    lease.catch(() => undefined);
+    const name = `${host.id} ${orderId}`;
+    // What a host has tried to take, it does not take once more: nobody could tell that from renewing it.
+    if (this.leases.has(name)) return;
+    this.leases.add(name);
+    as('operator', () => this.holdOn(host, orderId)).then(
+      (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
+      () => undefined,
+    );
+  }
+
+  /** Renews its lease now and then, sometimes too late. */
+  private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
+    const { chance } = this.reach.sight;
+    const leaseMs = chance.between(1000, 60_000);
+    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: 'NoRetry' });
+    this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
+    for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
+      await clock.sleep(chance.between(500, leaseMs * 2));
+      if (!(await lease?.renew())) return false;
+    }
+    await clock.sleep(chance.between(500, 40_000));
+    await lease?.release();
+    return true;
   }
 
   /** A message that nobody can make sense of. */
@@ -107,25 +215,49 @@ export class Outside {
     const number = ++this.calls;
     const newer = `{"v":99,"type":"reply","number":${number}}`;
     const body = `${sight.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
+    sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
     sight.saw({ type: 'poisoned', body });
   }
 
-  private instruct(orderId: string, decision: Decision, key: string, onAnswer: (answer: 'accepted' | 'refused') => void = () => {}): void {
+  private instruct(
+    orderId: string,
+    decision: Decision,
+    key: string,
+    { ifMatch, onAnswer }: { readonly ifMatch?: number; readonly onAnswer?: (answer: 'accepted' | 'refused') => void } = {},
+  ): void {
     const { sight } = this.reach;
+    const seen = ifMatch === undefined ? {} : { ifMatch };
     let tries = 0;
-    this.persist(`${decision.kind} ${key}`, async ({ system }) => {
-      const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key });
+    const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
+    this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
+      const answer = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key, ...seen }).catch(unreadable);
+      const { outcome } = answer;
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
+      if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
-      onAnswer(outcome === 'done' || outcome === 'replayed' ? 'accepted' : 'refused');
+      const isAccepted = outcome === 'done' || outcome === 'replayed';
+      onAnswer?.(isAccepted ? 'accepted' : 'refused');
+      if (isAccepted && sight.chance.happens(0.4)) this.repeat(orderId, decision, key);
       return true;
     });
   }
 
+  /** Who has had his answer sends the same once more, much later. */
+  private repeat(orderId: string, decision: Decision, key: string): void {
+    const { sight } = this.reach;
+    sight.timeline.after(sight.chance.between(1000, 120_000), `${key} comes again`, () =>
+      this.persist('client', `${key} once more`, async ({ system }) => {
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/again`, key }).catch(unreadable);
+        if (outcome !== 'unreadable') sight.saw({ type: 'repeated', orderId, key, outcome });
+        return true;
+      }),
+    );
+  }
+
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
-  private persist(what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
+  private persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { sight } = this.reach;
     this.waiting += 1;
     let answered = false;
@@ -144,9 +276,15 @@ export class Outside {
       };
       const host = this.reach.anyHost();
       if (!host) return again();
-      call(host).then(answer, again);
+      host.serve(role, () => call(host)).then(answer, again);
       sight.timeline.after(patienceMs, `${what} waits no longer`, again);
     };
     attempt();
   }
 }
+
+/** Whoever asks for something that a damaged order cannot do is told so. */
+const unreadable = (error: unknown) => {
+  if (error instanceof UnreadableRecordError && error.newerUntil === undefined) return { outcome: 'unreadable' } as const;
+  throw error;
+};

@@ -5,15 +5,17 @@ import { openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import type { Ports } from '../../lib/system.ts';
 import type { Site } from './faults.ts';
+import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
+import { cuttable } from './transactions.ts';
 
 const writing = (name: string): Site => ({ name, faults: ['throttled', 'answer lost', 'written twice'] });
 const adding = (name: string): Site => ({ name, faults: ['throttled', 'answer lost'] });
 const reading = (name: string): Site => ({ name, faults: ['throttled'] });
 const sites = {
-  create: writing('store.create'),
+  create: { name: 'store.create', faults: ['throttled', 'transaction conflict', 'answer lost', 'written twice'] },
   update: writing('store.update'),
   patch: writing('store.patch'),
   putPage: adding('store.putPage'),
@@ -33,13 +35,24 @@ const sites = {
 
 /** How far the index of the worklist may be behind. */
 const indexLagMs = 60_000;
+const day = 86_400_000;
+/** Longer than any world lasts. */
+const forGood = 1000 * day;
+
+interface Last {
+  readonly at: number;
+  readonly shard: number;
+  readonly state: StateRecord;
+}
 
 /** The real embedded store, in memory, and what all hosts share beside it. */
 export class Shared {
   readonly store: Store;
-  readonly database = openDatabase(':memory:');
+  readonly database = cuttable(openDatabase(':memory:'));
   /** When each order was written last, and what it was then. */
-  readonly last = new Map<string, { readonly at: number; readonly state: StateRecord }>();
+  readonly last = new Map<string, Last>();
+  /** What the index of the worklist never hears of, until the order is written again. */
+  readonly hidden = new Set<string>();
   private readonly sight: Sight;
   private readonly queues: SimulatedQueues;
 
@@ -47,6 +60,24 @@ export class Shared {
     this.sight = sight;
     this.queues = queues;
     this.store = sqliteStore(this.database, sendsAlong ? (along) => this.sendWithin(along) : undefined);
+  }
+
+  /** When a supervisor finds something, at the earliest: it is of no use to look before. */
+  nextDue(): number {
+    return [...this.last.values()].reduce(
+      (least, { state }) => (state.worklist === 'due' ? Math.min(least, state.worklistAt ?? 0) : least),
+      forGood,
+    );
+  }
+
+  /** A byte of what is stored of an order is another one: nobody can read it any more. */
+  damage(orderId: string): void {
+    const blob = this.last.get(orderId)?.state.blob ?? '';
+    const at = this.sight.chance.between(0, blob.length - 1);
+    this.database
+      .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
+      .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
+    this.sight.saw({ type: 'damaged', orderId });
   }
 
   private sendWithin({ messages, announcements }: Along): void {
@@ -58,9 +89,27 @@ export class Shared {
     for (const announcement of announcements) this.sight.saw({ type: 'published', announcement });
   }
 
+  /** What a newer program leaves of a record, or gives back as this one knows it: a write like any other. */
+  rewrite(orderId: string, schemaVersion: number): void {
+    const state = this.last.get(orderId)?.state;
+    if (!state) return;
+    const rev = state.rev + 1;
+    this.database
+      .prepare(
+        "UPDATE states SET rev = ?, head = json_set(head, '$.rev', ?, '$.schemaVersion', ?) WHERE id = (SELECT id FROM orders WHERE orderId = ?)",
+      )
+      .run(rev, rev, schemaVersion, orderId);
+    this.written({ ...state, rev });
+  }
+
   written(after: StateRecord, caller?: string): void {
-    const before = this.last.get(after.orderId)?.state;
-    this.last.set(after.orderId, { at: this.sight.timeline.now, state: after });
+    const { orderId } = after;
+    const known = this.last.get(orderId);
+    const before = known?.state;
+    this.last.set(orderId, { at: this.sight.timeline.now, state: after, shard: known?.shard ?? shardOf(orderId) });
+    this.hidden.delete(orderId);
+    if (after.worklist !== null && this.sight.faults.hits('index never', sites.due.name, () => ({ role: 'supervisor', orderId })))
+      this.hidden.add(orderId);
     this.sight.saw({ type: 'written', before, after, caller });
   }
 }
@@ -77,61 +126,79 @@ export function portsOf(
 
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
   const { store } = shared;
-  const call = <T>(site: Site, apply: () => Promise<T>): Promise<T> => host.call(site, apply);
+  // Who dies in the middle of a call leaves what its first transaction did.
+  const call = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> =>
+    host.call(site, (fault) => shared.database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, apply), {
+      about: () => orderId,
+    });
   return {
     ...store,
     ...readsOf(host, shared, sight),
     create: (order, state, along) =>
-      call(sites.create, async () => {
+      call(sites.create, order.orderId, async () => {
         const write = await store.create(order, state, along);
         if (write.outcome === 'written') shared.written(state, order.caller?.orderId);
         return write;
       }),
     update: (state, when, along) =>
-      call(sites.update, async () => {
+      call(sites.update, state.orderId, async () => {
         const write = await store.update(state, when, along);
         if (write.outcome === 'written') shared.written(state);
         return write;
       }),
     patch: (head, when) =>
-      call(sites.patch, async () => {
+      call(sites.patch, head.orderId, async () => {
         const write = await store.patch(head, when);
         const blob = shared.last.get(head.orderId)?.state.blob ?? '';
         if (write.outcome === 'written') shared.written({ ...head, blob });
         return write;
       }),
     noteAsked: (asking) =>
-      call(sites.noteAsked, async () => {
+      call(sites.noteAsked, asking.orderId, async () => {
         const note = await store.noteAsked(asking);
-        return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, note.withdraw) } : note;
+        return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
       }),
-    putPage: (...page) => call(sites.putPage, () => store.putPage(...page)),
-    putUndoPage: (...page) => call(sites.putUndoPage, () => store.putUndoPage(...page)),
+    putPage: (...page) => call(sites.putPage, page[0], () => store.putPage(...page)),
+    putUndoPage: (...page) => call(sites.putUndoPage, page[0], () => store.putUndoPage(...page)),
   };
 }
 
-function readsOf(host: SimulatedHost, { store, last }: Shared, { timeline, faults, chance }: Sight): Partial<Store> {
+function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Sight): Partial<Store> {
+  const { timeline, faults, chance } = sight;
   /** A proposal: what was written only just now may be missing, and what is there no more may still stand in it. */
   const asIndexed = (found: readonly string[]): readonly string[] => {
-    const late = found.filter((id) => {
-      const { at } = last.get(id) ?? { at: 0 };
-      return timeline.now - at < indexLagMs && faults.hits('index late', sites.due.name);
-    });
-    const ghosts = faults.hits('index ghost', sites.due.name) && last.size > 0 ? [chance.pick([...last.keys()])] : [];
-    return [...new Set([...found.filter((id) => !late.includes(id)), ...ghosts])];
+    const isLate = (id: string): boolean =>
+      hidden.has(id) ||
+      (timeline.now - (last.get(id)?.at ?? 0) < indexLagMs && faults.hits('index late', sites.due.name, () => ({ orderId: id })));
+    const seen = found.filter((id) => !isLate(id));
+    if (last.size === 0 || !faults.chooses('index ghost')) return seen;
+    const ghost = chance.pick([...last.keys()]);
+    if (seen.includes(ghost)) return seen;
+    faults.lands('index ghost', sites.due.name, { orderId: ghost });
+    return [...seen, ghost];
   };
   return {
-    load: (id) => host.call(sites.load, () => store.load(id)),
-    head: (id) => host.call(sites.head, () => store.head(id)),
-    pages: (id) => host.call(sites.pages, () => store.pages(id)),
-    undoPage: (...page) => host.call(sites.undoPage, () => store.undoPage(...page)),
+    load: (id) =>
+      host.call(
+        sites.load,
+        async () => {
+          const found = await store.load(id);
+          if (found && !host.knows(found.state.workflow)) faults.lands('older process', sites.load.name, { orderId: id });
+          return found;
+        },
+        { about: () => id },
+      ),
+    head: (id) => host.call(sites.head, () => store.head(id), { about: () => id }),
+    pages: (id) => host.call(sites.pages, () => store.pages(id), { about: () => id }),
+    undoPage: (...page) => host.call(sites.undoPage, () => store.undoPage(...page), { about: () => page[0] }),
     client: (id) => host.call(sites.client, () => store.client(id)),
     sweep: (...page) => host.call(sites.sweep, () => store.sweep(...page)),
     // Read so often that it takes no time of its own.
     due: async (worklist, shard, until, limit) => {
-      const isDue = ({ state }: { readonly state: StateRecord }) =>
-        state.worklist === worklist && (state.worklistAt ?? 0) <= until && shardOf(state.orderId) === shard;
-      return asIndexed([...last.values()].some(isDue) ? await store.due(worklist, shard, until, limit) : []);
+      const isDue = ({ shard: own, state }: Last) => own === shard && state.worklist === worklist && (state.worklistAt ?? 0) <= until;
+      if (!some(last, isDue)) return asIndexed([]);
+      sight.carriedOut(sites.due.name);
+      return asIndexed(await store.due(worklist, shard, until, limit));
     },
   };
 }
@@ -140,15 +207,24 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');
   };
+  const isClosed = (queue: string, body: string): boolean => {
+    const outage = { now: timeline.now, victim: () => queues.victimOn(queue, body) };
+    if (queue === responseQueue && faults.isDown('client queue gone', queue, { ...outage, lastsMs: [forGood, forGood] })) return true;
+    return faults.isDown('queue is closed', queue, outage);
+  };
   return {
     send: (messages) =>
-      host.call(sites.send, () => {
-        // What comes before the one that is not taken may be sent: nobody knows.
-        for (const message of messages) {
-          if (faults.isDown('queue is closed', message.queue, timeline.now)) throw new Error(`${message.queue} is closed.`);
-          queues.send([message]);
-        }
-      }),
+      host.call(
+        sites.send,
+        () => {
+          // What comes before the one that is not taken may be sent: nobody knows.
+          for (const message of messages) {
+            if (isClosed(message.queue, message.body)) throw new Error(`${message.queue} is closed.`);
+            queues.send([message]);
+          }
+        },
+        { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
+      ),
     receive: notHere,
     acknowledge: notHere,
     release: notHere,
@@ -159,11 +235,27 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
 function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: Sight): Publisher {
   return {
     publish: (announcements) =>
-      host.call(sites.publish, () => {
-        if (faults.isDown('publisher is down', 'bus', timeline.now)) throw new Error('The bus is down.');
-        const failed = announcements.filter(() => faults.hits('not taken', sites.publish.name)).map(({ id }) => id);
-        shared.publish(announcements.filter(({ id }) => !failed.includes(id)));
-        return { failed };
-      }),
+      host.call(
+        sites.publish,
+        () => {
+          const victim = () => ({ orderId: orderIdIn(announcements[0]?.id) });
+          const outage = { now: timeline.now, victim };
+          if (faults.isDown('publisher gone for a day', 'bus', { ...outage, lastsMs: [day, day] })) throw new Error('The bus is gone.');
+          if (faults.isDown('publisher is down', 'bus', outage)) throw new Error('The bus is down.');
+          const failed = announcements.filter(() => faults.hits('not taken', sites.publish.name, victim)).map(({ id }) => id);
+          shared.publish(announcements.filter(({ id }) => !failed.includes(id)));
+          return { failed };
+        },
+        { about: () => orderIdIn(announcements[0]?.id) },
+      ),
   };
+}
+
+/** What is announced of an order has an id that begins with it. */
+const orderIdIn = (id: string | undefined): string | undefined => /^ord_[A-Za-z0-9_-]+/.exec(id ?? '')?.[0];
+
+/** Without a list of them all: it is asked very often. */
+function some<T>(all: ReadonlyMap<string, T>, is: (each: T) => boolean): boolean {
+  for (const each of all.values()) if (is(each)) return true;
+  return false;
 }

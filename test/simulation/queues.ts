@@ -1,6 +1,8 @@
 import type { Outgoing, Received } from '../../lib/channel.ts';
 import { queues as names } from '../../lib/messages.ts';
-import type { SimulatedHost } from './host.ts';
+import type { Victim } from './faults.ts';
+import { roleBehind, type SimulatedHost } from './host.ts';
+import type { Chance } from './random.ts';
 import type { Sight } from './sight.ts';
 
 interface Message {
@@ -14,7 +16,12 @@ interface Message {
 }
 
 const lateMaxMs = 45_000;
+/** So many messages may be found again. */
+const oldMax = 60;
+const oldDelayMaxMs = 600_000;
 const copyMaxMs = 1_800_000;
+/** A call may come when nobody waits for it any more. */
+const longestOn = (queue: string, chance: Chance): number => (queue === names.calls && chance.happens(0.5) ? copyMaxMs : lateMaxMs);
 /** What may be lost on its way: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
@@ -28,6 +35,8 @@ const isPutBack = (body: string): boolean => body.startsWith('{"waitsSince"');
 export class SimulatedQueues {
   private readonly sight: Sight;
   private readonly messages = new Map<string, Message[]>();
+  /** What was sent lately, whatever became of it. */
+  private readonly old: Outgoing[] = [];
   private ids = 0;
   /** What became visible on a queue that has a function behind it. */
   onVisible: (queue: string) => void = () => {};
@@ -40,18 +49,57 @@ export class SimulatedQueues {
     for (const message of sent) this.sendOne(message);
   }
 
-  private sendOne({ queue, body, delayMs = 0 }: Outgoing): void {
+  private sendOne(message: Outgoing): void {
+    const { queue, body, delayMs = 0 } = message;
     const { faults, chance } = this.sight;
-    this.sight.saw({ type: 'sent', queue, body });
+    this.sight.saw({ type: 'sent', queue, body, delayMs });
+    this.remember(message);
+    const victim = () => this.victimOn(queue, body);
     // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
-    if (isMissed && faults.hits('message lost', queue)) return this.sight.tell(() => `a message to ${queue} is lost`);
-    for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue)); copy++) {
-      const late = faults.hits('message late', queue) ? chance.between(1000, lateMaxMs) : chance.between(1, 20);
+    if (isMissed && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
+    for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
+      const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also come when everything is over.
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
     }
+  }
+
+  /** Whose work a message is, and of which order it speaks. */
+  victimOn(queue: string, body: string | undefined): Victim {
+    const [orderId] = /ord_[A-Za-z0-9_-]+/.exec(body ?? '') ?? [];
+    return { role: queue.startsWith('redress-response-') ? 'client' : roleBehind(queue), orderId };
+  }
+
+  private remember(message: Outgoing): void {
+    if (!mayBeLost.test(message.queue)) return;
+    this.old.push(message);
+    if (this.old.length > oldMax) this.old.shift();
+  }
+
+  /** All that lies on one queue is gone. */
+  purge(): void {
+    const { faults, chance } = this.sight;
+    const full = [...this.messages].filter(([queue, list]) => mayBeLost.test(queue) && list.length > 0).map(([queue]) => queue);
+    if (full.length === 0) return;
+    const queue = chance.pick(full);
+    this.sight.tell(() => `all that lies on ${queue} is gone`);
+    for (const message of this.messages.get(queue) ?? []) {
+      faults.lands('queue purged', queue, this.victimOn(queue, message.body));
+      this.sight.saw({ type: 'purged', body: message.body });
+      message.gone = true;
+    }
+    this.messages.set(queue, []);
+  }
+
+  /** Somebody has found an old message among the dead letters, and moves it back. */
+  repeatOld(): void {
+    const { faults, chance } = this.sight;
+    if (this.old.length === 0) return;
+    const { queue, body } = chance.pick(this.old);
+    faults.lands('old message again', queue, this.victimOn(queue, body));
+    this.put(queue, body, chance.between(0, oldDelayMaxMs));
   }
 
   /** Without any of what may befall a message on its way. */
@@ -59,7 +107,8 @@ export class SimulatedQueues {
     const { now } = this.sight.timeline;
     const message = { id: `m${++this.ids}`, queue, body, sentAt: now, receiveCount: 0, visibleAt: now + delayMs, gone: false };
     const list = this.messages.get(queue) ?? [];
-    this.messages.set(queue, [...list, message]);
+    list.push(message);
+    this.messages.set(queue, list);
     this.announce(message);
   }
 
@@ -87,14 +136,22 @@ export class SimulatedQueues {
       message.visibleAt = timeline.now + visibilityMs;
       this.announce(message);
       const { id, body, receiveCount, sentAt } = message;
-      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: id });
+      received.push({ messageId: id, body, receiveCount, sentAt, senderId: 'local', receipt: `${id}/${receiveCount}` });
     }
     return received;
   }
 
   acknowledge(queue: string, ids: readonly string[], host: SimulatedHost): void {
-    if (this.sight.faults.hits('acknowledgement lost', queue)) return this.sight.tell(() => `${host.id} acknowledges ${queue} in vain`);
-    for (const message of this.messages.get(queue) ?? []) if (ids.includes(message.id)) this.remove(message);
+    const { faults } = this.sight;
+    for (const message of this.messages.get(queue) ?? []) {
+      if (!ids.includes(message.id)) continue;
+      if (faults.hits('acknowledgement lost', queue, () => this.victimOn(queue, message.body))) {
+        this.sight.tell(() => `${host.id} acknowledges ${message.id} of ${queue} in vain`);
+        continue;
+      }
+      this.remove(message);
+      this.sight.saw({ type: 'acknowledged', queue, body: message.body });
+    }
   }
 
   private remove(message: Message): void {

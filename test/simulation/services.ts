@@ -23,6 +23,8 @@ export class Services {
   readonly effects = new Map<string, Effect>();
   private readonly sight: Sight;
   private readonly known = new Map<string, Known>();
+  /** When the last try failed, by the signal that all tries of one delivery share. */
+  private readonly failed = new WeakMap<AbortSignal, number>();
 
   constructor(sight: Sight) {
     this.sight = sight;
@@ -44,20 +46,36 @@ export class Services {
   }
 
   private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
+    const { timeline } = this.sight;
+    const failedAt = this.failed.get(call.signal);
+    // Who stood still meanwhile may be as late as he likes.
+    if (failedAt !== undefined && host.frozenUntil <= failedAt)
+      this.sight.saw({ type: 'tried again', requestId: call.requestId, pauseMs: timeline.now - failedAt });
+    try {
+      return await this.travelOnce(host, operation, call, arrive);
+    } catch (error) {
+      this.failed.set(call.signal, timeline.now);
+      throw error;
+    }
+  }
+
+  private async travelOnce<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
     const { faults, chance, timeline } = this.sight;
     const [agent = ''] = operation.split('.');
-    const slow = faults.hits('service slow', operation);
+    const victim = () => aboutKey(call.idempotencyKey);
+    const slow = faults.hits('service slow', operation, victim);
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
     const answer = await host.call(
       site,
       () => {
-        if (faults.isDown('service is down', agent, timeline.now) || faults.hits('service fails', operation)) return this.fails(operation);
+        const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim });
+        if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation);
         return arrive();
       },
-      latencyMs,
+      { latencyMs, about: () => victim().orderId },
     );
-    if (!faults.hits('service answer lost', operation)) return answer;
+    if (!faults.hits('service answer lost', operation, victim)) return answer;
     this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
     throw new TransientFailure('The connection broke.');
   }
@@ -69,7 +87,8 @@ export class Services {
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
     const isUndo = (input as { id?: string }).id !== undefined;
-    if (isUndo && this.sight.faults.hits('undo refused', operation)) throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
+    if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
+      throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];
@@ -79,7 +98,7 @@ export class Services {
   }
 
   private decide(operation: string, key: string): Known {
-    const refused = refusals[operation] !== undefined && this.sight.faults.hits('service refuses', operation);
+    const refused = refusals[operation] !== undefined && this.sight.faults.hits('service refuses', operation, () => aboutKey(key));
     const known = { operation, answer: refused ? ('refused' as const) : ('done' as const) };
     this.known.set(key, known);
     return known;
@@ -97,3 +116,6 @@ export class Services {
     else this.effects.set(key, { operation, times: 1, undone: false });
   }
 }
+
+/** The order whose effect it is. */
+const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });

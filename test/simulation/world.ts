@@ -1,9 +1,12 @@
 import type { StateRecord } from '../../lib/record.ts';
+import type { Release } from './app.ts';
+import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
-import { History, responseQueue } from './history.ts';
-import { SimulatedHost, sources } from './host.ts';
+import { Fleet } from './fleet.ts';
+import { History, responseQueue, type Tracked } from './history.ts';
+import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
-import { clientName, Outside } from './outside.ts';
+import { clientName, Outside, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
@@ -12,11 +15,28 @@ import type { Happening, Sight } from './sight.ts';
 import { Timeline } from './timeline.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-const toleranceMs = 2000;
-const restMs = 12 * 3_600_000;
+const hour = 3_600_000;
+const restMs = 12 * hour;
 /** How often people look at what still waits for them at the end. */
 const roundsMax = 8;
+/** Of so many events at the most nothing comes to rest. */
 const eventsMax = 150_000;
+/** After so many, enough has gone wrong: where the bus is gone for a day, each try to tell it something is one. */
+const troubleEventsMax = 30_000;
+
+/** How long things go wrong, and how often anything does by itself: most worlds are over soon, a few last for days. */
+interface Pace {
+  readonly troubleMaxMs: number;
+  readonly disturbedEveryMs: readonly [number, number];
+  readonly periodsMs: readonly number[];
+  /** The longest that supervisors are gone. */
+  readonly goneMaxMs: number;
+}
+const paces = {
+  minutes: { troubleMaxMs: 300_000, disturbedEveryMs: [500, 4000], periodsMs: [3000, 8000, 20_000], goneMaxMs: 120_000 },
+  hour: { troubleMaxMs: 2_400_000, disturbedEveryMs: [2000, 40_000], periodsMs: [20_000], goneMaxMs: 1_200_000 },
+  days: { troubleMaxMs: 30 * hour, disturbedEveryMs: [20_000, 400_000], periodsMs: [60_000], goneMaxMs: 6 * hour },
+} as const satisfies { readonly [pace: string]: Pace };
 
 /** What came of one run. */
 export interface Outcome {
@@ -24,9 +44,13 @@ export interface Outcome {
   /** What is broken, in words; empty when everything held. */
   readonly broken: readonly string[];
   readonly events: number;
+  /** Calls of ports and services that were carried out, by place. */
+  readonly io: ReadonlyMap<string, number>;
   readonly simulatedMs: number;
   /** The same for the same seed. */
   readonly fingerprint: string;
+  /** How many kinds of faults it had. */
+  readonly kindsOn: number;
   readonly landed: ReadonlyMap<string, number>;
   /** What really happened in it: `outcome completed`, `expiries`, `calls`. */
   readonly happened: ReadonlyMap<string, number>;
@@ -40,46 +64,72 @@ export class World implements Sight {
   readonly seed: number;
   private readonly profile: Profile;
   private readonly story: ((line: string) => void) | undefined;
-  private readonly laws: readonly Law[] = lawsFor({ toleranceMs });
   private readonly broken: string[] = [];
   private readonly queues = new SimulatedQueues(this);
   private readonly services = new Services(this);
   private readonly history = new History(this.services.effects);
   private readonly shared: Shared;
   private readonly outside: Outside;
-  private readonly hosts = new Map<string, SimulatedHost>();
-  private readonly variables: { readonly [name: string]: string };
-  private readonly periodMs: number;
-  private starts = 0;
+  private readonly fleet: Fleet;
+  private readonly pace: Pace;
+  private readonly isRollout: boolean;
+  private readonly toleranceMs: number;
+  private readonly laws: readonly Law[];
+  private quietSince: number | undefined;
+  private readonly io = new Map<string, number>();
+  /** How often each supervisor looks while something may go wrong. */
+  readonly periodMs: number;
 
   constructor(seed: number, story?: (line: string) => void) {
     this.seed = seed;
     this.story = story;
     this.chance = chanceOf(seed);
     this.profile = profileFrom(this.chance);
-    this.faults = new Faults(this.profile, this.chance);
+    this.faults = new Faults(this.profile, this.chance, (orderId) => this.stateOf(orderId));
     const sendsAlong = this.chance.happens(0.5);
-    this.periodMs = this.chance.pick([2000, 5000, 20_000]);
-    this.variables = {
+    const cut = this.chance.pick(['together', 'apart'] as const);
+    this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
+    // One that takes longer than an hour is a person's business.
+    this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
+    this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
+    const variables = {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
       MAX_FAILURES: this.chance.pick(['1', '3']),
-      CLOCK_TOLERANCE_MS: String(toleranceMs),
+      CLOCK_TOLERANCE_MS: String(this.toleranceMs),
     };
+    this.laws = lawsFor({ toleranceMs: this.toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
     this.shared = new Shared(this, this.queues, sendsAlong);
-    this.outside = new Outside({ sight: this, queues: this.queues, anyHost: () => this.anyHost() });
-    this.queues.onVisible = (queue) => this.deliver(queue);
-    this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, ${JSON.stringify(this.variables)}`);
+    this.periodMs = this.chance.pick(this.pace.periodsMs);
+    this.fleet = new Fleet({
+      sight: this,
+      queues: this.queues,
+      cut,
+      variables,
+      periodMs: this.periodMs,
+      portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
+      nextRelease: () => this.nextRelease(),
+      nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
+    });
+    this.outside = new Outside({ sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') });
+    this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
 
   async run(): Promise<Outcome> {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
-    for (let number = 1; number <= this.chance.between(3, 6); number++) this.outside.submitSomething(number);
-    for (const slot of this.chance.pick([
-      ['one', 'two'],
-      ['one', 'two', 'three'],
-    ]))
-      this.start(slot);
-    this.disturb();
+    await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
+    for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
+    for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
+    disturb({
+      sight: this,
+      fleet: this.fleet,
+      queues: this.queues,
+      outside: this.outside,
+      skewMaxMs: this.toleranceMs / 2,
+      everyMs: this.pace.disturbedEveryMs,
+      goneMaxMs: this.pace.goneMaxMs,
+      states: () => this.states(),
+      damage: (orderId) => this.shared.damage(orderId),
+    });
     await this.untilRest();
     await this.shared.database.close();
     return this.outcome();
@@ -87,10 +137,11 @@ export class World implements Sight {
 
   private async untilRest(): Promise<void> {
     // Where orders call others, what was lost between them is missed after ten minutes.
-    const troubleUntil = startAt + this.chance.between(60, this.chance.happens(0.1) ? 2400 : 400) * 1000;
-    this.timeline.after(troubleUntil - startAt, 'faults are over', () => this.heal());
+    const troubleUntil = startAt + this.chance.between(60_000, this.pace.troubleMaxMs);
+    this.timeline.after(troubleUntil - startAt, 'faults are over', () => (this.faults.over ? undefined : this.heal()));
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
+      if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
       const isLate = this.timeline.now > troubleUntil + restMs || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
         const waiting = this.states().filter(
@@ -107,7 +158,8 @@ export class World implements Sight {
 
   private decideAtLast(orderId: string, processState: StateRecord['processState']): void {
     const stuck = this.history.stuckUndo(orderId);
-    if (processState === 'Error') this.outside.decide(orderId, { finally: true });
+    const isDamaged = this.history.orders.get(orderId)?.damagedAt !== undefined;
+    if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
     else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
   }
 
@@ -117,88 +169,28 @@ export class World implements Sight {
     for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
   }
 
+  /** While one deployment is replaced by the next, both are at work. */
+  private nextRelease(): Release {
+    if (!this.isRollout) return 'old';
+    return this.faults.over || this.chance.happens(0.5) ? 'new' : 'old';
+  }
+
   private heal(): void {
     this.tell(() => 'faults are over');
     this.faults.over = true;
-    for (const host of this.hosts.values()) host.skewMs = 0;
+    this.quietSince = this.timeline.now;
+    for (const host of this.fleet.all) host.skewMs = 0;
+    this.fleet.supervisorsGoneUntil = 0;
+    if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 
-  /** What goes wrong by itself, and people who look at what waits for them. */
-  private disturb(): void {
-    this.timeline.after(this.chance.between(500, 4000), 'something else happens', () => {
-      if (this.faults.over) return;
-      for (const host of this.hosts.values()) this.disturbHost(host);
-      if (this.faults.hits('poison', 'queue')) this.outside.poison();
-      if (this.history.orders.size > 0 && this.faults.hits('order held', 'order'))
-        this.outside.hold(this.chance.pick(this.states()).orderId);
-      for (const { orderId } of this.ordersIn('Error'))
-        if (this.chance.happens(0.15) && this.outside.waiting < 10) this.outside.decide(orderId, { finally: false });
-      this.disturb();
-    });
-  }
-
-  private disturbHost(host: SimulatedHost): void {
-    if (this.faults.hits('clock jumps', 'host')) host.skewMs = this.chance.between(-toleranceMs / 2, toleranceMs / 2);
-    if (this.faults.hits('host stands still', 'host')) host.freeze(this.chance.between(1000, 120_000));
-  }
-
-  private start(slot: string): void {
-    const host: SimulatedHost = new SimulatedHost(
-      `${slot}-${++this.starts}`,
-      this,
-      (itself) => ({ ...portsOf(itself, this.shared, this.queues, this), remote: this.services.remoteFor(itself) }),
-      { variables: this.variables, onCrash: () => this.restart(slot) },
-    );
-    this.hosts.set(slot, host);
-    this.superviseFrom(host, 'supervisor', this.chance.between(1, this.periodMs));
-    this.superviseFrom(host, 'sweeper', 3_600_000);
-  }
-
-  private restart(slot: string): void {
-    this.timeline.after(this.chance.between(200, 15_000), `${slot} starts again`, () => this.start(slot));
-  }
-
-  private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {
-    this.timeline.after(afterMs, `${host.id} ${name}`, () => {
-      if (host.isDead) return;
-      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? 3_600_000 : this.untilNextPass());
-      host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
-    });
-  }
-
-  /** When nothing goes wrong any more, a pass that would find nothing is left out: nothing would come of it. */
-  private untilNextPass(): number {
-    if (!this.faults.over) return this.periodMs;
-    const { at } = this.shared.database.prepare("SELECT min(worklistAt) AS at FROM states WHERE worklist = 'due'").get() as {
-      at: number | null;
-    };
-    return Math.max(this.periodMs, Math.min(3_600_000, (at ?? Number.POSITIVE_INFINITY) - this.timeline.now));
-  }
-
-  private anyHost(): SimulatedHost | undefined {
-    const alive = [...this.hosts.values()].filter(({ isDead }) => !isDead);
-    return alive.length > 0 ? this.chance.pick(alive) : undefined;
-  }
-
-  /** As an event source mapping does: a batch of what is visible goes to a host; what it has processed is acknowledged. */
-  private deliver(queue: string): void {
-    const source = sources.get(queue);
-    if (!source) return;
-    const host = this.anyHost();
-    if (!host) return this.timeline.after(500, `${queue} waits for a host`, () => this.deliver(queue));
-    const { visibilityMs, maxReceiveCount, batchSize } = source;
-    const messages = this.queues.receive(queue, this.chance.between(1, batchSize), visibilityMs, maxReceiveCount);
-    if (messages.length === 0) return;
-    this.tell(() => `${host.id} takes ${messages.length} of ${queue}${messages.map(({ body }) => `\n      ${body}`).join('')}`);
-    const acknowledge = (processed: readonly string[]) =>
-      this.timeline.after(this.chance.between(1, 8), `${host.id} acknowledges`, () => {
-        if (!host.isDead) this.queues.acknowledge(queue, processed, host);
-      });
-    host.handle(source, messages).then(acknowledge, () => undefined);
-    this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
+  carriedOut(site: string): void {
+    this.io.set(site, (this.io.get(site) ?? 0) + 1);
   }
 
   saw(happening: Happening): void {
+    if (happening.type === 'written') this.timeline.note(JSON.stringify(happening.after));
+    if (happening.type === 'sent') this.timeline.note(happening.body);
     if (happening.type !== 'written') this.look(happening);
     this.history.take(happening);
     if (happening.type === 'written') this.look(happening);
@@ -220,8 +212,9 @@ export class World implements Sight {
     return [...this.history.orders.values()].map(({ state }) => state);
   }
 
-  private ordersIn(processState: StateRecord['processState']): readonly StateRecord[] {
-    return this.states().filter((state) => state.processState === processState);
+  /** How an order stands, for the table of what befell whom. */
+  private stateOf(orderId: string): string {
+    return this.history.orders.get(orderId)?.state.processState ?? 'not stored';
   }
 
   private isQuiet(): boolean {
@@ -231,7 +224,7 @@ export class World implements Sight {
   /** What is still going on, in words. */
   private unrest(): string {
     const open = this.states().filter(({ orderId, outbox }) => !this.history.isSettled(orderId) || outbox.length > 0);
-    const busy = [...this.hosts.values()].filter(({ isDead, atWork }) => isDead || atWork > 0);
+    const busy = this.fleet.all.filter(({ isDead, atWork }) => isDead || atWork.length > 0);
     const occupied = this.queues.occupied().filter((queue) => sources.has(queue));
     return [
       ...open.map(({ orderId, processState, nextDueFor }) => `${orderId} is ${processState}, next due for ${JSON.stringify(nextDueFor)}`),
@@ -244,9 +237,16 @@ export class World implements Sight {
   private outcome(): Outcome {
     const happened = new Map<string, number>();
     const count = (what: string, by = 1) => void happened.set(what, (happened.get(what) ?? 0) + by);
+    const countTop = ({ outcome, processState, errorGen }: StateRecord, journal: Tracked['journal']): void => {
+      count('top orders');
+      if (processState === 'Processed') count('top processed');
+      if (outcome === 'compensated') count('top compensated');
+      if (errorGen > 0 && journal.some(({ type }) => type === 'InstructionGiven')) count('top through error and operator');
+    };
     for (const { state, journal, caller, signals } of this.history.orders.values()) {
       count(`outcome ${state.outcome ?? 'none'}`);
       count('orders');
+      if (caller === undefined) countTop(state, journal);
       if (caller !== undefined) count('calls');
       count('signals', signals.size);
       count('errors', state.errorGen);
@@ -256,8 +256,10 @@ export class World implements Sight {
       seed: this.seed,
       broken: this.broken,
       events: this.timeline.events,
+      io: this.io,
       simulatedMs: this.timeline.now - startAt,
       fingerprint: this.timeline.fingerprint(),
+      kindsOn: Object.values(this.profile).filter((probability) => probability > 0).length,
       landed: this.faults.landed,
       happened,
     };
@@ -291,8 +293,26 @@ function describe(happening: Happening): string {
       return `announced: ${happening.announcement.detailType} ${happening.announcement.id}`;
     case 'effect':
       return `${happening.operation} took effect`;
-    case 'accepted':
-      return `${happening.orderId} is accepted`;
+    case 'submitted':
+      return `${happening.orderId} is answered: ${happening.outcome}`;
+    case 'acknowledged':
+      return `acknowledged on ${happening.queue}: ${happening.body}`;
+    case 'decided':
+      return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
+    case 'repeated':
+      return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
+    case 'newer':
+      return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
+    case 'tried again':
+      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
+    case 'damaged':
+      return `${happening.orderId} is damaged`;
+    case 'purged':
+      return `gone: ${happening.body}`;
+    case 'answered':
+      return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
+    case 'returned':
+      return `${happening.name} returns`;
     case 'poisoned':
       return `poison: ${happening.body}`;
     case 'signal':

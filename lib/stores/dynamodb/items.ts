@@ -1,8 +1,7 @@
 import type { UndoPage } from '../../core/state.ts';
-import { UnreadableRecordError } from '../../errors.ts';
+import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import { shardOf } from '../../record.ts';
-import { versionProblem } from '../../record-version.ts';
 import type { Page } from '../../store.ts';
 import {
   clientDayKey,
@@ -129,8 +128,8 @@ export function headChange(head: StateHead, expiresAt?: number): HeadChange {
 /** Throws UnreadableRecordError: it concerns this order alone. */
 export function headOf(item: Item): StateHead {
   const orderId = orderIdIn(String(item['pk']));
-  const problem = versionProblem(orderId, item['schemaVersion']);
-  if (problem) throw problem;
+  const version = item['schemaVersion'];
+  if (version !== 1) throw unknownVersion(orderId, version, item['updatedAt']);
   const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])]);
   const worklist = item['worklist'];
   const head = {

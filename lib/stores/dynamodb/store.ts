@@ -4,6 +4,7 @@ import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
+import { together } from '../../together.ts';
 import { absent, anyOf, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
@@ -117,7 +118,7 @@ export function dynamoDbStore({
     };
     const all = await Promise.all([partitionOf(orderId), askedPartitionOf(orderId)].map(keysIn));
     const rest = all.flat().filter(({ sk }) => sk !== keys.state(orderId).sk);
-    await Promise.all(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
+    await together(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
   }
 
   /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */

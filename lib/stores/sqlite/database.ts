@@ -1,6 +1,6 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { SetupError, StoreUnavailableError } from '../../errors.ts';
 import { changes, schemaVersion } from './schema.ts';
 
@@ -13,6 +13,13 @@ interface Job {
   readonly reject: (error: unknown) => void;
 }
 
+/** A prepared statement. What SQLite cannot do is a StoreUnavailableError here, too. */
+export interface Statement {
+  get(...values: SQLInputValue[]): ReturnType<StatementSync['get']>;
+  all(...values: SQLInputValue[]): ReturnType<StatementSync['all']>;
+  run(...values: SQLInputValue[]): ReturnType<StatementSync['run']>;
+}
+
 /** One SQLite file for all embedded ports; `write` commits in groups. */
 export interface Database {
   /**
@@ -20,8 +27,8 @@ export interface Database {
    * the event loop share one commit: one sync for many orders.
    */
   write<T>(operation: Operation<T>): Promise<T>;
-  /** A prepared statement, made once. Outside of `write` for reading only. */
-  prepare(sql: string): StatementSync;
+  /** A statement, prepared once. Outside of `write` for reading only. */
+  prepare(sql: string): Statement;
   /** Called after each transaction that is on disk, before anybody learns of it. */
   onCommit(listener: () => void): void;
   /** Called after each transaction that was undone. */
@@ -41,7 +48,7 @@ export function openDatabase(path: string): Database {
   const connection = connect(path);
   const isFile = path !== ':memory:';
   const inode = isFile ? statSync(path).ino : 0;
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, Statement>();
   const goneListeners: ((error: StoreUnavailableError) => void)[] = [];
   const commitListeners: (() => void)[] = [];
   const rollbackListeners: (() => void)[] = [];
@@ -50,14 +57,28 @@ export function openDatabase(path: string): Database {
   let gone: StoreUnavailableError | undefined;
   let closed = false;
 
-  const prepare = (sql: string): StatementSync => {
-    let statement = statements.get(sql);
-    if (!statement) statements.set(sql, (statement = connection.prepare(sql)));
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw isSqlite(error) ? unavailable(error) : error;
+    }
+  };
+  const prepare = (sql: string): Statement => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const prepared = guarded(() => connection.prepare(sql));
+    const statement: Statement = {
+      get: (...values) => guarded(() => prepared.get(...values)),
+      all: (...values) => guarded(() => prepared.all(...values)),
+      run: (...values) => guarded(() => prepared.run(...values)),
+    };
+    statements.set(sql, statement);
     return statement;
   };
-  const begin = prepare('BEGIN IMMEDIATE');
-  const commit = prepare('COMMIT');
-  const rollback = prepare('ROLLBACK');
+  const begin = connection.prepare('BEGIN IMMEDIATE');
+  const commit = connection.prepare('COMMIT');
+  const rollback = connection.prepare('ROLLBACK');
 
   const schedule = (): void => {
     if (scheduled) return;
@@ -132,7 +153,11 @@ export function openDatabase(path: string): Database {
     const problem =
       error instanceof StoreUnavailableError
         ? error
-        : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, { fatal: isFatal(error), cause: error });
+        : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, {
+            fatal: isFatal(error),
+            cause: error,
+            remedy: remedies[errcode(error) ?? 0],
+          });
     if (problem.fatal && !gone) {
       gone = problem;
       for (const listener of goneListeners) listener(problem);
@@ -166,6 +191,8 @@ const rejectAll = (group: readonly Job[], error: unknown): void => {
 
 function connect(path: string): DatabaseSync {
   try {
+    // Whoever ends as he should takes it away with him.
+    const wasLeftOpen = existsSync(`${path}-wal`);
     if (path !== ':memory:') makeFile(path);
     const connection = new DatabaseSync(path, { timeout: 50 });
     // Before anything is changed: not even the journal's mode of somebody else's file.
@@ -175,17 +202,27 @@ function connect(path: string): DatabaseSync {
     connection.exec(
       'PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
     );
+    if (wasLeftOpen) retryBusy(() => ensureWhole(connection));
     prepareSchema(connection, path);
     return connection;
   } catch (error) {
     if (error instanceof SetupError) throw error;
     if (errcode(error) === 26)
       throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
+    if (errcode(error) === corrupt) throw new SetupError(`The data file ${path} is damaged: ${(error as Error).message}.`, damageRemedy);
     throw new SetupError(
       `The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`,
-      'Make it writable, or choose another one with REDRESS_DATA.',
+      errcode(error) === full
+        ? 'Make room on its disk, or choose another folder with REDRESS_DATA.'
+        : 'Make it writable, or choose another one with REDRESS_DATA.',
     );
   }
+}
+
+/** Of a file that somebody left in the middle of his work, or has open now: what is damaged is not worked on. */
+function ensureWhole(connection: DatabaseSync): void {
+  const [found] = Object.values(connection.prepare('PRAGMA quick_check(1)').get() ?? {});
+  if (found !== 'ok') throw Object.assign(new Error(String(found).replaceAll(/\s+/g, ' ')), { errcode: corrupt });
 }
 
 /** It holds orders and their secrets: for its owner alone, and so are the files that SQLite puts beside it. */
@@ -232,6 +269,16 @@ function retryBusy(attempt: () => void): void {
     }
   }
 }
+
+const corrupt = 11;
+const full = 13;
+const damageRemedy =
+  'Stop all that works on it, keep a copy of its folder, and put a backup in its place; what of it can still be read, the program sqlite3 gets out with .recover.';
+/** Of what a person must mend; where there is none, whoever opened the file knows better. */
+const remedies: { readonly [code: number]: string | undefined } = {
+  10: 'See that its disk works, and that there is room for it and quota left; then start again.',
+  [corrupt]: damageRemedy,
+};
 
 const errcode = (error: unknown): number | undefined => {
   const code = (error as { errcode?: number }).errcode;

@@ -1,8 +1,7 @@
 import type { UndoPage } from '../../core/state.ts';
-import { UnreadableRecordError } from '../../errors.ts';
+import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
-import { versionProblem } from '../../record-version.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 
@@ -201,8 +200,7 @@ const columnsOf = (state: StateHead | StateRecord): Columns => {
 
 function headOf(orderId: string, text: string): StateHead {
   const head = parsed<StateHead | null>(orderId, text);
-  const problem = versionProblem(orderId, head?.schemaVersion);
-  if (!head || problem) throw problem ?? new UnreadableRecordError(orderId, 'it is damaged');
+  if (head?.schemaVersion !== 1) throw unknownVersion(orderId, head?.schemaVersion, head?.updatedAt);
   return head;
 }
 

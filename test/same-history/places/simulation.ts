@@ -31,7 +31,7 @@ const noChance: Chance = {
 class SimulatedPlace implements Place, Sight {
   readonly timeline = new Timeline(Date.UTC(2026, 0, 1));
   readonly chance = noChance;
-  readonly faults = new Faults(profileFrom(chanceOf(1)), noChance);
+  readonly faults = new Faults(profileFrom(chanceOf(1)), noChance, () => 'none');
   private readonly queues = new SimulatedQueues(this);
   private readonly shared: Shared;
   private readonly played: Played;
@@ -87,6 +87,9 @@ class SimulatedPlace implements Place, Sight {
       (itself) => ({ ...mail.around(portsOf(itself, this.shared, this.queues, this)), remote: services.remoteFor(this.clockOf(itself)) }),
       {
         variables: { DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', ...variables },
+        release: 'old',
+        functions: topologyOf(this.played.app),
+        isCutOff: false,
         onCrash: () => undefined,
         app: (remote) => staffed(app, remote),
       },
@@ -125,6 +128,10 @@ class SimulatedPlace implements Place, Sight {
   saw(happening: Happening): void {
     if (happening.type === 'sent') this.sent.push(happening);
     if (happening.type === 'published') this.published.push(happening.announcement);
+  }
+
+  carriedOut(): void {
+    // Nothing is cut off here in the middle of something.
   }
 
   tell(): void {

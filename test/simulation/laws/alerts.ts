@@ -3,11 +3,14 @@ import type { Law } from './law.ts';
 /** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
 export const alerts = (): Law => ({
   name: 'alerts',
-  after(happening) {
+  after(happening, history) {
     if (happening.type !== 'written' || !happening.before) return undefined;
     const { before, after } = happening;
-    const entered = before.processState !== 'Error' && after.processState === 'Error';
-    return entered && after.errorGen !== before.errorGen + 1 ? `${after.orderId} goes into Error without a new alert` : undefined;
+    if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
+    const id = `${after.orderId}#${after.errorGen}`;
+    // Where it travels with the very write, it is out by now.
+    const isRaised = after.outbox.some((entry) => entry.id === id) || history.announced.has(id);
+    return after.errorGen === before.errorGen + 1 && isRaised ? undefined : `${after.orderId} goes into Error without a new alert`;
   },
   atEnd: (history) => [
     ...[...history.orders.values()].flatMap(({ orderId, state: { errorGen } }) =>
@@ -15,9 +18,9 @@ export const alerts = (): Law => ({
         .filter((id) => !history.announced.has(id))
         .map((id) => `the alert ${id} was never announced`),
     ),
-    // What is set aside is told anew by each who tries, under one id.
+    // What is set aside, and what nobody can read, is told anew by each who tries, under one id.
     ...[...history.announced]
-      .filter(([id, texts]) => id.startsWith('ord_') && texts.size > 1)
+      .filter(([id, texts]) => id.startsWith('ord_') && !id.endsWith('/unreadable') && texts.size > 1)
       .map(([id]) => `${id} was announced with different texts`),
   ],
 });

@@ -11,7 +11,8 @@ export const children = (): Law => ({
     return outlived(orderId, history) ?? (caller === undefined ? undefined : outlived(caller, history));
   },
   atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, state: { outcome } }) => {
+    [...history.orders.values()].flatMap(({ orderId, damagedAt, state: { outcome } }) => {
+      if (damagedAt !== undefined) return [];
       if (outcome !== 'compensated' && outcome !== 'cancelled' && outcome !== 'rejected') return [];
       const done = history.childrenOf(orderId).filter(({ state }) => state.outcome === 'completed');
       return done.map((child) => `${orderId} is ${outcome}, but ${child.orderId}, which it called, is completed`);
@@ -23,6 +24,8 @@ function outlived(orderId: string, history: History): string | undefined {
   const order = history.orders.get(orderId);
   const { processState, outcome } = order?.state ?? {};
   if (processState !== 'Processed' || outcome === 'terminated') return undefined;
+  // What it had called nobody could read any more.
+  if (order?.damagedAt !== undefined) return undefined;
   // A person has said that it is seen to: whoever goes on with it is his business.
   if (order?.journal.some(({ type }) => type === 'MarkedCompensated')) return undefined;
   const alive = history.childrenOf(orderId).find(({ state }) => state.processState !== 'Processed');

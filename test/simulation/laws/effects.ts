@@ -14,7 +14,7 @@ export const effects = (): Law => ({
     if (!before) return `${operation} undoes ${undoes}, which was never done`;
     return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
   },
-  atEnd: (history) => [...history.orders.values()].flatMap((order) => leftBy(order, history)),
+  atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history)),
 });
 
 function leftBy({ orderId, state, journal }: Tracked, history: History): readonly string[] {
@@ -45,4 +45,4 @@ function doneBy(orderId: string, journal: readonly JournalEntry[]): ReadonlySet<
 }
 
 /** A call has its effects in the order that it made. */
-const hasEffect = (path: string): boolean => !/\/(stay|trip|undo)$/.test(path);
+const hasEffect = (path: string): boolean => !/\/(stay|trip|visit|undo)$/.test(path);

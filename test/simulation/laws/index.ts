@@ -1,37 +1,95 @@
+import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
+import { batches } from './batches.ts';
 import { children } from './children.ts';
+import { claims } from './claims.ts';
+import { compensation } from './compensation.ts';
+import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
+import { decisions } from './decisions.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
 import { expiry } from './expiry.ts';
 import { fence } from './fence.ts';
+import { handlers } from './handlers.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
-import type { Law } from './law.ts';
+import type { Law, Times } from './law.ts';
+import { leases } from './leases.ts';
+import { newer } from './newer.ts';
+import { outbox } from './outbox.ts';
+import { ownership } from './ownership.ts';
+import { pauses } from './pauses.ts';
+import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
+import { promptness } from './promptness.ts';
+import { repetitions } from './repetitions.ts';
+import { replies } from './replies.ts';
+import { requests } from './requests.ts';
+import { settling } from './settling.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
+import { sizes } from './sizes.ts';
 import { statuses } from './statuses.ts';
+import { submissions } from './submissions.ts';
+import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
+import { versions } from './versions.ts';
 
 export type { Law } from './law.ts';
 
+/** Of what is stored of a damaged order nothing can be expected but what `damage` says. */
+const sound = ({ name, after, ...law }: Law): Law => ({
+  name,
+  ...law,
+  ...(after
+    ? {
+        after: (happening, history) => {
+          const orderId = happening.type === 'written' ? happening.after.orderId : '';
+          return history.orders.get(orderId)?.damagedAt === undefined ? after(happening, history) : undefined;
+        },
+      }
+    : {}),
+});
+
 /** All that must hold, anew for each world: some of them remember. */
-export const lawsFor = ({ toleranceMs }: { readonly toleranceMs: number }): readonly Law[] => [
+export const lawsFor = (times: Times): readonly Law[] => [
   kept(),
+  batches(),
   fence(),
+  sound(claims()),
+  leases(times),
   processState(),
+  sound(pinned()),
+  newer(),
+  ownership(),
+  submissions(),
+  decisions(),
+  repetitions(),
   journal(),
+  sound(replies()),
+  requests(),
+  acknowledgements(),
+  outbox(),
   effects(),
+  sound(compensation()),
   undoOrder(),
-  expiry(toleranceMs),
+  sound(settling(times)),
+  sound(handlers()),
+  sound(expiry(times)),
+  sound(threshold()),
+  sound(pauses()),
   children(),
+  sound(promptness(times)),
   signals(),
   silence(),
   alerts(),
   statuses(),
   poison(),
   deadlines(),
+  sizes(),
+  versions(),
+  damage(),
   end(),
 ];

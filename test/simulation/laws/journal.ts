@@ -1,4 +1,3 @@
-import { decodeInstance } from '../../../lib/instance.ts';
 import { wholeJournal } from '../../../lib/steps.ts';
 import type { Law } from './law.ts';
 
@@ -7,12 +6,16 @@ export function journal(): Law {
   const lines = new Map<string, Map<number, string>>();
   return {
     name: 'journal',
-    after(happening) {
+    after(happening, history) {
       if (happening.type !== 'written') return undefined;
-      const { orderId } = happening.after;
+      const { before, after } = happening;
+      const { orderId } = after;
+      const order = history.orders.get(orderId);
+      // What only touches the attributes on top leaves the journal as it is.
+      if (!order || order.damagedAt !== undefined || before?.blob === after.blob) return undefined;
       const known = lines.get(orderId) ?? new Map<number, string>();
       lines.set(orderId, known);
-      const { tail, seq } = decodeInstance(happening.after);
+      const { tail, seq } = order.instance;
       for (const entry of tail) {
         const text = JSON.stringify(entry);
         const before = known.get(entry.seq);
@@ -24,8 +27,8 @@ export function journal(): Law {
       return seq === known.size ? undefined : `${orderId}: the journal has ${known.size} lines and says ${seq}`;
     },
     atEnd: (history) =>
-      [...history.orders.values()].flatMap(({ orderId, state }) => {
-        const kept = wholeJournal(history.pages.get(orderId) ?? [], decodeInstance(state).tail);
+      history.sound.flatMap(({ orderId, instance }) => {
+        const kept = wholeJournal(history.pages.get(orderId) ?? [], instance.tail);
         const written = lines.get(orderId)?.size ?? 0;
         return kept.length === written ? [] : [`${orderId} has written ${written} lines of its journal, and has ${kept.length} left`];
       }),

@@ -1,3 +1,4 @@
+import type { StateRecord } from '../../../lib/record.ts';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';
 
@@ -9,3 +10,18 @@ export interface Law {
   /** Looked at when faults are over, time has gone on, and everything has come to rest. */
   atEnd?(history: History): readonly string[];
 }
+
+/** What a law may know of the world beside what happens. */
+export interface Times {
+  /** How late a deadline must be before it counts, and how far apart clocks are at the most. */
+  readonly toleranceMs: number;
+  now(): number;
+  /** Since when nothing goes wrong any more; undefined while something may. */
+  quietSince(): number | undefined;
+}
+
+/** The host that made a write of a whole state; undefined where only the attributes on top were touched. */
+export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => {
+  const last = writeIds.at(-1);
+  return last?.rev === rev ? last.id.slice(0, last.id.lastIndexOf(':')) : undefined;
+};

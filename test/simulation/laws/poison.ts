@@ -8,6 +8,7 @@ export function poison(): Law {
     name: 'poison',
     after(happening) {
       if (happening.type === 'poisoned') open.add(asItCame(happening.body));
+      if (happening.type === 'purged') open.delete(asItCame(happening.body));
       if (happening.type === 'sent' && happening.queue === queues.setAside)
         open.delete(asItCame((JSON.parse(happening.body) as { body: string }).body));
       return undefined;

@@ -4,7 +4,7 @@ import type { Law } from './law.ts';
 export const signals = (): Law => ({
   name: 'signals',
   atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, journal, signals: accepted, unheard }) => {
+    history.sound.flatMap(({ orderId, journal, signals: accepted, unheard }) => {
       const applied = journal.filter(({ type }) => type === 'SignalReceived').length;
       if (applied >= accepted.size && applied <= accepted.size + unheard.size) return [];
       return [`${orderId} has let in ${accepted.size} signals, perhaps ${unheard.size} more, and its journal knows ${applied}`];

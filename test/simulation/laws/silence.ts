@@ -4,7 +4,7 @@ import type { Law } from './law.ts';
 export const silence = (): Law => ({
   name: 'silence',
   atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, journal, caller }) => {
+    history.sound.flatMap(({ orderId, journal, caller }) => {
       const ended = journal.findIndex(({ type }) => type === 'OrderProcessed');
       if (ended < 0 || caller !== undefined) return [];
       const later = journal

@@ -4,7 +4,7 @@ import type { Law } from './law.ts';
 export const undoOrder = (): Law => ({
   name: 'undo order',
   atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, journal }) => {
+    history.sound.flatMap(({ orderId, journal }) => {
       const done: string[] = [];
       const wrong: string[] = [];
       const canBeUndone = new Set(

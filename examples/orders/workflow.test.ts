@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { crashTest, when } from 'redress/testing';
+import { customer, inventory, payment, shipping } from './agents.ts';
+import { CardDeclined } from './faults.ts';
+import sample from './samples/ok.json' with { type: 'json' };
+import { fulfilOrder } from './workflow.ts';
+
+const agents = [inventory, payment, shipping, customer];
+const { order } = sample;
+
+test('an order comes to its end wherever the process dies', async () => {
+  const { runs, outcomes } = await crashTest(fulfilOrder, agents, { order });
+  assert.deepEqual(outcomes, { completed: runs });
+});
+
+test('an order that is refused is undone wherever the process dies', async () => {
+  await crashTest(fulfilOrder, agents, { order, when: when(payment.charge).faults(CardDeclined), mayAskPerson: false });
+});

@@ -1,0 +1,119 @@
+import { type Loaded, loaded } from './host.ts';
+import { type Crash, crashText, positions } from './points.ts';
+import { shortened } from './report.ts';
+import type { Scenario } from './scenario.ts';
+import { type Run, World } from './world.ts';
+
+/** One run, with the crashes that were in it. */
+export interface Played {
+  readonly crashes: readonly Crash[];
+  readonly run: Run;
+  /** What was broken in it, also by comparison with the run without a crash. */
+  readonly broken: readonly string[];
+}
+
+/** What a run must come to, beside the laws. */
+export interface Expectation {
+  /** Other ends of the order than without a crash that are right as well. */
+  readonly mayEndAs: ReadonlySet<string>;
+  /** Whether it may end in front of a person where it does not without a crash. */
+  readonly mayAskPerson: boolean;
+  /** The user's own: what it rejects with is broken. */
+  readonly check: (run: Run) => void | Promise<void>;
+  readonly beforeEach: () => void | Promise<void>;
+}
+
+export const lawsAlone: Expectation = { mayEndAs: new Set(), mayAskPerson: true, check: () => {}, beforeEach: () => {} };
+
+/** Plays a scenario without a crash, and then with crashes, as often as it is asked to. */
+export class CrashPoints {
+  readonly without: Run;
+  private readonly scenario: Scenario;
+  private readonly loaded: Loaded;
+  private readonly expectation: Expectation;
+
+  private constructor(scenario: Scenario, ready: Loaded, expectation: Expectation, without: Run) {
+    this.scenario = scenario;
+    this.loaded = ready;
+    this.expectation = expectation;
+    this.without = without;
+  }
+
+  /** @throws CrashlessError where it goes wrong although nothing crashes. */
+  static async of(scenario: Scenario, expectation: Expectation = lawsAlone): Promise<CrashPoints> {
+    const ready = await loaded(scenario);
+    await expectation.beforeEach();
+    const without = await new World(scenario, ready, []).play();
+    const broken = [...without.broken, ...(without.ending.outcome === 'not at rest' ? [`the order ${without.ending.text}`] : [])];
+    const problem = broken[0] ?? (await problemOf(() => expectation.check(without)));
+    if (problem !== undefined) throw new CrashlessError(problem, without.story);
+    return new CrashPoints(scenario, ready, expectation, without);
+  }
+
+  /** Every point of the run without a crash, at every position. */
+  *singles(): Generator<readonly [Crash]> {
+    for (const { number } of this.without.points) for (const position of positions) yield [{ number, position }];
+  }
+
+  /** The same, each with every point that comes after the first crash, at every position. */
+  async *pairs(firsts: Iterable<readonly [Crash]> = this.singles()): AsyncGenerator<readonly [Crash, Crash]> {
+    for (const [first] of firsts) {
+      const { run } = await this.play([first]);
+      for (const { number } of run.points) if (number > first.number) for (const position of positions) yield [first, { number, position }];
+    }
+  }
+
+  async play(crashes: readonly Crash[]): Promise<Played> {
+    await this.expectation.beforeEach();
+    const run = await new World(this.scenario, this.loaded, crashes).play();
+    return { crashes, run, broken: [...run.broken, ...this.unlike(run, crashes), ...(await this.checked(run))] };
+  }
+
+  private async checked(run: Run): Promise<readonly string[]> {
+    const problem = await problemOf(() => this.expectation.check(run));
+    return problem === undefined ? [] : [problem];
+  }
+
+  /** What is wrong with a run beside the run without a crash. */
+  private unlike(run: Run, crashes: readonly Crash[]): readonly string[] {
+    const { without, expectation } = this;
+    const [first] = crashes;
+    const expected = without.points.find(({ number }) => number === first?.number);
+    const [crashed] = run.crashed;
+    const same = crashed?.where === expected?.where && run.crashed.length === crashes.length;
+    if (!same)
+      return [
+        `the run is not the same each time: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
+      ];
+    const { outcome, text, told } = run.ending;
+    const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayAskPerson);
+    const doubled = [...run.standing].filter(([path, times]) => times > Math.max(1, without.standing.get(path) ?? 0));
+    return [
+      ...(right ? [] : [`the order ${text}, and without a crash it ${without.ending.text}`]),
+      ...doubled.map(([path, times]) => `${path} is done ${times} times, each under an idempotency key of its own`),
+    ];
+  }
+}
+
+/** Whether anything was done by the time of the fault is a matter of time, where branches run side by side: nothing is left either way. */
+const isAlike = (one: string, other: string): boolean => one === other || (undone.has(one) && undone.has(other));
+
+const undone: ReadonlySet<string> = new Set(['compensated', 'rejected']);
+
+/** What goes wrong although nothing crashes. */
+export class CrashlessError extends Error {
+  override readonly name = 'CrashlessError';
+
+  constructor(problem: string, story: readonly string[]) {
+    super(`Something is wrong without any crash: ${problem}.\n\nWhat happened:\n${shortened(story).join('\n')}`);
+  }
+}
+
+const problemOf = async (check: () => void | Promise<void>): Promise<string | undefined> => {
+  try {
+    await check();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+};

@@ -1,0 +1,40 @@
+import { manualClock } from '../../lib/clock.ts';
+import { sitesOf } from '../../lib/crash-test/sites.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
+
+/** Methods at which no process dies here, each with the reason. */
+export const leftOut: { readonly [site: string]: string } = {
+  'store.list': 'only the API reads it',
+  'store.pages': 'only the API reads it, and who rebuilds a damaged order: test/roles/rebuilding.test.ts',
+  'store.clients': 'only the API reads it',
+  'store.putClient': 'an admin writes it, and tries again',
+  'channel.depth': 'only who drains a host asks for it',
+  'channel.sendWithin': 'part of a write of the store, in its own transaction',
+  'publisher.publishWithin': 'part of a write of the store, in its own transaction',
+  'publisher.published': 'only the local subscription reads it',
+};
+
+/** What methods give back has methods as well. */
+const within = ['store.noteAsked.withdraw'];
+
+/** Every method of the ports as they are implemented: a new one must be reached, or left out for a reason. */
+export async function sitesOfPorts(): Promise<readonly string[]> {
+  const { store, channel, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
+  await database.close();
+  return [...within, ...sitesOf('store', store), ...sitesOf('channel', channel), ...sitesOf('publisher', publisher)];
+}
+
+/** What is neither reached nor left out, and what is left out and reached after all. */
+export async function unreached(reached: ReadonlySet<string>): Promise<readonly string[]> {
+  const sites = await sitesOfPorts();
+  return [
+    ...sites.filter((site) => !reached.has(site) && leftOut[site] === undefined).map((site) => `${site} is never reached`),
+    ...Object.keys(leftOut).flatMap((site) =>
+      !sites.includes(site)
+        ? [`${site} is left out, and there is no such method`]
+        : reached.has(site)
+          ? [`${site} is left out, and is reached`]
+          : [],
+    ),
+  ];
+}

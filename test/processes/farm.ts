@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { local, type Process, run, type Site, tokenFor, within } from './support.ts';
+
+/** An order as the system shows it in its list. */
+export interface Shown {
+  readonly orderId: string;
+  readonly reference: string;
+  readonly processState: string;
+  readonly outcome: string | null;
+  readonly failureCount: number;
+  readonly fault: object | null;
+}
+
+/** Short times, so that what a killed host had at work is soon missed; and no person is called only for many kills. */
+export const hurried = { STEP_COMPLETE_WITHIN_SECONDS: '2', SUPERVISOR_PERIOD_SECONDS: '0.5', MAX_FAILURES: '20' };
+
+/** Hosts that share their data, and are killed again and again; whoever wants something of them waits until one is up. */
+export type Farm = ReturnType<typeof createFarm>;
+
+/** A start that something outside refuses is tried again, as whoever keeps services running does. */
+const startsMax = 40;
+
+export function createFarm(
+  { data, variables, folder }: Site,
+  settings: { readonly [name: string]: string },
+  { size = 1, startsAgain = false }: { readonly size?: number; readonly startsAgain?: boolean } = {},
+) {
+  const lives: (Process | undefined)[] = Array.from({ length: size });
+  const up: (string | undefined)[] = Array.from({ length: size });
+  const startTimes: number[] = [];
+  let someone = Promise.withResolvers<void>();
+  let refused = 0;
+  const environment = { ...variables, ...hurried, ...settings, NODE_COMPILE_CACHE: join(folder, 'cache') };
+
+  async function url(): Promise<string> {
+    for (;;) {
+      const urls = up.filter((each) => each !== undefined);
+      const one = urls[Math.floor(Math.random() * urls.length)];
+      if (one !== undefined) return one;
+      await someone.promise;
+    }
+  }
+
+  async function begin(index = 0): Promise<void> {
+    for (let starts = 1; ; starts++) {
+      const started = performance.now();
+      const life = run(undefined, local, environment);
+      lives[index] = life;
+      const ready = await Promise.race([
+        within(life.line(/^ready (http:\S+)$/m), 'bin/local.ts is not ready').catch((error: Error) => error),
+        life.ended.then(() => undefined),
+      ]);
+      // Killed while it began.
+      if (lives[index] !== life) return;
+      if (Array.isArray(ready)) {
+        startTimes.push(performance.now() - started);
+        up[index] = ready[1];
+        someone.resolve();
+        someone = Promise.withResolvers();
+        return;
+      }
+      refused += 1;
+      if (!startsAgain || starts === startsMax) throw new Error(`bin/local.ts does not begin: ${ready?.message} ${life.err()}`);
+      await life.kill('SIGKILL');
+      await sleep(300);
+    }
+  }
+
+  const page = async (query: string): Promise<{ readonly items: readonly Shown[]; readonly next: string | null }> => {
+    const response = await fetch(`${await url()}/orders?${query}`, {
+      headers: { authorization: `Bearer ${await tokenFor(data, 'operator')}` },
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    return (await response.json()) as Awaited<ReturnType<typeof page>>;
+  };
+  return {
+    /** Where one of them listens, as soon as one does. */
+    url,
+    begin,
+    startMs: () => Math.round(startTimes.reduce((sum, ms) => sum + ms, 0) / startTimes.length),
+    /** Starts that ended by themselves. */
+    refused: () => refused,
+    page,
+    /** Kills one of them, at work or while it begins. */
+    async kill(index = 0): Promise<void> {
+      up[index] = undefined;
+      const life = lives[index];
+      lives[index] = undefined;
+      await life?.kill('SIGKILL');
+    },
+    async stop(index = 0): Promise<{ readonly code: number | null }> {
+      up[index] = undefined;
+      return (await lives[index]?.kill('SIGTERM')) ?? assert.fail('it is dead');
+    },
+    async isAtWork(): Promise<boolean> {
+      const counts = await Promise.all(['Processing', 'Pending'].map(async (state) => (await page(`limit=1&state=${state}`)).items.length));
+      return counts.some((count) => count > 0);
+    },
+    async list(): Promise<readonly Shown[]> {
+      const items: Shown[] = [];
+      for (let next: string | null = ''; next !== null; ) {
+        const more: Awaited<ReturnType<typeof page>> = await page(`limit=100${next && `&cursor=${encodeURIComponent(next)}`}`);
+        items.push(...more.items);
+        next = more.next;
+      }
+      return items;
+    },
+  };
+}

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../lib/clock.ts';
+import { together } from '../../lib/together.ts';
+
+test('F17: of several things that are written or sent at once, all have ended when the failure of one is answered', async () => {
+  const clock = manualClock();
+  const ended: string[] = [];
+  const refused = async () => {
+    ended.push('refused');
+    throw new Error('refused');
+  };
+  const slow = async () => {
+    await clock.sleep(1000);
+    ended.push('slow');
+  };
+  const failing = together([refused(), slow()]).catch((error: Error) => ended.push(`answered: ${error.message}`));
+  await clock.advance(1000);
+  await failing;
+  assert.deepEqual(ended, ['refused', 'slow', 'answered: refused']);
+  assert.deepEqual(await together([Promise.resolve(1), Promise.resolve(2)]), [1, 2]);
+});

@@ -1,0 +1,113 @@
+import type { FunctionSpec } from '../../lib/topology.ts';
+import type { Release } from './app.ts';
+import type { Role } from './at-work.ts';
+import { type HostOptions, SimulatedHost, sources, topology } from './host.ts';
+import type { SimulatedQueues } from './queues.ts';
+import type { Sight } from './sight.ts';
+
+/** How the functions are put onto processes: all on each, or one on each, as in Lambda, where they die alone. */
+export type Cut = 'together' | 'apart';
+
+export interface FleetOptions {
+  readonly sight: Sight;
+  readonly queues: SimulatedQueues;
+  readonly cut: Cut;
+  readonly variables: HostOptions['variables'];
+  readonly periodMs: number;
+  /** Of which deployment the next process is that starts. */
+  nextRelease(): Release;
+  portsOf: ConstructorParameters<typeof SimulatedHost>[2];
+  /** When a supervisor that finds nothing now will find something, at the earliest; undefined where it looks all the time. */
+  nextDue(): number | undefined;
+}
+
+const sweepMs = 3_600_000;
+/** A schedule knows nothing of when processes start. */
+const firstSweepMaxMs = 600_000;
+
+/** All processes of the system: they start, die, start again, and are given work. */
+export class Fleet {
+  /** Until then no supervisor and no sweeper runs. */
+  supervisorsGoneUntil = 0;
+  private readonly hosts = new Map<string, SimulatedHost>();
+  private readonly options: FleetOptions;
+  private starts = 0;
+
+  constructor(options: FleetOptions) {
+    this.options = options;
+    options.queues.onVisible = (queue) => this.deliver(queue);
+  }
+
+  get all(): readonly SimulatedHost[] {
+    return [...this.hosts.values()];
+  }
+
+  start(slot: string): void {
+    if (this.options.cut === 'together') return this.startProcess(slot, topology);
+    for (const spec of topology) this.startProcess(`${slot}/${spec.name}`, [spec]);
+  }
+
+  private startProcess(place: string, functions: readonly FunctionSpec[]): void {
+    const { sight, cut, variables, portsOf, periodMs } = this.options;
+    const onCrash = () =>
+      sight.timeline.after(sight.chance.between(200, 15_000), `${place} starts again`, () => this.startProcess(place, functions));
+    const host = new SimulatedHost(`${place}-${++this.starts}`, sight, portsOf, {
+      variables,
+      release: this.options.nextRelease(),
+      functions,
+      isCutOff: cut === 'apart',
+      onCrash,
+    });
+    this.hosts.set(place, host);
+    if (host.runs('supervisor')) this.superviseFrom(host, 'supervisor', sight.chance.between(1, periodMs));
+    if (host.runs('sweeper')) this.superviseFrom(host, 'sweeper', sight.chance.between(1, firstSweepMaxMs));
+  }
+
+  private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {
+    const { timeline } = this.options.sight;
+    timeline.after(afterMs, `${host.id} ${name}`, () => {
+      if (host.isDead) return;
+      if (timeline.now < this.supervisorsGoneUntil) return this.superviseFrom(host, name, this.supervisorsGoneUntil - timeline.now);
+      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.untilNextPass());
+      host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
+    });
+  }
+
+  /** Where it does not matter, a pass that would find nothing is left out: nothing would come of it. */
+  private untilNextPass(): number {
+    const { nextDue, periodMs, sight } = this.options;
+    const at = nextDue();
+    return at === undefined ? periodMs : Math.max(periodMs, Math.min(sweepMs, at - sight.timeline.now));
+  }
+
+  /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */
+  anyHost(name: string): SimulatedHost | undefined {
+    const alive = this.all.filter((host) => !host.isDead && host.runs(name));
+    return alive.length > 0 ? this.options.sight.chance.pick(alive) : undefined;
+  }
+
+  /** As an event source mapping does: a batch of what is visible goes to a host; what it has processed is acknowledged. */
+  private deliver(queue: string): void {
+    const source = sources.get(queue);
+    if (!source) return;
+    const { sight, queues } = this.options;
+    const { timeline, chance, faults } = sight;
+    const host = this.anyHost(queue);
+    if (!host) return timeline.after(500, `${queue} waits for a host`, () => this.deliver(queue));
+    const { visibilityMs, maxReceiveCount, batchSize } = source;
+    const messages = queues.receive(queue, chance.between(1, batchSize), visibilityMs, maxReceiveCount);
+    if (messages.length === 0) return;
+    sight.tell(() => `${host.id} takes ${messages.length} of ${queue}${messages.map(({ body }) => `\n      ${body}`).join('')}`);
+    const acknowledge = (processed: readonly string[]) => {
+      if (processed.length > 0 && faults.hits('batch comes again', queue, () => queues.victimOn(queue, messages[0]?.body))) return;
+      timeline.after(chance.between(1, 8), `${host.id} acknowledges`, () => {
+        if (!host.isDead) queues.acknowledge(queue, processed, host);
+      });
+    };
+    host.handle(source, messages).then(acknowledge, () => undefined);
+    timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
+  }
+}
+
+/** Roles at work on a host, each once. */
+export const rolesOn = ({ atWork }: SimulatedHost): readonly Role[] => [...new Set(atWork)];

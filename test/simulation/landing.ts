@@ -1,0 +1,116 @@
+import { type Role, roles } from './at-work.ts';
+import { type AnyFault, faultKinds, otherFaults } from './faults.ts';
+import { hits, type Summary, tableOf } from './simulate.ts';
+
+/** Whom a kind of fault can befall, and why nobody else. */
+interface Reach {
+  readonly roles: readonly Role[];
+  readonly because: string;
+}
+
+const functions: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'supervisor', 'sweeper', 'dead-letter'];
+const callers: readonly Role[] = [...functions, 'client', 'operator'];
+const readers: readonly Role[] = ['submissions', 'scheduler', 'agent', 'children', 'dead-letter'];
+const inside: readonly Role[] = ['scheduler', 'agent', 'children'];
+const without = (some: readonly Role[], ...others: readonly Role[]): readonly Role[] => some.filter((role) => !others.includes(role));
+
+const everybody: Reach = { roles: callers, because: 'everybody calls something outside' };
+const onlyReaders: Reach = { roles: readers, because: 'nobody else takes messages in batches' };
+const onlyInside: Reach = {
+  roles: inside,
+  because: 'what the system sends to itself goes to them alone; what a client posts he posts again',
+};
+const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call services' };
+const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the supervisor reads the index of the worklist' };
+
+const announcers: Reach = {
+  roles: ['scheduler', 'submissions', 'operator', 'dead-letter'],
+  because: 'agents and supervisors announce nothing, and what clients and callers ask for very seldom leads to anything at once',
+};
+
+/** What cannot befall a role is not in its list. */
+export const reach: { readonly [kind in AnyFault]: Reach } = {
+  'crash before': everybody,
+  'crash applied': everybody,
+  'crash after': everybody,
+  throttled: everybody,
+  'transaction conflict': { roles: ['client', 'submissions', 'children'], because: 'nobody else makes orders' },
+  'answer lost': everybody,
+  'written twice': { roles: without(callers, 'agent', 'dead-letter'), because: 'agents and the dead letters write no states' },
+  'not taken': announcers,
+  'index late': onlySupervisor,
+  'index never': onlySupervisor,
+  'index ghost': onlySupervisor,
+  'message twice': { roles: [...readers, 'client'], because: 'nobody else takes messages' },
+  'message late': { roles: [...readers, 'client'], because: 'nobody else takes messages' },
+  'message lost': onlyInside,
+  'queue purged': onlyInside,
+  'old message again': onlyInside,
+  'acknowledgement lost': onlyReaders,
+  'batch comes again': onlyReaders,
+  'time runs out': { roles: functions, because: 'nobody else has a time limit' },
+  'clock jumps': everybody,
+  'host stands still': everybody,
+  'supervisors gone': { roles: ['supervisor', 'sweeper'], because: 'it is about them' },
+  'record damaged': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
+  'older process': { roles: ['scheduler', 'client', 'operator'], because: 'nobody else looks at how far an order of the newer version is' },
+  'order held': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
+  poison: { roles: without(readers, 'dead-letter'), because: 'the dead letters take everything: there is no poison for them' },
+  'service refuses': onlyAgents,
+  'undo refused': onlyAgents,
+  'service fails': onlyAgents,
+  'service is down': onlyAgents,
+  'store is down': { roles: without(callers, 'dead-letter'), because: 'the dead letters need no store' },
+  'throttled for long': everybody,
+  'publisher is down': announcers,
+  'publisher gone for a day': { roles: ['scheduler', 'operator'], because: 'the others announce too seldom for one long outage' },
+  'queue is closed': {
+    roles: ['scheduler', 'agent', 'children', 'client', 'submissions', 'dead-letter'],
+    because: 'nothing is sent to the others; where it goes to a person, it befalls the sender',
+  },
+  'client queue gone': { roles: ['client'], because: 'it is his' },
+  'service slow': onlyAgents,
+  'service answer lost': onlyAgents,
+};
+
+/** Cells in which too little happened: `crash before x agent: 12`. */
+export const emptyCells = (summary: Summary, least: number): readonly string[] =>
+  [...faultKinds, ...otherFaults].flatMap((kind) =>
+    reach[kind].roles.flatMap((role) => {
+      const count = hits(summary, (cell) => cell.kind === kind && cell.role === role);
+      return count < least ? [`${kind} x ${role}: ${count}`] : [];
+    }),
+  );
+
+/** For people: a line for each kind, a column for each role; a dash where it cannot befall it. */
+export function landingTable(summary: Summary): string {
+  const line = (head: string, cells: readonly string[]): string => [head.padEnd(26), ...cells.map((cell) => cell.padStart(12))].join('');
+  const count = (kind: AnyFault, role: Role): string => {
+    const landed = hits(summary, (cell) => cell.kind === kind && cell.role === role);
+    return landed === 0 && !reach[kind].roles.includes(role) ? '–' : String(landed);
+  };
+  const rows = [...faultKinds, ...otherFaults].map((kind) =>
+    line(
+      kind,
+      roles.map((role) => count(kind, role)),
+    ),
+  );
+  return [line('', roles), ...rows].join('\n');
+}
+
+/** How the order stood that a fault befell: `none` where it was about no order, `not stored` before there was a record. */
+const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
+
+/** As Markdown: a line for each kind of fault at each place, a column for how the order stood. */
+export function coverageTable(summary: Summary): string {
+  const table = tableOf(
+    summary,
+    ({ kind, site }) => `| ${kind} | ${site} |`,
+    ({ state }) => state,
+  );
+  const rows = Object.keys(table)
+    .toSorted()
+    .map((row) => `${row} ${states.map((state) => table[row]?.[state] ?? '').join(' | ')} |`);
+  const head = [`| fault | where | ${states.join(' | ')} |`, `|---|---|${states.map(() => '---:').join('|')}|`];
+  return [...head, ...rows, ''].join('\n');
+}

@@ -1,0 +1,40 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { requestIdOf } from '../../../lib/core/identity.ts';
+import { parseIncoming } from '../../../lib/incoming.ts';
+import type { History } from '../history.ts';
+import type { Law } from './law.ts';
+
+/** S26, F1: an answer is taken off its queue only when it was written down, and what follows from it was sent. */
+export function acknowledgements(): Law {
+  const sent = new Set<string>();
+  const times = new Map<string, number>();
+  /** Orders that could not be read for a while: what came then is put aside. */
+  const unread = new Set<string>();
+  return {
+    name: 'acknowledgements',
+    after(happening, history) {
+      if (happening.type === 'sent') {
+        times.set(happening.body, (times.get(happening.body) ?? 0) + 1);
+        if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
+      }
+      if (happening.type === 'newer' || happening.type === 'damaged') unread.add(happening.orderId);
+      // What was posted anew is taken up once more.
+      if (happening.type !== 'acknowledged' || (times.get(happening.body) ?? 0) > 1) return undefined;
+      const message = parseIncoming(happening.body, happening.queue);
+      // What is only woken may find nothing to do now, and something a moment later.
+      if (message?.incoming.type !== 'reply' || unread.has(message.orderId)) return undefined;
+      return unsent(message.orderId, message.incoming.id, sent, history);
+    },
+  };
+}
+
+function unsent(orderId: string, id: string, sent: ReadonlySet<string>, history: History): string | undefined {
+  const order = history.orders.get(orderId);
+  if (!order?.state.lastBy.includes(id)) return undefined;
+  const { state, lastAsked } = order.instance;
+  const missing = lastAsked.find((path) => {
+    const own = state.activities[path]?.own as StepState | undefined;
+    return own?.phase === 'asked' && own.epoch === order.state.epoch && !sent.has(requestIdOf(orderId, path, own));
+  });
+  return missing && `${id} is acknowledged, and ${missing}, which follows from it, was not asked for`;
+}

@@ -1,0 +1,45 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { rootPath } from '../../../lib/core/definition.ts';
+import type { Fault } from '../../../lib/core/fault.ts';
+import type { Tracked } from '../history.ts';
+import type { Law } from './law.ts';
+
+const isRefusal = ({ permanent, outcomeUnknown }: Fault): boolean => permanent && !outcomeUnknown;
+
+/** S11, S12: nothing is undone that was refused, and while a whole order is undone nothing new is done. */
+export function compensation(): Law {
+  /** By order: steps whose last asking was refused. */
+  const refused = new Map<string, Set<string>>();
+  return {
+    name: 'compensation',
+    after(happening, history) {
+      if (happening.type !== 'written') return undefined;
+      const order = history.orders.get(happening.after.orderId);
+      if (!order) return undefined;
+      const no = refused.get(order.orderId) ?? new Set<string>();
+      refused.set(order.orderId, no);
+      return doneMeanwhile(order) ?? undoesRefused(order, no);
+    },
+  };
+}
+
+function undoesRefused({ orderId, news }: Tracked, refused: Set<string>): string | undefined {
+  for (const fact of news) {
+    if (fact.type === 'FaultRaised' && isRefusal(fact.fault) && fact.fault.source === fact.path) refused.add(fact.path);
+    if (fact.type !== 'StepAsked' && fact.type !== 'UndoFailed') continue;
+    if (!fact.path.endsWith('/undo')) refused.delete(fact.path);
+    else if (refused.has(fact.path.slice(0, -'/undo'.length))) return `${orderId} undoes what was refused: ${fact.path}`;
+  }
+  return undefined;
+}
+
+function doneMeanwhile({ orderId, before, instance, news }: Tracked): string | undefined {
+  if (before?.state.activities[rootPath]?.status !== 'Compensating') return undefined;
+  const fresh = news.find(
+    (fact) =>
+      fact.type === 'StepAsked' &&
+      !fact.path.endsWith('/undo') &&
+      (instance.state.activities[fact.path]?.own as StepState | undefined)?.mode !== 'settle',
+  );
+  return fresh && 'path' in fresh ? `${orderId} is being undone, and asks for ${fresh.path}` : undefined;
+}

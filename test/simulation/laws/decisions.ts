@@ -1,0 +1,17 @@
+import type { Law } from './law.ts';
+
+/** S4, L10: a decision is carried out on what was looked at, or not at all; and whoever took it is told which. */
+export const decisions = (): Law => ({
+  name: 'decisions',
+  after(happening, history) {
+    if (happening.type !== 'decided') return undefined;
+    const { orderId, reason, saw, answer } = happening;
+    if (answer.outcome === 'replayed') return undefined;
+    if (answer.outcome === 'done')
+      return answer.rev === saw + 1
+        ? undefined
+        : `${orderId} was decided on as of rev ${saw}, and this was carried out as rev ${answer.rev}`;
+    const isCarriedOut = history.orders.get(orderId)?.journal.some((fact) => fact.type === 'InstructionGiven' && fact.reason === reason);
+    return isCarriedOut ? `${reason} on ${orderId} was carried out, and is answered: ${answer.outcome}` : undefined;
+  },
+});

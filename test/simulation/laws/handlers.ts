@@ -1,0 +1,39 @@
+import { isKindOf } from '../../../lib/core/fault.ts';
+import type { CoreFact } from '../../../lib/core/journal.ts';
+import { nodeAt } from '../../../lib/core/program.ts';
+import { definitions } from '../app.ts';
+import type { Tracked } from '../history.ts';
+import type { Law } from './law.ts';
+
+type Handled = Extract<CoreFact, { type: 'FaultHandled' }>;
+
+/** S13: a fault goes to the first handler that is declared for it, once everything else in its scope has closed. */
+export function handlers(): Law {
+  const alive = new Map<string, Set<string>>();
+  return {
+    name: 'handlers',
+    after(happening, history) {
+      if (happening.type !== 'written') return undefined;
+      const order = history.orders.get(happening.after.orderId);
+      if (!order) return undefined;
+      const { orderId, news } = order;
+      const running = alive.get(orderId) ?? new Set<string>();
+      alive.set(orderId, running);
+      for (const fact of news) {
+        if (fact.type === 'ActivityStarted' || fact.type === 'StepAsked') running.add(fact.path);
+        if (fact.type === 'ActivityClosed') running.delete(fact.path);
+        if (fact.type !== 'FaultHandled') continue;
+        const open = [...running].find((path) => path.startsWith(`${fact.path}/`) || path.startsWith(`${fact.path}[`));
+        if (open !== undefined) return `${orderId} handles a fault of ${fact.path} while ${open} is still at work`;
+        const first = firstFor(order, fact);
+        if (first !== fact.handler) return `${orderId} handles ${fact.fault.type} with ${fact.handler} instead of ${first}`;
+      }
+      return undefined;
+    },
+  };
+}
+
+function firstFor({ state: { workflow } }: Tracked, { path, fault }: Handled): string | undefined {
+  const program = definitions.program(workflow.name, workflow.version);
+  return program && nodeAt(program, path).faultHandlers?.find((handler) => isKindOf(fault.type, handler.fault))?.do.name;
+}

@@ -1,0 +1,38 @@
+import { delayMaxMs } from '../../../lib/channel.ts';
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import type { CoreFact } from '../../../lib/core/journal.ts';
+import type { History } from '../history.ts';
+import type { Law } from './law.ts';
+
+/** The longest pause of an agent between two tries. */
+const tryMaxMs = 5000;
+const undoMs = { first: 5000, longest: 3_600_000 };
+
+type UndoFailed = Extract<CoreFact, { type: 'UndoFailed' }> & { readonly at: number };
+
+/** S14: whatever is tried again is tried after a pause within its bounds; nothing is put on a queue for longer than queues know. */
+export const pauses = (): Law => ({
+  name: 'pauses',
+  after(happening, history) {
+    if (happening.type === 'tried again' && happening.pauseMs > tryMaxMs)
+      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
+    if (happening.type === 'sent' && happening.delayMs > delayMaxMs)
+      return `a message to ${happening.queue} is to wait for ${happening.delayMs} ms`;
+    if (happening.type !== 'written') return undefined;
+    const { orderId } = happening.after;
+    const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
+    return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
+  },
+});
+
+/** From 0.8 to 1.2 of what its failures so far come to. */
+function wrongPause(orderId: string, { path, asking, at, fault }: UndoFailed, history: History): string | undefined {
+  const own = history.orders.get(orderId)?.instance.state.activities[path]?.own as StepState | undefined;
+  if (own?.phase !== 'resting' || !asking.endsWith(`.${own.attempt}`)) return undefined;
+  const growing = undoMs.first * 2 ** (own.attempt - (own.from ?? 1));
+  const usual = fault?.permanent ? undoMs.longest : Math.min(undoMs.longest, growing);
+  const pause = own.completeBy - at;
+  return pause >= 0.8 * usual - 1 && pause <= 1.2 * usual + 1
+    ? undefined
+    : `${orderId} tries ${path} again after ${pause} ms instead of some ${usual}`;
+}

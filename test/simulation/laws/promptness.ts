@@ -1,0 +1,57 @@
+import { idempotencyKeyOf } from '../../../lib/core/identity.ts';
+import type { CoreFact } from '../../../lib/core/journal.ts';
+import { childIdOf } from '../../../lib/submission.ts';
+import type { History } from '../history.ts';
+import type { Law, Times } from './law.ts';
+
+/** Of a call that was cancelled while nothing goes wrong: its order is told at once, and has its steps to wait for. */
+const toldMs = 300_000;
+/** Where that was lost, it is found out when the call is asked after. */
+const foundOutMs = 3_600_000;
+
+interface Cancelled {
+  readonly at: number;
+  readonly child: string;
+}
+
+/** L1: an order that was called, and is not wanted any more, does not go on until it ends by itself. */
+export function promptness({ quietSince }: Times): Law {
+  const cancelled = new Map<string, Cancelled>();
+  return {
+    name: 'promptness',
+    after(happening, history) {
+      if (happening.type !== 'written') return undefined;
+      const { orderId } = happening.after;
+      for (const fact of history.orders.get(orderId)?.news ?? []) {
+        if (fact.type === 'CancelAsked' && fact.path.endsWith('/visit')) {
+          const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.asking ?? '1', 10)));
+          if (history.orders.get(child)?.state.processState === 'Processing')
+            cancelled.set(`${orderId}/${fact.path}`, { at: fact.at, child });
+        }
+        if (fact.type === 'ActivityClosed') {
+          const late = lateness(orderId, fact, cancelled.get(`${orderId}/${fact.path}`), history);
+          if (late !== undefined) return late;
+        }
+      }
+      return undefined;
+    },
+  };
+
+  function lateness(
+    orderId: string,
+    { path, at }: Extract<CoreFact, { type: 'ActivityClosed' }> & { readonly at: number },
+    asked: Cancelled | undefined,
+    history: History,
+  ): string | undefined {
+    const quiet = quietSince();
+    if (!asked || quiet === undefined || hadTrouble(asked.child, history)) return undefined;
+    const after = at - Math.max(asked.at, quiet);
+    const boundMs = asked.at > quiet ? toldMs : foundOutMs;
+    return after > boundMs ? `${orderId} has cancelled ${path}, and it takes ${Math.round(after / 1000)} s to end` : undefined;
+  }
+}
+
+/** A person, or an undo that was refused, may take any time. */
+const hadTrouble = (orderId: string, history: History): boolean =>
+  history.orders.get(orderId)?.journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded') ??
+  true;

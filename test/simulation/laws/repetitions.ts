@@ -1,0 +1,10 @@
+import type { Law } from './law.ts';
+
+/** S10: a call that was carried out is known again under its key, as long as its order exists. */
+export const repetitions = (): Law => ({
+  name: 'repetitions',
+  after(happening) {
+    if (happening.type !== 'repeated' || happening.outcome === 'replayed') return undefined;
+    return `${happening.key} to ${happening.orderId} was carried out, comes again, and is answered: ${happening.outcome}`;
+  },
+});

@@ -1,0 +1,35 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { workflowsAgent } from '../../../lib/core/child-order.ts';
+import { generationOf, requestIdOf, stepOfRequest } from '../../../lib/core/identity.ts';
+import { nodeAt } from '../../../lib/core/program.ts';
+import { definitions } from '../app.ts';
+import type { History } from '../history.ts';
+import { type Law, writerOf } from './law.ts';
+
+/** S3, S5: an answer counts only for the asking that is outstanding, and only once. */
+export const replies = (): Law => ({
+  name: 'replies',
+  after(happening, history) {
+    if (happening.type !== 'written' || !happening.before) return undefined;
+    const { before, after } = happening;
+    // A write that only clears the outbox keeps the ids of the one before it.
+    if (writerOf(after) === undefined || after.updatedAt === before.updatedAt) return undefined;
+    const wrong = after.lastBy.find((requestId) => !isOutstanding(after.orderId, requestId, before.epoch, history));
+    return wrong === undefined ? undefined : `${after.orderId} takes the answer to ${wrong}, which nobody waits for`;
+  },
+});
+
+/** Also true of what is no answer to a step. */
+function isOutstanding(orderId: string, requestId: string, epoch: number, history: History): boolean {
+  const path = stepOfRequest(orderId, requestId);
+  const order = history.orders.get(orderId);
+  if (path === undefined || !order) return true;
+  const own = order.before?.state.activities[path]?.own as StepState | undefined;
+  if (own?.phase !== 'asked') return false;
+  const { name, version } = order.state.workflow;
+  const program = definitions.program(name, version);
+  const node = program && nodeAt(program, path);
+  // An order that was called ends once: its answer belongs to the effect, not to one asking.
+  if (node && 'agent' in node && node.agent === workflowsAgent) return generationOf(requestId) === own.generation;
+  return own.epoch === epoch && requestIdOf(orderId, path, own) === requestId;
+}

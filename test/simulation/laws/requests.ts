@@ -1,0 +1,39 @@
+import { requestIdFrom } from '../../../lib/core/identity.ts';
+import type { CoreFact } from '../../../lib/core/journal.ts';
+import type { History } from '../history.ts';
+import type { Law } from './law.ts';
+
+const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
+
+/** S3, S26: what an agent is asked for was written before: a write that is refused asks for nothing. */
+export function requests(): Law {
+  const written = new Set<string>();
+  /** Sent before any write that says so was seen: perhaps within it. */
+  const early = new Set<string>();
+  return {
+    name: 'requests',
+    after(happening, history) {
+      if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
+        // Without an id it asks for nothing: it was put back for a newer version of the program.
+        const { requestId } = JSON.parse(happening.body) as { readonly requestId?: string };
+        if (requestId !== undefined && !written.has(requestId)) early.add(requestId);
+      }
+      if (happening.type === 'sent' || happening.type === 'published') return undefined;
+      if (happening.type === 'written') for (const id of askedBy(happening.after.orderId, history)) written.add(id);
+      const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
+      early.clear();
+      return wrong && `${wrong} is sent, and no write says so`;
+    },
+  };
+}
+
+const isDamaged = (requestId: string, history: History): boolean =>
+  history.orders.get(requestId.slice(0, requestId.indexOf('/')))?.damagedAt !== undefined;
+
+const askedBy = (orderId: string, history: History): readonly string[] =>
+  (history.orders.get(orderId)?.news ?? []).flatMap((fact) =>
+    asked.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepAsked' }>)] : [],
+  );
+
+const requestIdOf = (orderId: string, { path, asking }: { readonly path: string; readonly asking: string }): string =>
+  requestIdFrom(orderId, path, asking);

@@ -1,0 +1,26 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import type { Tracked } from '../history.ts';
+import type { Law, Times } from './law.ts';
+
+/** S11: that something was not done is believed only when it cannot be done any more. */
+export const settling = ({ toleranceMs }: Times): Law => ({
+  name: 'settling',
+  after(happening, history) {
+    if (happening.type !== 'written') return undefined;
+    const order = history.orders.get(happening.after.orderId);
+    const path = order?.before && believedTooEarly(order, toleranceMs);
+    return path && `${order.orderId} believes that ${path} was not done while it may still be done`;
+  },
+});
+
+function believedTooEarly({ before, instance, news }: Tracked, toleranceMs: number): string | undefined {
+  // A person may know better.
+  if (news.some(({ type }) => type === 'MarkedCompensated' || type === 'InstructionGiven')) return undefined;
+  return news
+    .flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact] : []))
+    .find(({ path, at }) => {
+      const { mode, until = 0 } = (before?.state.activities[path]?.own ?? {}) as Partial<StepState>;
+      const isKnownDone = instance.state.undo?.some((entry) => entry.path === path);
+      return mode === 'settle' && until > at + toleranceMs && !isKnownDone;
+    })?.path;
+}

@@ -1,0 +1,20 @@
+import type { Law } from './law.ts';
+
+/** S15: above its threshold, and not before, an order goes into Error, or wherever its workflow says; a person's decision clears the count. */
+export const threshold = (): Law => ({
+  name: 'threshold',
+  after(happening, history) {
+    if (happening.type !== 'written' || !happening.before) return undefined;
+    const { before, after } = happening;
+    const { orderId, failureCount, maxFailures, onExhausted, processState } = after;
+    const types = new Set(after.notes.slice(before.notes.length).map(({ type }) => type));
+    const isAbove = failureCount > maxFailures;
+    if (types.has('ThresholdExceeded') && !isAbove)
+      return `${orderId} goes into Error for ${failureCount} failures, and may have ${maxFailures}`;
+    if (types.has('OrderReset') && isAbove) return `${orderId} is reset after ${failureCount} failures, and may have ${maxFailures}`;
+    if (types.has('DeadlineExpired') && isAbove && onExhausted === 'error')
+      return `${orderId} is ${processState} after ${failureCount} failures, and may have ${maxFailures}`;
+    const isInstructed = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstructionGiven');
+    return isInstructed && failureCount > 0 ? `${orderId} still counts ${failureCount} failures after a person has decided` : undefined;
+  },
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, test } from 'node:test';
+import { classic, further } from '../../verify/mutants/index.ts';
+import { type Mutant, mutated } from '../../verify/mutants/mutant.ts';
+
+const all = [...classic, ...further];
+const textOf = ({ file }: Mutant): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+
+describe('G4: mistakes of one line, by which the laws are tried out', () => {
+  test('there are 44 classic ones and some more, each under a name of its own', () => {
+    assert.equal(classic.length, 44);
+    assert.equal(new Set(all.map(({ name }) => name)).size, all.length);
+  });
+
+  test('each still fits the code, and changes it', () => {
+    for (const mutant of all) {
+      const text = textOf(mutant);
+      assert.notEqual(mutated(mutant, text), text, mutant.name);
+    }
+  });
+
+  test('one that the code has outgrown, or that fits in two places, is refused by name', () => {
+    const mutant: Mutant = { name: 'slip', why: '', file: 'lib/x.ts', find: 'a > b', replace: 'a >= b' };
+    assert.equal(mutated(mutant, 'if (a > b)'), 'if (a >= b)');
+    for (const text of ['if (a < b)', 'if (a > b || a > b)'])
+      assert.throws(() => mutated(mutant, text), /"slip" no longer fits lib\/x\.ts/);
+  });
+});

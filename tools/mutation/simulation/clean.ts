@@ -1,0 +1,57 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import type { Plan } from './plan.ts';
+import { place } from './plan.ts';
+import { Player } from './player.ts';
+
+/** A world as it is without any change. */
+export interface CleanWorld {
+  readonly seed: number;
+  readonly ms: number;
+  readonly periodMs: number;
+  readonly print: string;
+  readonly happened: { readonly [what: string]: number };
+}
+
+/** What is known before anything is changed. */
+export interface Clean {
+  readonly worlds: readonly CleanWorld[];
+  /** Mutant -> how often it is passed in each world, in the order of the worlds. */
+  readonly passes: { readonly [mutant: string]: readonly number[] };
+  readonly atLoading: readonly string[];
+}
+
+/** Plays the worlds from seed 1 on without any change; remembered until the code is another. */
+export async function cleanWorlds({ code }: Plan, count: number, progress: (line: string) => void): Promise<Clean> {
+  const file = `${place}clean-${code}-${count}.json`;
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Clean;
+  const player = new Player();
+  const worlds: CleanWorld[] = [];
+  const passes: { [mutant: string]: number[] } = {};
+  for (let seed = 1; seed <= count; seed++) {
+    const { wrong, hits, ...world } = await player.play({ seed, mutant: undefined });
+    if (wrong !== undefined) progress(`seed ${seed} is broken without any change, and left out: ${wrong}`);
+    else {
+      for (const [mutant, times] of Object.entries(hits)) (passes[mutant] ??= [])[worlds.length] = times;
+      worlds.push(world);
+    }
+  }
+  const clean: Clean = { worlds, passes, atLoading: Object.keys(player.atLoading) };
+  player.stop();
+  writeFileSync(file, JSON.stringify(clean));
+  return clean;
+}
+
+/** Half of what is caught is caught because nothing comes to rest: hours of supervisors that look again and again. */
+const restless = 200_000;
+
+/** The worlds that pass it: first those that pass it often and take little time, also where it ends badly. */
+export function worldsFor(mutant: string, { worlds, passes }: Clean): readonly CleanWorld[] {
+  const times = passes[mutant] ?? [];
+  const cost = ({ ms, periodMs }: CleanWorld) => ms + restless / periodMs;
+  const worth = (world: CleanWorld, at: number) => Math.log2(1 + (times[at] ?? 0)) / cost(world);
+  return worlds
+    .map((world, at) => ({ world, worth: worth(world, at) }))
+    .filter(({ worth }) => worth > 0)
+    .toSorted((one, other) => other.worth - one.worth)
+    .map(({ world }) => world);
+}

@@ -1,0 +1,102 @@
+import { parseArgs } from 'node:util';
+import { chanceOf } from '../../../test/simulation/random.ts';
+import { commit } from '../../commit.ts';
+import { type Clean, cleanWorlds } from './clean.ts';
+import { catchers, interval, percent, score, survivors, type Tried, table, writePage } from './page.ts';
+import { type Mutant, makePlan } from './plan.ts';
+import { Player } from './player.ts';
+import { Results } from './results.ts';
+import { type Limits, tryMutant } from './trial.ts';
+
+const help =
+  'npm run mutants -- --simulation [FILES] [--sample N --seed S] [--worlds N] [--unseen N] [--cores N] [--keep-caught] [--page]\n';
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const options = {
+  simulation: { type: 'boolean' },
+  sample: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  /** How many worlds there are, and how many a change is tried in at most. */
+  worlds: { type: 'string', default: '120' },
+  unseen: { type: 'string', default: '40' },
+  cores: { type: 'string', default: '1' },
+  /** What was caught with other code is taken for caught with this: after a new law only survivors are tried. */
+  'keep-caught': { type: 'boolean', default: false },
+  page: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+/** How many of the changes of stores, channels and roles the simulation catches by itself. Goes on where it was interrupted. */
+export async function mutateUnderSimulation(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  if (values.help) return void process.stdout.write(help);
+  const number = (name: 'sample' | 'seed' | 'worlds' | 'unseen' | 'cores') => Number(values[name]);
+  const plan = await makePlan();
+  const inFiles = plan.mutants.filter(({ file }) => positionals.length === 0 || positionals.includes(file));
+  const wanted = shuffled(inFiles, number('seed')).slice(0, values.sample === undefined ? undefined : number('sample'));
+  if (wanted.length === 0) throw new Error(`There is nothing to change in ${positionals.join(', ')}.`);
+  say(`${wanted.length} of ${plan.mutants.length} changes`);
+  const clean = await cleanWorlds(plan, number('worlds'), say);
+  const limits = { worldsMax: number('worlds'), unseenMax: number('unseen') };
+  const results = new Results(plan.code, limits);
+  const keepCaught = values['keep-caught'];
+  const left = wanted.filter(({ key }) => !results.of(key, { keepCaught }));
+  say(`${wanted.length - left.length} are known from before`);
+  await tryAll(left, clean, results, limits, number('cores'));
+  const tried = wanted.flatMap((mutant): Tried[] => {
+    const result = results.of(mutant.key, { keepCaught });
+    return result ? [{ mutant, result }] : [];
+  });
+  const told = summary(tried, clean.worlds.length) + (tried.length < inFiles.length ? boundsOf(tried) : '');
+  process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${told}\n`);
+  if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
+}
+
+/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
+function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
+  const chance = chanceOf(seed);
+  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
+  return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
+}
+
+async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, limits: Limits, cores: number): Promise<void> {
+  const players = Array.from({ length: cores }, () => new Player());
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+    say('one moment: what was tried until now');
+  };
+  process.once('SIGINT', stop).once('SIGTERM', stop);
+  const begun = performance.now();
+  const lastCatch = new Map<string, number>();
+  let next = 0;
+  const work = async (player: Player) => {
+    for (let mutant = left[next++]; mutant && !isStopped; mutant = left[next++]) {
+      const result = await tryMutant(player, mutant, clean, limits, lastCatch.get(mutant.file));
+      // Whatever stops this run may have stopped the worker.
+      if (isStopped && result.status === 'lost') return;
+      if (result.seed !== undefined) lastCatch.set(mutant.file, result.seed);
+      results.add(result);
+      if (next % 50 === 0) say(`${next} of ${left.length} after ${Math.round((performance.now() - begun) / 1000)} s`);
+    }
+  };
+  await Promise.all(players.map(work));
+  for (const player of players) player.stop();
+  process.off('SIGINT', stop).off('SIGTERM', stop);
+}
+
+function summary(tried: readonly Tried[], worlds: number): string {
+  const all = score(tried);
+  const notReached = tried.filter(({ result }) => result.status === 'not reached').length;
+  const unseen = tried.filter(({ result }) => result.status === 'survived' && result.changed === 0).length;
+  return (
+    `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}): ${tried.length} changes, of which ${notReached} lie in code that no ` +
+    `world reaches. Of the other ${all.of} the simulation catches ${all.caught} (${percent(all.caught / all.of)}); ` +
+    `${all.of - all.caught} survive, ${unseen} of them without anything that could be seen in any world. Caught by: ${catchers(tried)}.`
+  );
+}
+
+function boundsOf(tried: readonly Tried[]): string {
+  const [least, most] = interval(score(tried));
+  return ` A random sample: of all of them it catches between ${percent(least)} and ${percent(most)} (95 %).`;
+}

@@ -1,0 +1,73 @@
+import type { Clean, CleanWorld } from './clean.ts';
+import { worldsFor } from './clean.ts';
+import type { Played } from './messages.ts';
+import type { Mutant } from './plan.ts';
+import { Player, WorkerLost } from './player.ts';
+
+/** What came of a change. */
+export interface Result {
+  readonly key: string;
+  /** `caught`: by a law, an exception, or because too little got done. `lost`: it never came back. */
+  readonly status: 'caught' | 'lost' | 'survived' | 'not reached';
+  /** What was wrong, in words. */
+  readonly wrong?: string;
+  readonly seed?: number;
+  /** How many worlds it was tried in, and in how many of them anything at all could be seen. */
+  readonly worlds: number;
+  readonly changed: number;
+  /** Of processor time. */
+  readonly ms: number;
+}
+
+export interface Limits {
+  readonly worldsMax: number;
+  /** After so many worlds in which nothing could be seen it is given up: it counts as survived. */
+  readonly unseenMax: number;
+}
+
+/** Plays worlds with one change until something is wrong. `first` is a world that caught one nearby. */
+export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, limits: Limits, first?: number): Promise<Result> {
+  const own = clean.passes[mutant.id] === undefined && clean.atLoading.includes(mutant.id) ? new Player(mutant.id) : undefined;
+  const all = own ? clean.worlds : worldsFor(mutant.id, clean);
+  const worlds = [...all.filter(({ seed }) => seed === first), ...all.filter(({ seed }) => seed !== first)].slice(0, limits.worldsMax);
+  const { key } = mutant;
+  const tried: { readonly world: CleanWorld; readonly played: Played }[] = [];
+  const result = (rest: Pick<Result, 'status' | 'wrong' | 'seed'>): Result => {
+    const changed = tried.filter(({ world, played }) => world.print !== played.print).length;
+    const ms = Math.round(tried.reduce((sum, { played }) => sum + played.ms, 0));
+    return { key, worlds: tried.length, changed, ms, ...rest };
+  };
+  if (worlds.length === 0) return result({ status: 'not reached' });
+  try {
+    for (const world of worlds) {
+      const played = await (own ?? player).play({ seed: world.seed, mutant: mutant.id });
+      tried.push({ world, played });
+      if (played.wrong !== undefined) return result({ status: 'caught', wrong: played.wrong, seed: world.seed });
+      if (tried.length >= limits.unseenMax && tried.every((each) => each.world.print === each.played.print)) break;
+    }
+  } catch (error) {
+    if (!(error instanceof WorkerLost)) throw error;
+    return result({ status: 'lost', wrong: error.message });
+  } finally {
+    own?.stop();
+  }
+  const little = tooLittle(tried);
+  return result(little === undefined ? { status: 'survived' } : { status: 'caught', wrong: little });
+}
+
+/** A world in which nothing gets done breaks no law: what really happened is counted, as in `simulate.test.ts`. */
+function tooLittle(tried: readonly { readonly world: CleanWorld; readonly played: Played }[]): string | undefined {
+  const usual = sum(tried.map(({ world }) => world.happened));
+  const now = sum(tried.map(({ played }) => played.happened));
+  const missed = Object.entries(usual).find(([what, count]) => isMissed(count, now[what] ?? 0));
+  return missed && `too little happens: ${missed[0]} ${now[missed[0]] ?? 0} times instead of ${missed[1]}`;
+}
+
+/** Less than a third of what is usual, or nothing at all, of what is usual so often that chance alone does not do that. */
+const isMissed = (usual: number, now: number): boolean => (usual >= 60 && now < usual / 3) || (usual >= 20 && now === 0);
+
+function sum(counts: readonly Played['happened'][]): { readonly [what: string]: number } {
+  const all: { [what: string]: number } = {};
+  for (const each of counts) for (const [what, count] of Object.entries(each)) all[what] = (all[what] ?? 0) + count;
+  return all;
+}

@@ -1,0 +1,54 @@
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { root } from './run.ts';
+import { Report } from './soak/report.ts';
+import { things } from './soak/things.ts';
+
+/**
+ * `npm run soak -- --hours 2 [--report FILE] [--seed N] [--only worlds]`: everything that has seeds, with new ones, in turn,
+ * for hours. What it finds is written down at once; a law that is broken ends nothing. An interrupt ends it after its sum.
+ */
+const { values } = parseArgs({
+  options: { hours: { type: 'string', default: '1' }, report: { type: 'string' }, seed: { type: 'string' }, only: { type: 'string' } },
+});
+const hours = Number(values.hours);
+if (!(hours > 0)) stop(`--hours takes a number, not "${values.hours}".`);
+if (values.seed !== undefined && !/^\d{1,9}$/.test(values.seed)) stop(`--seed takes a whole number, not "${values.seed}".`);
+const names = values.only === undefined ? Object.keys(things) : [values.only];
+const soaked = names.map((name) => ({
+  name,
+  thing: (things[name] ?? stop(`There is no ${name}. Known: ${Object.keys(things).join(', ')}.`))(),
+}));
+
+const first = values.seed === undefined ? randomInt(1_000_000_000) : Number(values.seed);
+const report = new Report(values.report ?? `${root}docs/soak/${new Date().toISOString().slice(0, 10)}.md`, { hours, seed: first, names });
+let why = '';
+const finish = (reason: string) => {
+  why ||= reason;
+  for (const { thing } of soaked) thing.stop();
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => finish(signal));
+const timer = setTimeout(() => finish('time is over'), hours * 3_600_000);
+
+const tellEveryMinutes = Math.max(0.5, hours);
+let seed = first;
+for (let told = 0; why === ''; ) {
+  for (const { name, thing } of soaked) {
+    if (why !== '') break;
+    report.add(name, await thing.round(seed));
+    seed += thing.seeds;
+  }
+  if (report.minutes - told < tellEveryMinutes) continue;
+  report.tell();
+  told = report.minutes;
+}
+clearTimeout(timer);
+if (report.growth().isLeak)
+  report.tellBroken('memory', { wrong: report.growth().words, again: `npm run soak -- --hours ${hours} --seed ${first}` });
+report.end(why);
+process.exitCode = report.broken > 0 ? 1 : 0;
+
+function stop(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}

@@ -1,0 +1,18 @@
+import { command } from './command.ts';
+import type { Thing } from './thing.ts';
+
+/** The short form of a goal of `npm run verify`, with another seed each time. */
+export function goal(name: string): Thing {
+  const { run, stop } = command();
+  return {
+    seeds: 1,
+    stop,
+    async round(seed) {
+      const { code, output } = await run(['verify/main.ts', name, '--short', '--seed', `${seed}`]);
+      if (code === undefined) return { counts: {}, broken: [] };
+      const counts = { [`rounds of ${name}`]: 1 };
+      if (code === 0) return { counts, broken: [] };
+      return { counts, broken: [{ wrong: output.slice(-1000), again: `npm run verify -- ${name} --short --seed ${seed}` }] };
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import { command } from './command.ts';
+import type { Thing } from './thing.ts';
+
+const runs = 1000;
+/** Beside as many orders as that, a quarter of them called by others, and an eighth with little room: see the test. */
+const orders = runs + Math.ceil(runs / 4) + Math.ceil(runs / 8);
+
+/** The laws of the language, for random orders of random workflows. */
+export function language(): Thing {
+  const { run, stop } = command();
+  return {
+    seeds: 1,
+    stop,
+    async round(seed) {
+      const env = { LANGUAGE_SEED: `${seed}`, LANGUAGE_RUNS: `${runs}`, LOG_LEVEL: 'off' };
+      const { code, output } = await run(['--test', '--test-reporter=spec', 'test/core/language.test.ts'], env);
+      const again = `LANGUAGE_SEED=${seed} LANGUAGE_RUNS=${runs} npm test test/core/language.test.ts`;
+      if (code === undefined) return { counts: {}, broken: [] };
+      // How far it came before something was broken nobody knows.
+      if (code !== 0) return { counts: {}, broken: [{ wrong: reasonIn(output), again }] };
+      return { counts: { 'orders of the language': orders }, broken: [] };
+    },
+  };
+}
+
+const reasonIn = (output: string): string => /(Property failed|Error: )[^\n]*(\n[^\n]+){0,4}/.exec(output)?.[0] ?? output.slice(-500);

@@ -1,0 +1,19 @@
+import { figures } from '../../verify/figures.ts';
+import { goal } from './goal.ts';
+import { language } from './language.ts';
+import type { Thing } from './thing.ts';
+import { worlds } from './worlds.ts';
+
+/** Goals of `npm run verify` that are worth hours, as far as they exist. */
+const goals: { readonly [name: string]: string } = { 'live kills': 'G9' };
+
+/** What is soaked, in turn: a new one is a file and a line here, or a goal and a line above. */
+export const things: { readonly [name: string]: () => Thing } = {
+  worlds,
+  language,
+  ...Object.fromEntries(
+    Object.entries(goals)
+      .filter(([, name]) => figures[name])
+      .map(([words, name]) => [words, () => goal(name)]),
+  ),
+};

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Farm } from '../../test/processes/farm.ts';
+import { tokenFor } from '../../test/processes/support.ts';
+
+/** A person who has every order in Error undone, and asks again where the line breaks. */
+export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
+  const decided = new Set<string>();
+  let stopping = false;
+
+  async function decide(orderId: string): Promise<void> {
+    const authorization = `Bearer ${await tokenFor(data, 'operator')}`;
+    const url = `${await farm.url()}/orders/${orderId}`;
+    const { headers } = await fetch(url, { headers: { authorization } });
+    const body = JSON.stringify({ kind: 'compensate', reason: 'The address is none.' });
+    // From here on it may be carried out, whatever is answered.
+    decided.add(orderId);
+    const { status } = await fetch(`${url}/instructions`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json', 'if-match': headers.get('etag') ?? '' },
+      body,
+    });
+    if (status >= 400 && ![409, 412, 428, 503].includes(status)) throw new Error(`an operator is answered with ${status}`);
+  }
+
+  const round = async (): Promise<number> => {
+    const { items } = await farm.page('limit=100&state=Error');
+    for (const { orderId } of items) await decide(orderId).catch(unlessUnreachable);
+    return items.length;
+  };
+  const rounds = (async () => {
+    while (!stopping) {
+      await round().catch(unlessUnreachable);
+      await sleep(500);
+    }
+  })();
+  // Told of when it is stopped.
+  rounds.catch(() => undefined);
+
+  return {
+    /** Orders that were to be undone. */
+    decided: decided as ReadonlySet<string>,
+    async stop(): Promise<void> {
+      stopping = true;
+      await rounds;
+    },
+  };
+}
+
+/** Hosts are killed while they answer, and a store that is away is answered with 503; anything else is a fault. */
+function unlessUnreachable(error: unknown): undefined {
+  const { name, message } = error as Error;
+  if (name === 'TypeError' || message.includes('"code":"unavailable"')) return undefined;
+  throw error;
+}

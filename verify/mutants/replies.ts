@@ -1,0 +1,52 @@
+import type { Mutant } from './mutant.ts';
+
+const advance = 'lib/core/advance.ts';
+
+/** Which answers count, and how often. */
+export const replies: readonly Mutant[] = [
+  {
+    name: 'reply accepted by path only (no requestId)',
+    why: 'an answer to an older asking of a step is taken for that to the latest',
+    file: advance,
+    find: 'return own.epoch === draft.event.epoch && requestIdOf(draft.subject.orderId, path, own) === requestId ? path : undefined;',
+    replace: 'return own.epoch === draft.event.epoch ? path : undefined;',
+  },
+  {
+    name: 'duplicate reply advances',
+    why: 'each asking has an id of its own, so a copy finds nothing to answer; unless nobody looks whether it was answered already',
+    file: advance,
+    find: "if (own?.phase !== 'asked') return undefined;",
+    replace: 'if (own === undefined) return undefined;',
+  },
+  {
+    name: 'late reply after cancel dropped (leak of a done effect)',
+    why: 'a step that was cancelled answers that it is done, and is not undone',
+    file: 'lib/core/winding-up.ts',
+    find: 'if (canBeUndone(draft, path)) return undoLate(draft, path, own, reply.output);',
+    replace: "if (canBeUndone(draft, path)) return draft.close(path, { result: 'Canceled' });",
+  },
+];
+
+export const moreReplies: readonly Mutant[] = [
+  {
+    name: 'signal counts again',
+    why: 'a signal that is sent again under the same key is let in a second time',
+    file: 'lib/instructing.ts',
+    find: 'const before = callBefore(loaded.instance.keys, key);',
+    replace: 'const before = callBefore(loaded.instance.keys?.slice(0, 0), key);',
+  },
+  {
+    name: 'agent answers after its time',
+    why: 'an agent answers although another asking may be at work by now',
+    file: 'lib/agent.ts',
+    find: 'if (deadline.isOver()) {',
+    replace: 'if (deadline.isOver() && !result) {',
+  },
+  {
+    name: 'atMostOnce asks although it was noted',
+    why: 'what must not be asked for twice is asked for again when its first answer was lost',
+    file: 'lib/agent/answering.ts',
+    find: "if (note.outcome === 'refused') {",
+    replace: "if (note.outcome === 'refused' && note.requestId === request.requestId) {",
+  },
+];

@@ -1,0 +1,150 @@
+import type { Mutant } from './mutant.ts';
+
+const scheduler = 'lib/scheduler.ts';
+const draft = 'lib/order-draft.ts';
+const batch = 'lib/batch.ts';
+
+/** Write first, send after; the outbox, acknowledgements, what clients and people hear. */
+export const sending: readonly Mutant[] = [
+  {
+    name: 'send before W',
+    why: 'requests go out before the write from which they follow',
+    file: scheduler,
+    find: 'const write = await store.update(record, loaded.record, along);',
+    replace:
+      'if (!store.sendsAlong) await channel.send(alongOfPlan(orderId, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
+  },
+  {
+    name: 'clear outbox before send',
+    why: 'what is being sent counts as sent',
+    file: scheduler,
+    find: 'const acknowledged = await sendEntries(record.outbox, options);',
+    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(record.outbox, options);',
+  },
+  {
+    name: 'clear by index not id',
+    why: 'as many entries are cleared as were sent, from the front',
+    file: scheduler,
+    find: 'await touch((entry) => (isOpen(entry) ? [entry] : []));',
+    replace: 'await touch((entry, index) => (index >= acknowledged.size ? [entry] : []));',
+  },
+  {
+    name: 'ack queue before W',
+    why: 'the function answers before the order is written: its messages are acknowledged by then',
+    file: 'functions/scheduler.ts',
+    find: 'await scheduler.accept(',
+    replace: 'void scheduler.accept(',
+  },
+  {
+    name: 'batch returns wrong id',
+    why: 'failed records are named by their receipt, which is no id: they are taken for processed',
+    file: batch,
+    find: 'failures.push(...records.map(({ messageId }) => messageId));',
+    replace: 'failures.push(...records.map(({ receiptHandle }) => receiptHandle));',
+  },
+  {
+    name: 'all-failed swallowed',
+    why: 'a batch of which nothing succeeded is answered as if all of it had',
+    file: batch,
+    find: 'return { batchItemFailures: failures.filter',
+    replace:
+      'if (failures.length === event.Records.length) return { batchItemFailures: [] };\n  return { batchItemFailures: failures.filter',
+  },
+  {
+    name: 'timer > 15 min sent to SQS raw',
+    why: 'a delay longer than queues know is handed to the queue as it is',
+    file: scheduler,
+    find: 'delayMs: Math.min(Math.max(0, at - now), delayMaxMs),',
+    replace: 'delayMs: Math.max(0, at - now),',
+  },
+  {
+    name: 'alert outside the W',
+    why: 'alerts are sent beside the write instead of lying in it',
+    file: scheduler,
+    find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added];',
+    replace:
+      "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), options);",
+  },
+  {
+    name: 'alert id without errorGen',
+    why: 'the second alert of an order has the id of the first, and is taken for a repetition',
+    file: draft,
+    find: `\`\${this.record.orderId}#\${errorGen}\`, this.detailOf(fault)`,
+    replace: 'this.record.orderId, this.detailOf(fault)',
+  },
+  {
+    name: 'response after terminal',
+    why: 'a client that has heard how its order ended hears afterwards that it is delayed',
+    file: draft,
+    find: '      this.answerCaller();\n',
+    replace: "      this.answerCaller();\n      if (this.record.errorGen > 0) this.status('delayed');\n",
+  },
+  {
+    name: '`failed` sent in HELD',
+    why: 'an order that waits for a person tells its client that it has failed',
+    file: draft,
+    find: "this.status('delayed');",
+    replace: "this.status('failed');",
+  },
+  {
+    name: 'PutEvents FailedEntryCount ignored',
+    why: 'what the bus did not take of a request counts as taken',
+    file: 'lib/publishers/eventbridge.ts',
+    find: 'if (FailedEntryCount === 0) return [];',
+    replace: 'if (FailedEntryCount >= 0) return [];',
+    suites: ['test/aws/eventbridge.test.ts'],
+  },
+];
+
+export const moreSending: readonly Mutant[] = [
+  {
+    name: 'what the bus did not take counts as taken',
+    why: 'the answer of the publisher is not looked at',
+    file: 'lib/outbox.ts',
+    find: 'return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));',
+    replace: 'return announcements.map(({ id }) => id).filter((id) => id || failed);',
+  },
+  {
+    name: 'outbox cleared by a reply that proves nothing',
+    why: 'an entry that could not be sent is taken for sent when any reply comes',
+    file: scheduler,
+    find: '  !unproven && provenBy.some((requestId) => taken.includes(requestId));',
+    replace: '  provenBy.some((requestId) => taken.includes(requestId)) || unproven === true;',
+  },
+  {
+    name: 'outbox not looked for again',
+    why: 'an outbox that is not empty makes no deadline',
+    file: 'lib/deadlines.ts',
+    find: '...(record.outbox.length > 0 ?',
+    replace: '...(record.outbox.length < 0 ?',
+  },
+  {
+    name: 'alert left out',
+    why: 'an order goes into Error, and nobody is told',
+    file: 'lib/supervisor.ts',
+    find: 'outbox: [...head.outbox, alert],',
+    replace: 'outbox: head.outbox,',
+  },
+  {
+    name: 'client hears twice how it ended',
+    why: 'the end is told once more under another number',
+    file: draft,
+    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    replace:
+      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+  },
+  {
+    name: 'journal pages not written',
+    why: 'what leaves the tail of the journal is put nowhere',
+    file: scheduler,
+    find: '...(page ? [store.putPage(orderId, rev, page)] : []),',
+    replace: '',
+  },
+  {
+    name: 'repeated message sends nothing',
+    why: 'a message that comes again after a crash behind its write does not send what was left unsent',
+    file: scheduler,
+    find: '  !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));',
+    replace: '  false && incoming.some(({ id }) => record.lastBy.includes(id));',
+  },
+];

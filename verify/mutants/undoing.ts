@@ -1,0 +1,110 @@
+import type { Mutant } from './mutant.ts';
+
+const windingUp = 'lib/core/winding-up.ts';
+const undoing = 'lib/core/undoing.ts';
+const children = 'lib/children.ts';
+
+/** Compensation, faults and their handlers, orders that others call. */
+export const compensation: readonly Mutant[] = [
+  {
+    name: 'compensation in forward order',
+    why: 'what was done first is undone first',
+    file: undoing,
+    find: 'const entry = (draft.state.undo ?? []).findLast((each) => reaches(reach, each));',
+    replace: 'const entry = (draft.state.undo ?? []).find((each) => reaches(reach, each));',
+  },
+  {
+    name: 'compensates failed step',
+    why: 'a step that was refused is noted as done',
+    file: windingUp,
+    find: "if (own.phase === 'refused') noteRefused(draft, path, own);\n    else",
+    replace: "if (own.phase === 'refused') noteDone(draft, path, own, null);\n    else",
+  },
+  {
+    name: 'skips step of nested scope',
+    why: 'only what lies directly in a scope is undone with it',
+    file: 'lib/core/undo-pages.ts',
+    find: 'isAt(path, scope) && !(own && isAt(path, own));',
+    replace: 'isAt(path, scope) && path.split(/\\W/).length <= scope.split(/\\W/).length + 1 && !(own && isAt(path, own));',
+  },
+  {
+    name: 'compensates twice after crash',
+    why: 'an undo that is asked for once more gets another idempotency key',
+    file: 'lib/core/activities/step.ts',
+    find: 'const asked = { ...own, attempt: own.attempt + 1, epoch,',
+    replace: "const asked = { ...own, ...(own.mode === 'undo' ? { generation: own.attempt + 1 } : {}), attempt: own.attempt + 1, epoch,",
+  },
+  {
+    name: 'handler before siblings closed',
+    why: 'a handler begins while branches beside the one that failed are still at work',
+    file: windingUp,
+    find: 'if (!activity || draft.hasChildren(path) || draft.cleanUp(path)) return;',
+    replace: "if (!activity || (activity.status !== 'Faulting' && draft.hasChildren(path)) || draft.cleanUp(path)) return;",
+  },
+  {
+    name: 'handler match by declaration wrong order',
+    why: 'of several handlers that take a fault the last one runs',
+    file: 'lib/core/takers.ts',
+    find: 'draft.node(path).faultHandlers?.find(',
+    replace: 'draft.node(path).faultHandlers?.findLast(',
+  },
+  {
+    name: 'retry delay without cap',
+    why: 'the pause between the tries of an agent doubles without end',
+    file: 'lib/agent/work.ts',
+    find: 'Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1))',
+    replace: 'pauseMs.first * 2 ** (tried - 1)',
+  },
+  {
+    name: 'jitter negative',
+    why: 'an undo that failed is tried again before its pause has begun',
+    file: 'lib/core/activities/step.ts',
+    find: 'growing * jitter(own.generation)',
+    replace: 'growing * (jitter(own.generation) - 1)',
+  },
+];
+
+export const moreCompensation: readonly Mutant[] = [
+  {
+    name: 'unknown taken for not done',
+    why: 'a step that never answered is taken for one that did nothing',
+    file: windingUp,
+    find: '    else noteUnknown(draft, path, own);\n  }\n  draft.close',
+    replace: '    else noteRefused(draft, path, own);\n  }\n  draft.close',
+  },
+  {
+    name: 'undoing a call leaves what it called',
+    why: 'the order that was called is not taken back',
+    file: children,
+    find: "if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'recall' }], []);",
+    replace: '',
+  },
+  {
+    name: 'asked whether done while it may still be done',
+    why: '"not done" is believed although what was asked before may still arrive',
+    file: 'lib/core/advance.ts',
+    find: "return mode === 'settle' && until !== undefined && sentAt < until && isDefiniteRefusal(reply);",
+    replace: "return mode === 'settle' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
+  },
+  {
+    name: 'cancelled call tells nobody',
+    why: 'a call that is cancelled does not tell the order that it called',
+    file: children,
+    find: "if (message.type === 'cancel') return cancel(childIdOf(message.idempotencyKey));",
+    replace: "if (message.type === 'cancel') return;",
+  },
+  {
+    name: 'cancelled call is asked and not cancelled',
+    why: 'who is asked about a call that is not wanted any more leaves it as it is',
+    file: children,
+    find: '    if (request.settling) await cancel(child.order.orderId);\n',
+    replace: '',
+  },
+  {
+    name: 'called order begins after its time',
+    why: 'a call that arrives after its time begins, although nobody waits for it any more',
+    file: children,
+    find: "if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');",
+    replace: '',
+  },
+];

@@ -1,0 +1,52 @@
+import { otherNodes } from '../tools/other-node.ts';
+import { type Figure, measured, type Run } from './figure.ts';
+import { seedsFrom, spread } from './spread.ts';
+
+const sizes = { full: 1000, short: 60 };
+const pieceOf = 10;
+
+/** How a seed is played again. */
+interface Way {
+  readonly name: string;
+  readonly execPath?: string;
+  readonly execArgv?: readonly string[];
+}
+
+/** Other compilers, or none, and another use of memory: nothing of it may show. */
+const otherFlags: Way = { name: 'other V8 flags', execArgv: [...process.execArgv, '--no-opt', '--max-semi-space-size=1', '--hash-seed=7'] };
+
+/** G3, S21: a seed is one run, whoever plays it, event by event and byte by byte of what is written and sent. */
+export const figure: Figure = {
+  shows: 'a seed played again gives the same run: in another process, with other neighbours, on another version of Node',
+  async measure(run) {
+    const first = await fingerprints(run, { name: 'first' });
+    const ways = [{ name: 'again' }, otherFlags, ...(await otherNodes({ install: run.form === 'full' }))];
+    const different: { [way: string]: number } = {};
+    const short: string[] = [];
+    for (const way of ways) {
+      const again = await fingerprints(run, way);
+      const wrong = [...first].filter(([seed, fingerprint]) => again.get(seed) !== fingerprint).map(([seed]) => seed);
+      different[way.name] = wrong.length;
+      if (wrong.length > 0) short.push(`${way.name}: ${wrong.length} of ${first.size} seeds are other runs, for example ${wrong[0]}`);
+      run.progress(`${way.name}: ${wrong.length} of ${first.size} different`);
+    }
+    if (run.form === 'full' && ways.length < 4) short.push('there was no other version of Node to play with');
+    if (new Set(first.values()).size < first.size) short.push('different seeds give the same run');
+    return measured(short, { seeds: first.size, node: process.version, different });
+  },
+};
+
+/** By seed. Pieces are of another size each time: what was played before in the same process must not matter. */
+async function fingerprints({ form, seed, cores }: Run, { name, ...node }: Way): Promise<ReadonlyMap<number, string>> {
+  const found = new Map<number, string>();
+  await spread<{ readonly first: number; readonly runs: number }, string[]>({
+    module: new URL('./fingerprints.ts', import.meta.url),
+    jobs: seedsFrom(seed, sizes[form], name === 'first' ? pieceOf : pieceOf - 3),
+    cores,
+    onResult(list, { first }) {
+      for (const [index, fingerprint] of list.entries()) found.set(first + index, fingerprint);
+    },
+    ...node,
+  });
+  return found;
+}
