@@ -47,19 +47,16 @@ const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], se
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), indexes: orderIndexes, readsCursorSecret: true }),
-  children: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), answersClients: false }),
-  submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
-  // A message that meets a lease, or that lost too many races, is posted anew where it came from.
-  scheduler: (spec, app) =>
-    withQueues(
-      scheduling(app),
-      spec.sources.map(({ queue }) => queue),
-    ),
-  agent: ({ sources }, { agents }) => {
-    const names = new Set(sources.map(({ queue }) => agentOfRequests(queue)));
+  // A message that only a newer version can process is put back where it came from.
+  children: (spec, app) => ({ ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]), answersClients: false }),
+  submissions: (spec, app) => withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]),
+  // Here that is also one that meets a lease, or that lost too many races.
+  scheduler: (spec, app) => withQueues(scheduling(app), sourcesOf(spec)),
+  agent: (spec, { agents }) => {
+    const names = new Set(spec.sources.map(({ queue }) => agentOfRequests(queue)));
     return {
       ...none,
-      sendsTo: [...names].flatMap((name) => (name === undefined ? [] : [queues.replies(name)])),
+      sendsTo: [...names].flatMap((name) => (name === undefined ? [] : [queues.replies(name)])).concat(sourcesOf(spec)),
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
@@ -71,6 +68,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       : { ...supervising, indexes: [indexes.worklist.name] },
   'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
 };
+
+const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Where an order that was called tells its end. */
 const answers = (app: Cast): readonly string[] => (hasCalls(app) ? [queues.callReplies] : []);
