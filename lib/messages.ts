@@ -65,6 +65,8 @@ export const Request = z.object({
   input: json,
   /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
   settling: z.literal(true).optional(),
+  /** How often its agent has put it back, because its service was away. */
+  putBack: z.int().min(1).optional(),
 });
 export type Request = z.infer<typeof Request>;
 

@@ -31,6 +31,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await callingOrders(roles, deployment);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
+  await servicesAway(roles);
   await roles.run('dead-letter', deadLetter);
 }
 
@@ -66,6 +67,7 @@ async function goodOrders(roles: Roles): Promise<void> {
 
 async function readings(roles: Roles): Promise<void> {
   for (const query of ['', 'reference=r-1']) assert.equal((await roles.call('GET', '/orders', { ...shop, query })).status, 200);
+  assert.equal((await roles.call('GET', '/channels', operator)).status, 200);
   for (const query of ['', 'state=Error']) assert.equal((await roles.call('GET', '/orders', { ...operator, query })).status, 200);
 }
 
@@ -147,6 +149,15 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
     },
   ]);
   await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.settle();
+}
+
+/** Both services are away: it is found out, and what comes then is put back onto its queue. */
+async function servicesAway(roles: Roles): Promise<void> {
+  for (let order = 1; order <= 4; order++) await submit(roles, 'both', { order: { item: 'nobody there' } });
+  await roles.settle();
+  for (const agent of ['stock', 'post']) assert.equal((await roles.outside.store.breaker(agent))?.closedAt, null, agent);
+  await submit(roles, 'both');
   await roles.settle();
 }
 

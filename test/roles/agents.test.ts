@@ -82,7 +82,9 @@ describe('an agent deals with what may pass', () => {
     const { desk, ran, replies, back } = await served(context, () => () => busy(), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(Math.max(...ran) < 10);
-    assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
+    // By chance it tries more often than its budget allows: then it comes again, and nobody tries meanwhile (F45).
+    const { expired = 0, putBack = 0, leftWaiting = 0 } = desk.telemetry.counts();
+    assert.deepEqual([replies, back, expired + putBack + leftWaiting], [[], 0, 1]);
   });
 
   test('F-37 a service that wants to be left alone for longer than there is time is not called again', async (context) => {
