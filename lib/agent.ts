@@ -1,4 +1,4 @@
-import { type AnsweringTools, answerOf, refused } from './agent/answering.ts';
+import { type AnsweringTools, answerOf, notHere } from './agent/answering.ts';
 import { startDeadline } from './agent/deadline.ts';
 import { Guard } from './agent/guard.ts';
 import { startHeartbeat } from './agent/heartbeat.ts';
@@ -64,7 +64,7 @@ export function createAgent(
   const serve = async (request: Request, { signal: stopping }: { readonly signal?: AbortSignal } = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    if (!operation) return reply(request, refused(request, `The agent ${name} has no operation "${request.operation}".`));
+    if (!operation) return reply(request, notHere(request, name));
     const work = begin(request, operation, stopping);
     const { deadline } = work;
     const { longestSeconds } = operation;

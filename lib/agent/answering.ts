@@ -26,8 +26,17 @@ export async function answerOf(work: Work, tools: AnsweringTools): Promise<Answe
 }
 
 /** The agent itself refuses. Of what was asked before it says nothing by that. */
-export const refused = ({ settling }: Request, message: string): Result =>
+const refused = ({ settling }: Request, message: string): Result =>
   failed({ type: 'RequestRefused', message, permanent: true, ...(settling ? { outcomeUnknown: true } : {}) });
+
+/** Whoever asks has the operation, or could not have been loaded: while the app is changed, its parts differ. So not for good. */
+export const notHere = ({ operation, settling }: Request, agent: string): Result =>
+  failed({
+    type: 'RequestRefused',
+    message: `The agent ${agent} has no operation "${operation}".`,
+    permanent: false,
+    ...(settling ? { outcomeUnknown: true } : {}),
+  });
 
 const notDone = failed({ type: 'NotDone', message: 'The service knows of no such thing.', permanent: true });
 

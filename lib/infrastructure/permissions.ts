@@ -58,20 +58,17 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
-  children: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), answersClients: false }),
-  submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
-  // A message that meets a lease, or that lost too many races, is posted anew where it came from.
-  scheduler: (spec, app) =>
-    withQueues(
-      scheduling(app),
-      spec.sources.map(({ queue }) => queue),
-    ),
-  agent: ({ sources }, { agents }) => {
-    const names = new Set(sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
+  // A message that only a newer version can process is put back where it came from.
+  children: (spec, app) => ({ ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]), answersClients: false }),
+  submissions: (spec, app) => withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]),
+  // Here that is also one that meets a lease, or that lost too many races.
+  scheduler: (spec, app) => withQueues(scheduling(app), sourcesOf(spec)),
+  // And here one whose service is away.
+  agent: (spec, { agents }) => {
+    const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
       ...none,
-      // While its service is away, it puts requests back onto its own queue.
-      sendsTo: [...names].flatMap((name) => [queues.replies(name), queues.requests(name)]),
+      sendsTo: [...[...names].map((name) => queues.replies(name)), ...sourcesOf(spec)],
       breakers: [...names],
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
@@ -84,6 +81,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       : { ...supervising, indexes: [indexes.worklist.name] },
   'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
 };
+
+const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Where an order that was called tells its end. */
 const answers = (app: Cast): readonly string[] => (hasCalls(app) ? [queues.callReplies] : []);

@@ -6,6 +6,8 @@ import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { childIdOf } from '../../lib/submission.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import app from './app.ts';
 import type { Roles } from './roles.ts';
 
 const shop = { as: 'client', client: 'shop' } as const;
@@ -28,6 +30,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await heldOrders(roles);
   await callingOrders(roles, deployment);
   await damagedOrder(roles, deployment);
+  await newerMessages(roles);
   await servicesAway(roles);
   await roles.run('dead-letter', deadLetter);
 }
@@ -162,6 +165,15 @@ async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'both');
   await damage(roles, table, id);
   await roles.settle();
+}
+
+/** What only a newer version of the program can read is put back where it came from. */
+async function newerMessages(roles: Roles): Promise<void> {
+  const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
+  for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
+    await roles.outside.channel.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
+    await roles.deliver(queue);
+  }
 }
 
 const damage = (roles: Roles, table: string, id: string) =>

@@ -111,7 +111,7 @@ describe('who may speak for a client', () => {
   const nonsense: readonly (readonly [string, unknown])[] = [
     ['is no JSON', '{"v":1,'],
     ['is a list', []],
-    ['has another version', { ...submission, v: 2 }],
+    ['has a version that there never was', { ...submission, v: 0 }],
     ['has no client', { ...submission, client: undefined }],
     ['has no order', { ...submission, order: undefined }],
     ['has no key', { ...submission, idempotencyKey: undefined }],

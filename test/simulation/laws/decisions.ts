@@ -6,7 +6,7 @@ export const decisions = (): Law => ({
   after(happening, history) {
     if (happening.type !== 'decided') return undefined;
     const { orderId, reason, saw, answer } = happening;
-    if (answer.outcome === 'replayed') return undefined;
+    if (answer.outcome === 'replayed' || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
     if (answer.outcome === 'done')
       return answer.rev === saw + 1
         ? undefined
