@@ -53,5 +53,8 @@ export function promptness({ quietSince }: Times): Law {
 
 /** A person, or an undo that was refused, may take any time. */
 const hadTrouble = (orderId: string, history: History): boolean =>
-  history.orders.get(orderId)?.journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded') ??
+  (history.orders.get(orderId)?.damagedAt !== undefined ||
+    history.orders
+      .get(orderId)
+      ?.journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded')) ??
   true;
