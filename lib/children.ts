@@ -4,6 +4,7 @@ import { replyTo, replyToCaller } from './child-reply.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Definitions } from './definitions.ts';
+import { NewerMessageError } from './errors.ts';
 import { decodeInstance } from './instance.ts';
 import { validatorOf } from './json-schema.ts';
 import { queues, type Reply, type Request, type ToAgent, timeText } from './messages.ts';
@@ -75,8 +76,9 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
     const { name, version } = workflowOf(request);
     const definition = definitions.program(name, version)?.definition;
     const parent = await store.load(request.orderId);
-    if (!definition || !parent)
-      return fail(request, { type: 'RequestRefused', message: `There is no workflow ${request.operation}.`, permanent: true });
+    // Whoever asked has it, or could not have been loaded.
+    if (!definition) throw new NewerMessageError(`There is no workflow ${request.operation} in this app.`);
+    if (!parent) return fail(request, { type: 'RequestRefused', message: `There is no order ${request.orderId}.`, permanent: true });
 
     const problems = bodyProblems(validatorOf(definition.order), request.input, '');
     if (problems.length > 0) {

@@ -219,7 +219,9 @@ export class Outside {
   poison(): void {
     const { sight, queues } = this.reach;
     const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
-    const body = `${sight.chance.pick(['nonsense', '{', '{"v":99,"type":"reply"}', '[]', '""'])}${' '.repeat(++this.calls)}`;
+    const number = ++this.calls;
+    const newer = `{"v":99,"type":"reply","number":${number}}`;
+    const body = `${sight.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
     sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
     sight.saw({ type: 'poisoned', body });
