@@ -145,10 +145,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     tried: ReadonlySet<string> = new Set(),
   ): Promise<void> {
     let { record } = saved;
-    const acknowledged = await sendEntries(
-      record.outbox.filter(({ id, kind }) => kind === 'status' || !tried.has(id)),
-      options,
-    );
+    const untried = record.outbox.filter(({ id, kind }) => kind === 'status' || !tried.has(id));
+    const acknowledged = await sendEntries(untried, options);
     const ids = new Set(record.outbox.map(({ id }) => id));
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
     /** Who loses the race for it tries it on what has won: what is sent next must not prove what was not sent. */
