@@ -17,6 +17,12 @@ export const clientName = 'client';
 /** A client for whom nobody here may speak. */
 export const strangerName = 'stranger';
 
+/** Orders that are cancelled more often than others, and when: what is slow is cancelled while it is at work. */
+const cancelled: { readonly [workflow: string]: { readonly often: number; readonly withinMs: number } } = {
+  weekend: { often: 0.8, withinMs: 900_000 },
+  entry: { often: 0.8, withinMs: 90_000 },
+};
+
 /** What of the system can be reached from outside. */
 export interface Reach {
   readonly sight: Sight;
@@ -56,7 +62,8 @@ export class Outside {
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
-    if (chance.happens(workflow === 'weekend' ? 0.8 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
+    const { often, withinMs } = cancelled[workflow] ?? { often: 0.2, withinMs: 120_000 };
+    if (chance.happens(often)) this.cancel(orderId, withinMs);
     return orderId;
   }
 
