@@ -20,7 +20,7 @@ export const create = ({ system, environment }: FunctionContext) => {
       if (message.type === 'cancel') await agent.cancel(message);
       else await agent(message, { signal: stopping });
     };
-    return oneByOne(event, serve, system.telemetry);
+    return oneByOne(event, serve, system);
   };
 };
 

@@ -7,5 +7,5 @@ import { agentMessageIn } from '../lib/incoming.ts';
 /** Orders that other orders call. */
 export const create = ({ system }: FunctionContext) => {
   const take = createChildren(system);
-  return (event: SQSEvent) => oneByOne(event, (record) => take(agentMessageIn(record.body)), system.telemetry);
+  return (event: SQSEvent) => oneByOne(event, (record) => take(agentMessageIn(record.body)), system);
 };

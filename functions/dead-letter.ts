@@ -2,6 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { oneByOne, queueOf } from '../lib/batch.ts';
 import type { FunctionContext } from '../lib/function.ts';
 import { setAside } from '../lib/poison.ts';
+import { waitedProblem } from '../lib/put-back.ts';
 
 /** Messages that were delivered too often without success: kept for a person, who is told. */
 export const create =
@@ -15,9 +16,9 @@ export const create =
             queue: queueOf(record).replace(/-dead$/, ''),
             body: record.body,
             messageId: record.messageId,
-            reason: 'It was delivered too often without success.',
+            reason: waitedProblem(record.body) ?? 'It was delivered too often without success.',
           },
           system,
         ),
-      system.telemetry,
+      system,
     );

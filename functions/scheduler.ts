@@ -1,11 +1,11 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { inGroups, queueOf } from '../lib/batch.ts';
 import type { FunctionContext } from '../lib/function.ts';
-import { parseIncoming } from '../lib/incoming.ts';
+import { noMessage, parseIncoming } from '../lib/incoming.ts';
 
 /** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
 export const create = ({ system }: FunctionContext) => {
-  const { scheduler, telemetry } = system;
+  const { scheduler } = system;
 
   return (event: SQSEvent) => {
     const parsed = new Map(event.Records.map((record) => [record, parseIncoming(record.body, queueOf(record))]));
@@ -13,7 +13,7 @@ export const create = ({ system }: FunctionContext) => {
     const accept = async (orderId: string, records: readonly SQSRecord[]) => {
       const incoming = records.map((record) => {
         const message = parsed.get(record);
-        if (!message) throw new Error('This is no message for the scheduler.');
+        if (!message) throw noMessage(record.body);
         return message.incoming;
       });
       await scheduler.accept(
@@ -22,6 +22,6 @@ export const create = ({ system }: FunctionContext) => {
         records.map((record) => ({ queue: queueOf(record), body: record.body })),
       );
     };
-    return inGroups(event, groups, accept, telemetry);
+    return inGroups(event, groups, accept, system);
   };
 };

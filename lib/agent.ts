@@ -1,9 +1,11 @@
-import { type AnsweringTools, answerOf, refused } from './agent/answering.ts';
+import { type AnsweringTools, answerOf, notHere } from './agent/answering.ts';
 import { startDeadline } from './agent/deadline.ts';
+import { Guard } from './agent/guard.ts';
 import { startHeartbeat } from './agent/heartbeat.ts';
 import type { Result } from './agent/results.ts';
-import { callOf, kindOf, type Work } from './agent/work.ts';
+import { callOf, kindOf, notNow, type Work } from './agent/work.ts';
 import type { AgentDefinition } from './authoring/agent.ts';
+import type { Breakers } from './breaker.ts';
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { type Cancel, queues, type Reply, type Request, timeText } from './messages.ts';
@@ -12,8 +14,8 @@ import type { Telemetry } from './telemetry.ts';
 
 export interface AgentOptions {
   readonly channel: Pick<Channel, 'send'>;
-  /** Where it notes what may be asked for only once. */
-  readonly store: Asked;
+  /** Where it notes what may be asked for only once, and that its service is away. */
+  readonly store: Asked & Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
@@ -27,6 +29,8 @@ export interface Agent {
   cancel(cancel: Cancel): Promise<void>;
 }
 
+const putBackMs = { first: 1_000, longest: 30_000 };
+
 /** What is at work in this process, and how it is given up. */
 interface AtWork extends Work {
   readonly cancelling: AbortController;
@@ -37,7 +41,8 @@ export function createAgent(
   { name, operations }: AgentDefinition,
   { channel, store, clock, telemetry, chance = Math.random }: AgentOptions,
 ): Agent {
-  const tools: AnsweringTools = { asked: store, clock, telemetry, chance };
+  const guard = new Guard(name, { breakers: store, clock, telemetry, chance });
+  const tools: AnsweringTools = { asked: store, guard, clock, telemetry, chance };
   const reply = async (request: Request, result: Result): Promise<void> => {
     const { requestId, orderId, path, attempt, epoch } = request;
     const body: Reply = { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: timeText(clock.now()), result };
@@ -59,24 +64,40 @@ export function createAgent(
   const serve = async (request: Request, { signal: stopping }: { readonly signal?: AbortSignal } = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    if (!operation) return reply(request, refused(request, `The agent ${name} has no operation "${request.operation}".`));
+    if (!operation) return reply(request, notHere(request, name));
     const work = begin(request, operation, stopping);
     const { deadline } = work;
     const { longestSeconds } = operation;
     const beat = longestSeconds === undefined ? undefined : startHeartbeat(request, longestSeconds, deadline, name, { channel, clock });
     try {
-      const result = await answerOf(work, tools);
+      const result = !guard.isCalm && (await guard.isShut()) ? notNow : await answerOf(work, tools);
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'expired: stopped without an answer', { orderId, requestId, agent: name });
-      } else if (result) await reply(request, result);
+      } else if (result === notNow) await putBack(request);
+      else if (result) await reply(request, result);
     } finally {
       if (atWork.get(requestId) === work) atWork.delete(requestId);
       deadline.stop();
       await beat?.stop();
     }
   };
+
+  /**
+   * Onto the queue again, each time for longer, as long as somebody waits for it. After that the order itself waits: the
+   * supervisor knows that its service is away, moves its deadline, and has it asked again in its turn.
+   */
+  async function putBack(request: Request): Promise<void> {
+    const now = clock.now();
+    const times = (request.putBack ?? 0) + 1;
+    const delayMs = Math.round(Math.min(putBackMs.longest, putBackMs.first * 2 ** (times - 1)) * (0.5 + chance()));
+    const remainingMs = Math.min(Date.parse(request.completeBy) - now, request.remainingMs) - delayMs;
+    telemetry.count(remainingMs > 0 ? 'putBack' : 'leftWaiting');
+    if (remainingMs <= 0) return;
+    const body = JSON.stringify({ ...request, remainingMs, putBack: times });
+    await channel.send([{ queue: queues.requests(name), body, delayMs }]);
+  }
 
   async function cancel({ requestId }: Cancel): Promise<void> {
     const work = atWork.get(requestId);

@@ -4,6 +4,7 @@ import { replyTo, replyToCaller } from './child-reply.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Definitions } from './definitions.ts';
+import { NewerMessageError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance } from './instance.ts';
 import { validatorOf } from './json-schema.ts';
 import { queues, type Reply, type Request, type ToAgent, timeText } from './messages.ts';
@@ -38,7 +39,17 @@ type Failure = Extract<Reply['result'], { status: 'failed' }>['fault'];
  * is only asked whether the child exists: then it is cancelled, so that the answer comes.
  */
 export function createChildren({ store, channel, clock, telemetry, scheduler, definitions, config }: ChildrenOptions): Children {
-  return take;
+  /** An order whose record cannot be read is put before a person: what is asked of it again and again would end there too. */
+  return async (message) => {
+    try {
+      await take(message);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecordError)) throw error;
+      const { orderId, newerUntil = 0 } = error;
+      if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
+      await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
+    }
+  };
 
   async function take(message: ToAgent): Promise<void> {
     if (message.type === 'cancel') return cancel(childIdOf(message.idempotencyKey));
@@ -75,8 +86,9 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
     const { name, version } = workflowOf(request);
     const definition = definitions.program(name, version)?.definition;
     const parent = await store.load(request.orderId);
-    if (!definition || !parent)
-      return fail(request, { type: 'RequestRefused', message: `There is no workflow ${request.operation}.`, permanent: true });
+    // Whoever asked has it, or could not have been loaded.
+    if (!definition) throw new NewerMessageError(`There is no workflow ${request.operation} in this app.`);
+    if (!parent) return fail(request, { type: 'RequestRefused', message: `There is no order ${request.orderId}.`, permanent: true });
 
     const problems = bodyProblems(validatorOf(definition.order), request.input, '');
     if (problems.length > 0) {

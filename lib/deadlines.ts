@@ -1,10 +1,12 @@
 import type { StepState } from './core/activities/step.ts';
 import { behaviourAt, nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
-import type { DueFor, StateRecord } from './record.ts';
+import type { DueFor, OutboxEntry, StateRecord } from './record.ts';
 
 /** An outbox that is not empty is looked at again after this time. */
 export const outboxMs = 10_000;
+/** What cannot be sent for long is tried less often: each try is a write. A minute is the most that anybody waits for news. */
+const outboxMaxMs = 60_000;
 /** How often a person is reminded of an order in Error. */
 export const reminderMs = 3_600_000;
 
@@ -52,6 +54,18 @@ export function longWait(
   return waits ? until : undefined;
 }
 
+/** A tenth of the time for which its oldest entry has been waiting. */
+function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
+  const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
+  return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
+}
+
+/** Of the whole order: it names the agent that has the most time, for where it is away, the order waits and is not late. */
+function claimOf(steps: readonly Deadline[]): DueFor {
+  const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
+  return { kind: 'claim', ...(agent === undefined ? {} : { agent }) };
+}
+
 /** The exact next deadline of an order, or none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
   // After a reset every asking is void: until the order is claimed, nothing of it can be late.
@@ -59,7 +73,9 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const steps = waiting.filter(({ counts }) => counts);
   const completeBy = completeByOf(program, state);
   const expiries =
-    record.recover === 'step' || completeBy === null || steps.length === 0 ? steps : [{ at: completeBy, for: { kind: 'claim' } as const }];
+    record.recover === 'step' || completeBy === null || steps.length === 0
+      ? steps
+      : [{ at: completeBy, for: claimOf(steps), counts: true }];
   const wait = longWait(record, now);
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;
@@ -67,7 +83,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     ...waiting.filter(({ counts }) => !counts),
     ...expiries.filter((expiry) => !late.includes(expiry)),
     ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'ask' } as const }]),
-    ...(record.outbox.length > 0 ? [{ at: now + outboxMs, for: { kind: 'outbox' } as const }] : []),
+    ...(record.outbox.length > 0 ? [{ at: now + outboxPauseMs(record.outbox, now), for: { kind: 'outbox' } as const }] : []),
     ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
   ];
   if (candidates.length === 0 && record.processState === 'Error') candidates.push({ at: now + reminderMs, for: { kind: 'reminder' } });
@@ -75,8 +91,12 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     (least, each) => (least === undefined || each.at < least.at ? each : least),
     undefined,
   );
-  // What comes before the end of the long wait must not make it forgotten.
-  return first && waitsUntil !== undefined && first.at < waitsUntil ? { ...first, for: { ...first.for, waitsUntil } } : first;
+  if (!first) return undefined;
+  // What comes before the end of the long wait must not make it forgotten; nor may an asking its place among those who wait.
+  const { waitingSince, path } = record.nextDueFor ?? {};
+  const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
+  const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
+  return { ...first, for: { ...first.for, ...waits, ...place } };
 }
 
 /**

@@ -61,7 +61,7 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalogue: Catalog
   const names = workflows.map(nameOf);
   const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
   const found = workflows.flatMap((definition) =>
-    check(definition, catalogue).map((problem) => ({ workflow: nameOf(definition), problem })),
+    problemsOf(definition, catalogue, isSuperseded(definition, workflows)).map((problem) => ({ workflow: nameOf(definition), problem })),
   );
   const wrong = [
     ...found
@@ -73,6 +73,18 @@ function warningsOf(workflows: readonly WorkflowDefinition[], catalogue: Catalog
   if (wrong.length > 0)
     throw new SetupError(`Workflows cannot be loaded:\n${wrong.join('\n')}`, 'Mend the definitions, or add to defineApp what is missing.');
   return found.map(({ workflow, problem }) => warningText(workflow, problem));
+}
+
+/** Only orders that are under way go by it: new ones take a later version. */
+const isSuperseded = ({ name, version }: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): boolean =>
+  workflows.some((other) => other.name === name && other.version > version);
+
+/** What only the present schemas of operations say against a superseded version keeps nobody from starting: its orders need it. */
+function problemsOf(definition: WorkflowDefinition, catalogue: Catalogue, superseded: boolean): readonly Problem[] {
+  const problems = check(definition, catalogue);
+  if (!superseded) return problems;
+  const lasting = new Set(check(definition, { ...catalogue, schemasOf: () => undefined }).map(({ path, message }) => `${path} ${message}`));
+  return problems.map((each) => (lasting.has(`${each.path} ${each.message}`) ? each : { ...each, severity: 'warning' }));
 }
 
 /** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */

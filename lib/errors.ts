@@ -40,6 +40,11 @@ export function unknownVersion(orderId: string, version: unknown, writtenAt: unk
   return new UnreadableRecordError(orderId, reason, isNewer ? writtenAt + rolloutMs : undefined);
 }
 
+/** A message that only a newer version of the program, or of the app, can process; `message` says why. */
+export class NewerMessageError extends Error {
+  override readonly name = 'NewerMessageError';
+}
+
 /** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

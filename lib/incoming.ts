@@ -1,11 +1,12 @@
 import type { StepReply } from './core/event.ts';
-import { agentOfReplies, type Heartbeat, type Reply, ToAgent, ToScheduler } from './messages.ts';
+import { agentOfReplies, type Heartbeat, newerProblem, type Reply, ToAgent, ToScheduler } from './messages.ts';
 import type { Incoming } from './planned.ts';
 
 /** A message for an agent. What is wrong with one is not said: the parsers quote what they were given, and it may be secret. */
 export function agentMessageIn(body: string): ToAgent {
-  const message = ToAgent.safeParse(parsed(body)).data;
-  if (!message) throw new Error('This is no message for an agent.');
+  const given = parsed(body);
+  const message = ToAgent.safeParse(given).data;
+  if (!message) throw newerProblem(given) ?? new Error('This is no message for an agent.');
   return message;
 }
 
@@ -35,6 +36,9 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
     incoming: { id: requestId, type: 'reply', requestId, agent, sentAt: Date.parse(message.sentAt), reply: replyOf(message.result) },
   };
 }
+
+/** Why `parseIncoming` knows nothing of a message. */
+export const noMessage = (body: string): Error => newerProblem(parsed(body)) ?? new Error('This is no message for the scheduler.');
 
 /** An answer that contradicts the very asking that it names speaks for none. */
 const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean =>

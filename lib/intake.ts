@@ -1,6 +1,6 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { queues, SubmissionMessage, timeText } from './messages.ts';
+import { newerProblem, queues, SubmissionMessage, timeText } from './messages.ts';
 import { setAside } from './poison.ts';
 import type { Publisher } from './publisher.ts';
 import type { Store } from './store.ts';
@@ -15,7 +15,10 @@ export function createIntake(system: { store: Store; channel: Channel; publisher
 
   return async (body, senderId, messageId) => {
     const aside = (reason: string) => setAside({ queue: queues.submissions, body, messageId, reason }, system);
-    const parsed = SubmissionMessage.safeParse(jsonOf(body));
+    const given = jsonOf(body);
+    const newer = newerProblem(given);
+    if (newer) throw newer;
+    const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
       return aside(`It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`);
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { workflowsAgent } from './core/child-order.ts';
 import type { AskCommand, CancelCommand } from './core/command.ts';
-import type { Json, JsonObject } from './core/json.ts';
+import { isObject, type Json, type JsonObject } from './core/json.ts';
+import { NewerMessageError } from './errors.ts';
 
 /** Names of the queues; every implementation puts its own prefix before them. */
 export const queues = {
@@ -28,6 +29,21 @@ export const agentOfReplies = (queue: string): string | undefined =>
 export const agentOfRequests = (queue: string): string | undefined =>
   queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
 
+/** Of every message between the roles. Whoever changes one reads the version before, too, and sends this one. */
+export const messageVersion = 1;
+
+/** How soon a message is tried again that only a newer version of the program can process; then later and later. */
+export const putBackMs = 60_000;
+/** While versions change, both run. After so long nobody is there any more who could process it: then it is poison. */
+export const putBackForMs = 3_600_000;
+
+/** What is wrong with a message of a later version, which whoever runs that can read; undefined for any other. */
+export function newerProblem(message: unknown): NewerMessageError | undefined {
+  const version = isObject(message) ? message['v'] : undefined;
+  const isNewer = typeof version === 'number' && Number.isSafeInteger(version) && version > messageVersion;
+  return isNewer ? new NewerMessageError(`The message has the version ${version}, and this program reads ${messageVersion}.`) : undefined;
+}
+
 const time = z.iso.datetime();
 /** Whatever JSON.parse gave. */
 const json = z.custom<Json>((value) => value !== undefined);
@@ -36,7 +52,7 @@ const id = z.string().min(1).max(2048);
 /** The short name of a fault, as agents give it: `CardDeclined`. */
 export const faultName = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
-const asking = { v: z.literal(1), requestId: id, orderId: id, path: id, attempt: z.int().min(1), epoch: z.int().min(1) };
+const asking = { v: z.literal(messageVersion), requestId: id, orderId: id, path: id, attempt: z.int().min(1), epoch: z.int().min(1) };
 
 export const Request = z.object({
   ...asking,
@@ -49,11 +65,20 @@ export const Request = z.object({
   input: json,
   /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
   settling: z.literal(true).optional(),
+  /** How often its agent has put it back, because its service was away. */
+  putBack: z.int().min(1).optional(),
 });
 export type Request = z.infer<typeof Request>;
 
 /** An asking is not wanted any more: whoever is at work on it stops if he can. */
-export const Cancel = z.object({ v: z.literal(1), type: z.literal('cancel'), requestId: id, orderId: id, path: id, idempotencyKey: id });
+export const Cancel = z.object({
+  v: z.literal(messageVersion),
+  type: z.literal('cancel'),
+  requestId: id,
+  orderId: id,
+  path: id,
+  idempotencyKey: id,
+});
 export type Cancel = z.infer<typeof Cancel>;
 
 /** What an agent takes in. */
@@ -84,12 +109,12 @@ export type Reply = z.infer<typeof Reply>;
 export const Heartbeat = z.object({ ...asking, type: z.literal('heartbeat'), sentAt: time, completeBy: time });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 
-export const WakeUp = z.object({ v: z.literal(1), type: z.literal('wake-up'), orderId: id, sentAt: time });
+export const WakeUp = z.object({ v: z.literal(messageVersion), type: z.literal('wake-up'), orderId: id, sentAt: time });
 export type WakeUp = z.infer<typeof WakeUp>;
 
 /** Within the same bounds as a call of the API: an order is the same whichever way it comes. */
 export const SubmissionMessage = z.object({
-  v: z.literal(1),
+  v: z.literal(messageVersion),
   type: z.literal('submission'),
   idempotencyKey: z.string().regex(/^[\x20-\x7e]{1,255}$/, '1 to 255 printable ASCII characters are wanted'),
   client: z.string(),

@@ -11,14 +11,15 @@ interface Poisoned {
   readonly reason: string;
 }
 
-/** Keeps a message that can't be processed, whole, and tells a person. Kept first: telling twice does no harm. */
+/**
+ * Tells a person of a message that can't be processed, and keeps it, whole. Told first, under an id of its own: while nobody
+ * can be told it stays where it is and is tried again, and must not be put aside once more each time.
+ */
 export async function setAside(
   { queue, body, messageId, reason }: Poisoned,
   { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock },
 ): Promise<void> {
   const at = timeText(clock.now());
-  await channel.send([{ queue: queues.setAside, body: JSON.stringify({ queue, messageId, reason, at, body }) }]);
-
   const id = `${queue}/${messageId}`;
   const orderId = orderIdIn(body);
   const detail: JsonObject = {
@@ -35,6 +36,7 @@ export async function setAside(
   };
   const { failed } = await publisher.publish([{ id, detailType: 'Poison Message Set Aside', detail }]);
   if (failed.length > 0) throw new Error('The announcement was not taken.');
+  await channel.send([{ queue: queues.setAside, body: JSON.stringify({ queue, messageId, reason, at, body }) }]);
 }
 
 const orderIdIn = (body: string): string | undefined => {

@@ -41,6 +41,8 @@ export interface DueFor {
   readonly agent?: string;
   /** Something is late for good, and has been given until then: milliseconds since 1970. */
   readonly waitsUntil?: number;
+  /** The service behind the agent was away when it was asked for first: milliseconds since 1970. */
+  readonly waitingSince?: number;
 }
 
 /** Why an order waits for a person, as shown outside. */

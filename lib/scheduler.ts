@@ -13,7 +13,7 @@ import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } fr
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
-import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { cancelMessage, queues, requestMessage, timeText, wakeUpMessage } from './messages.ts';
 import { alongOf, sendEntries } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
@@ -89,14 +89,15 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, options);
     const unsent = open.filter(({ id }) => !acknowledged.has(id));
     const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
+    const givenUp = unsent.filter((entry) => isUndeliverable(entry, now));
     const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
 
     const { instance: left, ...aside } = asideOf(loaded, planned.instance);
     if (!store.sendsAlong) await putAside(loaded, aside);
-    const instance = journal(left, undeliverable(unsent, now), now);
+    const instance = journal(left, undeliverable(givenUp), now);
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
-    const outbox = store.sendsAlong ? [] : [...kept, ...added];
+    const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];
     const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
     const record = withDeadline(
       loaded.program,
@@ -117,7 +118,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     logJournal(telemetry, orderId, instance, loaded.instance.seq);
     tellOfHold(loaded, { ...loaded, record, instance });
-    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned);
+    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned, new Set(kept.map(({ id: tried }) => tried)));
     return 'written';
   }
 
@@ -134,10 +135,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (held && !isQuestion(held.fault) && held !== before.instance.state.held) options.onTerminated?.(order.orderId, record);
   }
 
-  /** The other half of write-then-send: outbox first, each entry acknowledged, then the requests. */
-  async function sendAfter(saved: Loaded, { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>): Promise<void> {
+  /**
+   * The other half of write-then-send: outbox first, each entry acknowledged, then the requests. What the bus did not take
+   * just now (`tried`) has its turn later; a client's messages are tried again, for none may overtake another.
+   */
+  async function sendAfter(
+    saved: Loaded,
+    { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>,
+    tried: ReadonlySet<string> = new Set(),
+  ): Promise<void> {
     let { record } = saved;
-    const acknowledged = await sendEntries(record.outbox, options);
+    const untried = record.outbox.filter(({ id, kind }) => kind === 'status' || !tried.has(id));
+    const acknowledged = await sendEntries(untried, options);
     const ids = new Set(record.outbox.map(({ id }) => id));
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
     /** Who loses the race for it tries it on what has won: what is sent next must not prove what was not sent. */
@@ -223,11 +232,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
-  /** For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. */
-  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void> =>
+  /**
+   * For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. The pauses
+   * grow: what comes twice each time must not become thousands within an hour.
+   */
+  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[], writtenMs: number): Promise<void> =>
     postAnew(
       again.filter((_, index) => incoming[index]?.type !== 'wake-up'),
-      newerPauseMs,
+      Math.min(delayMaxMs, Math.max(newerPauseMs, writtenMs / 4)),
     );
 
   const instruct = createInstructing(options, { load, programOf, planOf, save });
@@ -242,7 +254,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         await postAnew(again, 0);
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
-        if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now()) return leaveToNewer(incoming, again);
+        const newerForMs = error instanceof UnreadableRecordError ? (error.newerUntil ?? 0) - clock.now() : 0;
+        if (newerForMs > 0) return leaveToNewer(incoming, again, rolloutMs - newerForMs);
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);
@@ -300,11 +313,36 @@ const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned):
 /** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
 const undeliverableMs = 900_000;
 
-const isUndeliverable = (entry: OutboxEntry, now: number): entry is Extract<OutboxEntry, { kind: 'status' }> =>
+type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
+
+const isUndeliverable = (entry: OutboxEntry, now: number): entry is StatusEntry =>
   entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
 
-const undeliverable = (unsent: readonly OutboxEntry[], now: number): readonly OrderFact[] =>
-  unsent.filter((entry) => isUndeliverable(entry, now)).map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
+const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
+  givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
+
+/** The order is none the worse for it; but a person has to see why its client hears nothing. */
+const noticesOf = (
+  { orderId, processState, failureCount }: StateRecord,
+  [first]: readonly StatusEntry[],
+  now: number,
+): readonly OutboxEntry[] => {
+  if (!first) return [];
+  const id = `${first.id}/undeliverable`;
+  const detail = {
+    id,
+    orderId,
+    at: timeText(now),
+    class: 'basic-failure',
+    type: 'ResponseUndeliverable',
+    source: first.channel,
+    before: processState,
+    after: processState,
+    failureCount,
+    message: `The response queue ${first.channel} takes nothing: its client is not told how this order goes.`,
+  };
+  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
+};
 
 const unchanged = ({ record, instance }: Loaded): Planned => ({
   record,

@@ -1,3 +1,4 @@
+import type { Breakers } from './breaker.ts';
 import type { Outgoing } from './channel.ts';
 import type { Json } from './core/json.ts';
 import type { UndoPage } from './core/state.ts';
@@ -73,7 +74,7 @@ export interface Asked {
  * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
  * whether the write happened: whoever wrote loads again and looks for his `writeId`.
  */
-export interface Store extends Asked {
+export interface Store extends Asked, Breakers {
   /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
   readonly sendsAlong: boolean;
 

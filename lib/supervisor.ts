@@ -1,3 +1,4 @@
+import { type Breaker, excuses, phaseOf, turnOf } from './breaker.ts';
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
@@ -9,7 +10,7 @@ import type { Telemetry } from './telemetry.ts';
 
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
-  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep'>;
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker'>;
   readonly channel: Pick<Channel, 'send'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -76,7 +77,51 @@ export function createSupervisor({
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(orderId, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
-    await countExpiry(head, now, counts);
+    const breaker = head.nextDueFor.agent === undefined ? undefined : await breakerOf(head.nextDueFor.agent);
+    if (breaker && excuses(breaker, head.nextDueAt, head.stepMs, now)) await excuse(head, breaker, counts);
+    else await countExpiry(head, now, counts);
+  }
+
+  /** One look at each in a pass, and none where nothing is late. */
+  const breakers = new Map<string, Promise<Breaker | undefined>>();
+  const breakerOf = (agent: string): Promise<Breaker | undefined> => {
+    const known = breakers.get(agent) ?? store.breaker(agent);
+    breakers.set(agent, known);
+    return known;
+  };
+  /** Agents for whose services this pass has let somebody go and see. */
+  const probed = new Set<string>();
+
+  /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
+  async function excuse(head: StateHead, breaker: Breaker, counts: Counts): Promise<void> {
+    const now = clock.now();
+    const dueAt = head.nextDueAt ?? now;
+    telemetry.count('expiryExcused');
+    const waitingSince = head.nextDueFor?.waitingSince ?? Math.min(head.completeBy ?? dueAt, dueAt) - head.stepMs;
+    const turn = turnOf(breaker, waitingSince);
+    const isFree = phaseOf(breaker, now) !== 'open' || !probed.has(breaker.agent);
+    if (turn <= now && isFree) {
+      probed.add(breaker.agent);
+      return askUncounted(head, waitingSince, counts);
+    }
+    // The longer it lasts, the less often each order is written.
+    const until = phaseOf(breaker, now) === 'open' ? now + Math.max(head.stepMs, (now - breaker.openedAt) / 4) : turn;
+    const waiting = head.nextDueFor && { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } };
+    return moveDeadline(waiting ?? head, Math.round(until), `the service behind ${breaker.agent} is away`, counts);
+  }
+
+  async function askUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
+    const nextDueAt = clock.now() + head.stepMs;
+    const asked: StateHead = {
+      ...head,
+      rev: head.rev + 1,
+      nextDueAt,
+      nextDueFor: { ...head.nextDueFor, kind: 'ask', waitingSince },
+      worklistAt: nextDueAt,
+    };
+    const write = await store.patch(asked, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+    else await wake(head.orderId);
   }
 
   /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
@@ -142,16 +187,15 @@ export function createSupervisor({
   }
 
   async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<void> {
-    const moved = {
-      ...head,
-      rev: head.rev + 1,
-      nextDueAt: at,
-      worklistAt: at,
-      notes: [
-        ...head.notes,
-        { at: clock.now(), type: 'DeadlineMoved' as const, ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}), reason },
-      ],
+    const note: Note = {
+      at: clock.now(),
+      type: 'DeadlineMoved',
+      ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}),
+      reason,
     };
+    const last = head.notes.at(-1);
+    const isSaid = last?.type === 'DeadlineMoved' && last.path === note.path && last.reason === reason;
+    const moved = { ...head, rev: head.rev + 1, nextDueAt: at, worklistAt: at, notes: isSaid ? head.notes : [...head.notes, note] };
     const write = await store.patch(moved, head);
     if (write.outcome === 'refused') counts.lost += 1;
   }
@@ -185,6 +229,8 @@ export function createSupervisor({
   return {
     async pass() {
       const counts = zero();
+      breakers.clear();
+      probed.clear();
       const until = clock.now();
       for (const shard of shuffled(until)) {
         const seen = new Set<string>();
@@ -203,6 +249,7 @@ export function createSupervisor({
 
     async sweep() {
       const counts = zero();
+      breakers.clear();
       for (let after: string | undefined; ; ) {
         const ids = await store.sweep(after, pageSize);
         if (ids.length === 0) return counts;

@@ -8,7 +8,13 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G4: () => import('./protocol-mutants.ts'),
   G5: () => import('./crash-points.ts'),
   G6: () => import('./fault-landing.ts'),
+  G7: () => import('./search.ts'),
   'G9-files': () => import('./torn-files.ts'),
   G9: () => import('./live-kills.ts'),
   G10: () => import('./paused-holders.ts'),
+  G11: () => import('./claims.ts'),
+  G16: () => import('./version-changes.ts'),
+  G17: () => import('./unheard.ts'),
+  G18: () => import('./overload.ts'),
+  G19: () => import('./same-history.ts'),
 };

@@ -29,7 +29,7 @@ const medianMaxMs = 2000;
 const playMaxMs = 240_000;
 const forms = {
   /** Worlds for each mutant at the most, and which mutants. */
-  full: { worlds: 1500, mutants: [...classic, ...further] },
+  full: { worlds: 3000, mutants: [...classic, ...further] },
   short: { worlds: 300, mutants: classic },
 };
 

@@ -1,15 +1,16 @@
 import { PermanentFailure, TransientFailure } from '../authoring/fault.ts';
 import type { Request } from '../messages.ts';
 import type { Asked } from '../store.ts';
+import type { Admission } from './guard.ts';
 import { failed, givenUp, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
-import { callOf, inTime, patiently, type Tools, type Work } from './work.ts';
+import { callOf, inTime, type notNow, patiently, type Tools, type Work } from './work.ts';
 
 export interface AnsweringTools extends Tools {
   readonly asked: Asked;
 }
 
 /** Nothing at all: another delivery of the same message is at work, and answers. */
-type Answer = Result | undefined;
+type Answer = Result | typeof notNow | undefined;
 
 /** What a request is answered with: by the operation, by what the service knows of its key, or by what was noted of it. */
 export async function answerOf(work: Work, tools: AnsweringTools): Promise<Answer> {
@@ -25,13 +26,22 @@ export async function answerOf(work: Work, tools: AnsweringTools): Promise<Answe
 }
 
 /** The agent itself refuses. Of what was asked before it says nothing by that. */
-export const refused = ({ settling }: Request, message: string): Result =>
+const refused = ({ settling }: Request, message: string): Result =>
   failed({ type: 'RequestRefused', message, permanent: true, ...(settling ? { outcomeUnknown: true } : {}) });
+
+/** Whoever asks has the operation, or could not have been loaded: while the app is changed, its parts differ. So not for good. */
+export const notHere = ({ operation, settling }: Request, agent: string): Result =>
+  failed({
+    type: 'RequestRefused',
+    message: `The agent ${agent} has no operation "${operation}".`,
+    permanent: false,
+    ...(settling ? { outcomeUnknown: true } : {}),
+  });
 
 const notDone = failed({ type: 'NotDone', message: 'The service knows of no such thing.', permanent: true });
 
 /** Asks the service whether the effect exists; where it does not, the answer is `otherwise`. */
-function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result> {
+function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | typeof notNow> {
   const { request, operation, deadline } = work;
   const ask = async () => operation.lookup?.(request.idempotencyKey, callOf(work) as never);
   return patiently(
@@ -65,13 +75,14 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
   }
 
   let sent = false;
-  const tryIt = async (): Promise<Result> => {
+  const tryIt = async (admission: Admission): Promise<Result> => {
     try {
       sent = true;
       return resultOf(await inTime(run(), deadline), operation);
     } catch (error) {
       if (error instanceof TransientFailure && error.nothingSent) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;
+      if (!cancelled.aborted) await admission.failed(request.orderId);
       return cancelled.aborted ? givenUp : outcomeUnknown(`${messageOf(error)} It is not asked again: it may have been done.`);
     }
   };

@@ -5,6 +5,7 @@ import type { JsonObject } from '../core/json.ts';
 import type { Request } from '../messages.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Deadline } from './deadline.ts';
+import type { Admission, Guard } from './guard.ts';
 import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
 
 /** One request that is being served. */
@@ -19,33 +20,50 @@ export interface Work {
 }
 
 export interface Tools {
+  /** What stands before the service. */
+  readonly guard: Guard;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
   readonly chance: () => number;
 }
 
+/** The service is away, or tried too often: not an answer, the request is to come again. */
+export const notNow = Symbol('not now');
+
 const attemptsMaxDefault = 8;
 const pauseMs = { first: 100, longest: 5_000 };
 
 /** Tries until there is a definite answer, the attempts are used up, or the time is over. */
-export async function patiently(work: Work, ask: () => Promise<Result>, { clock, telemetry, chance }: Tools): Promise<Result> {
+export async function patiently(
+  work: Work,
+  ask: (admission: Admission) => Promise<Result>,
+  { guard, clock, telemetry, chance }: Tools,
+): Promise<Result | typeof notNow> {
   const { agent, request, operation, deadline, stopping, cancelled } = work;
   const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
   for (let tried = 1; ; tried++) {
     if (cancelled.aborted) return givenUp;
     if (deadline.isOver()) return nobodyWaits;
+    stopping?.throwIfAborted();
+    const repeated = tried > 1 || request.putBack !== undefined;
+    const admission = guard.isCalm && !repeated ? guard.enter() : await guard.admit({ repeated });
+    if (!admission) return notNow;
     try {
-      stopping?.throwIfAborted();
-      return await ask();
+      const result = await ask(admission);
+      await admission.answered();
+      return result;
     } catch (error) {
+      if (stopping?.aborted || cancelled.aborted) admission.gaveUp();
       // The host stops: without an answer the message comes back, and another host takes it.
       if (stopping?.aborted) throw error;
       if (cancelled.aborted) return givenUp;
       const { orderId, requestId } = request;
       // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
+      if (error instanceof PermanentFailure) await admission.answered();
       if (error instanceof PermanentFailure) return refusalOf(error);
+      await admission.failed(orderId);
       if (tried >= attemptsMax) return exhausted(error);
 
       const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;

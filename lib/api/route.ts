@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Definitions } from '../definitions.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -11,6 +12,7 @@ import type { ProblemCode, Refusal } from './problem.ts';
 export interface ApiOptions {
   readonly store: Store;
   readonly scheduler: Scheduler;
+  readonly channel: Pick<Channel, 'depth'>;
   readonly submit: Submit;
   readonly definitions: Definitions;
   readonly clock: Clock;

@@ -1,4 +1,5 @@
 import { keysKept } from '../instance.ts';
+import { listChannels } from './channels.ts';
 import { listClients, registerClient } from './clients.ts';
 import { cancelOrder, signalOrder } from './from-outside.ts';
 import { instructOrder } from './instructions.ts';
@@ -117,6 +118,16 @@ export const routes: readonly Route[] = [
     },
     refusals: ['not-found', 'infeasible', 'locked', 'stale', 'precondition-required'],
     handle: instructOrder,
+  }),
+  route({
+    method: 'GET',
+    path: '/channels',
+    roles: ['operator'],
+    summary: 'List the queue pairs of the agents, and whether the services behind them are away',
+    query: schemas.PageQuery,
+    answers: { 200: { description: 'A page of queue pairs, by name', schema: schemas.pageOf(schemas.ChannelState) } },
+    refusals: [],
+    handle: listChannels,
   }),
   route({
     method: 'GET',

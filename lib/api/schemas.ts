@@ -211,6 +211,21 @@ export const Client = z.strictObject({
   responseChannels: z.array(channelId),
   senders: z.array(senderId),
 });
+const Depth = z.strictObject({ visible: z.int(), inFlight: z.int(), delayed: z.int(), oldestAgeMs: z.number() });
+export const ChannelState = z.strictObject({
+  name: z.string(),
+  open: z.boolean(),
+  requests: Depth,
+  replies: Depth,
+  /** What is known of the service behind the agent. */
+  breaker: z.strictObject({
+    phase: z.enum(['closed', 'open', 'half-open']),
+    awaySince: time.optional(),
+    failedProbes: z.int().optional(),
+    nextProbeAt: time.optional(),
+    backSince: time.optional(),
+  }),
+});
 export const Health = z.strictObject({ status: z.literal('ok') });
 export const pageOf = (item: z.ZodType) => z.strictObject({ items: z.array(item), next: z.string().nullable() });
 

@@ -96,6 +96,15 @@ export const alarmKinds = {
     periods: 2,
     watched: (all) => system('The supervisor', all.metrics.counted('supervisorPass', 'supervisor', total)),
   },
+  ServiceAway: {
+    says: 'has not found its remote service for ten minutes: orders that need it wait.',
+    threshold: 0,
+    periods: 2,
+    watched: (all) =>
+      eachJob(all, ({ spec }) => all.metrics.counted('serviceAway', spec.name, total)).filter(
+        ({ id }) => all.job(id).spec.file === 'agent',
+      ),
+  },
   LateDetection: {
     says: 'sees deadlines more than a minute late.',
     threshold: 60_000,

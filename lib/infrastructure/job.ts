@@ -14,7 +14,7 @@ import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
 import { SetupError } from '../errors.ts';
-import { askedPrefix } from '../stores/dynamodb/keys.ts';
+import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
 import type { OrderQueues } from './order-queues.ts';
 import type { Permissions } from './permissions.ts';
@@ -134,11 +134,15 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
     }),
+    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
+    }),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
     ),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
@@ -150,7 +154,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
   ];
 }
 
-const usesTable = ({ table, notesAskings }: Permissions): boolean => table.length > 0 || notesAskings;
+const usesTable = ({ table, notesAskings, breakers }: Permissions): boolean => table.length + breakers.length > 0 || notesAskings;
 
 /** Services that use the key when this function calls them. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>

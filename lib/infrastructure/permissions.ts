@@ -8,10 +8,14 @@ export interface Permissions {
   readonly table: readonly string[];
   /** Whether it notes in the table what may be asked for only once, in the partitions that are for that and in no other. */
   readonly notesAskings: boolean;
+  /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
+  readonly breakers: readonly string[];
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
   readonly sendsTo: readonly string[];
+  /** Queues of which it is told how much lies in them. */
+  readonly looksInto: readonly string[];
   /** Whether it also sends to the response queues that clients have registered. */
   readonly answersClients: boolean;
   /** Whether it announces on the bus. */
@@ -23,8 +27,10 @@ export interface Permissions {
 const none: Permissions = {
   table: [],
   notesAskings: false,
+  breakers: [],
   indexes: [],
   sendsTo: [],
+  looksInto: [],
   answersClients: false,
   announces: false,
   readsCursorSecret: false,
@@ -46,20 +52,24 @@ const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], se
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
-  api: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), indexes: orderIndexes, readsCursorSecret: true }),
-  children: (_, app) => ({ ...withQueues(scheduling(app), answers(app)), answersClients: false }),
-  submissions: (_, app) => withQueues(scheduling(app), [queues.setAside]),
-  // A message that meets a lease, or that lost too many races, is posted anew where it came from.
-  scheduler: (spec, app) =>
-    withQueues(
-      scheduling(app),
-      spec.sources.map(({ queue }) => queue),
-    ),
-  agent: ({ sources }, { agents }) => {
-    const names = new Set(sources.map(({ queue }) => agentOfRequests(queue)));
+  api: (_, app) => ({
+    ...withQueues(scheduling(app), answers(app)),
+    looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
+    indexes: orderIndexes,
+    readsCursorSecret: true,
+  }),
+  // A message that only a newer version can process is put back where it came from.
+  children: (spec, app) => ({ ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]), answersClients: false }),
+  submissions: (spec, app) => withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]),
+  // Here that is also one that meets a lease, or that lost too many races.
+  scheduler: (spec, app) => withQueues(scheduling(app), sourcesOf(spec)),
+  // And here one whose service is away.
+  agent: (spec, { agents }) => {
+    const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
       ...none,
-      sendsTo: [...names].flatMap((name) => (name === undefined ? [] : [queues.replies(name)])),
+      sendsTo: [...[...names].map((name) => queues.replies(name)), ...sourcesOf(spec)],
+      breakers: [...names],
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
@@ -71,6 +81,8 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       : { ...supervising, indexes: [indexes.worklist.name] },
   'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
 };
+
+const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Where an order that was called tells its end. */
 const answers = (app: Cast): readonly string[] => (hasCalls(app) ? [queues.callReplies] : []);

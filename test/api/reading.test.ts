@@ -382,3 +382,25 @@ test('a cursor is good for the caller and the list that it was made for, and onl
   ])
     await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
 });
+
+test('F45: an operator sees whether the service behind an agent is away, since when, and when somebody looks again', async () => {
+  const { ask, store, clock } = startApi();
+  const openedAt = clock.now();
+  const away = { agent: 'payment', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null };
+  await store.putBreaker(away, 0);
+  const breakers = async () => {
+    const { json } = await ask('GET', '/channels', { as: 'operator' });
+    return Object.fromEntries((json.items as { name: string; breaker: object }[]).map(({ name, breaker }) => [name, breaker]));
+  };
+  const awaySince = new Date(openedAt).toISOString();
+  const nextProbeAt = new Date(openedAt + 5000).toISOString();
+  assert.deepEqual((await breakers())['payment'], { phase: 'open', awaySince, failedProbes: 0, nextProbeAt });
+  assert.deepEqual((await breakers())['shipping'], { phase: 'closed' });
+
+  await clock.advance(60_000);
+  await store.putBreaker({ ...away, rev: 2, closedAt: clock.now() }, 1);
+  const backSince = new Date(clock.now()).toISOString();
+  assert.deepEqual((await breakers())['payment'], { phase: 'half-open', awaySince, failedProbes: 0, backSince });
+  await clock.advance(60_000);
+  assert.deepEqual((await breakers())['payment'], { phase: 'closed' });
+});

@@ -116,7 +116,18 @@ export function startApi({
     stepMs: 10_000,
     maxFailures: 3,
   });
-  const api = createApi({ store, scheduler, submit, definitions, clock, telemetry, issuer, cursorKey: issuer.cursorKey, ...change });
+  const api = createApi({
+    store,
+    scheduler,
+    channel,
+    submit,
+    definitions,
+    clock,
+    telemetry,
+    issuer,
+    cursorKey: issuer.cursorKey,
+    ...change,
+  });
 
   async function ask(
     method: string,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import type { Breaker } from '../../lib/breaker.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { UndoPage } from '../../lib/core/state.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
@@ -318,6 +319,40 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal(await store.forget(noon + 1000, 10), 1);
     assert.equal((await other.noteAsked(asking('r2'))).outcome, 'noted');
     assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
+  });
+
+  // ---- what services are away
+
+  const away = (rev: number, change: Partial<Breaker> = {}): Breaker => ({
+    agent: 'bank',
+    rev,
+    openedAt: noon,
+    probeAt: noon + 5000,
+    failedProbes: rev,
+    closedAt: null,
+    ...change,
+  });
+
+  it('F45: that a service is away is written once, by whoever comes first; the others learn what stands there', async ({
+    store,
+    other,
+  }) => {
+    assert.equal(await store.breaker('bank'), undefined);
+    assert.deepEqual(await store.putBreaker(away(1), 0), { outcome: 'written' });
+    assert.deepEqual(await other.putBreaker(away(1, { openedAt: noon + 9 }), 0), { outcome: 'refused', current: away(1) });
+    assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
+  });
+
+  it('F45: of fifty who want to see whether it is back, one may; and each write counts for the rev that was read', async ({
+    store,
+    other,
+  }) => {
+    await store.putBreaker(away(1), 0);
+    const answers = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).putBreaker(away(2, { probeAt: noon + index }), 1)));
+    assert.equal(answers.filter(({ outcome }) => outcome === 'written').length, 1);
+    assert.deepEqual(await other.putBreaker(away(3, { closedAt: noon + 60_000 }), 2), { outcome: 'written' });
+    assert.deepEqual(await store.breaker('bank'), away(3, { closedAt: noon + 60_000 }));
+    assert.equal((await store.putBreaker(away(3), 2)).outcome, 'refused');
   });
 
   // ---- pages of what can be undone

@@ -19,16 +19,17 @@ const Order = z.object({ item: z.string() });
 
 const run = ({ note }: { note: string }): { note: string } => {
   if (note === 'sold out') throw new PermanentFailure('SoldOut', 'There is none left.');
+  if (note === 'nobody there') throw new TransientFailure('Nobody is there.');
   return { note };
 };
 
-const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, run }) });
+const stock = defineAgent('stock', { take: operation({ input: Note, output: Note, attemptsMax: 2, run }) });
 const stamp = ({ note }: { note: string }): { note: string } => {
   if (note === 'no way') throw new TransientFailure('There is no way there.', { nothingSent: true });
   return { note };
 };
 const post = defineAgent('post', {
-  send: operation({ input: Note, output: Note, run }),
+  send: operation({ input: Note, output: Note, attemptsMax: 2, run }),
   stamp: operation({ input: Note, output: Note, atMostOnce: true, attemptsMax: 1, run: stamp }),
 });
 

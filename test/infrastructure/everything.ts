@@ -6,6 +6,8 @@ import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { childIdOf } from '../../lib/submission.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import app from './app.ts';
 import type { Roles } from './roles.ts';
 
 const shop = { as: 'client', client: 'shop' } as const;
@@ -28,6 +30,8 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await heldOrders(roles);
   await callingOrders(roles, deployment);
   await damagedOrder(roles, deployment);
+  await newerMessages(roles);
+  await servicesAway(roles);
   await roles.run('dead-letter', deadLetter);
 }
 
@@ -63,6 +67,7 @@ async function goodOrders(roles: Roles): Promise<void> {
 
 async function readings(roles: Roles): Promise<void> {
   for (const query of ['', 'reference=r-1']) assert.equal((await roles.call('GET', '/orders', { ...shop, query })).status, 200);
+  assert.equal((await roles.call('GET', '/channels', operator)).status, 200);
   for (const query of ['', 'state=Error']) assert.equal((await roles.call('GET', '/orders', { ...operator, query })).status, 200);
 }
 
@@ -147,10 +152,28 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
   await roles.settle();
 }
 
+/** Both services are away: it is found out, and what comes then is put back onto its queue. */
+async function servicesAway(roles: Roles): Promise<void> {
+  for (let order = 1; order <= 4; order++) await submit(roles, 'both', { order: { item: 'nobody there' } });
+  await roles.settle();
+  for (const agent of ['stock', 'post']) assert.equal((await roles.outside.store.breaker(agent))?.closedAt, null, agent);
+  await submit(roles, 'both');
+  await roles.settle();
+}
+
 async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'both');
   await damage(roles, table, id);
   await roles.settle();
+}
+
+/** What only a newer version of the program can read is put back where it came from. */
+async function newerMessages(roles: Roles): Promise<void> {
+  const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
+  for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
+    await roles.outside.channel.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
+    await roles.deliver(queue);
+  }
 }
 
 const damage = (roles: Roles, table: string, id: string) =>

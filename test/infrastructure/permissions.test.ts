@@ -28,7 +28,7 @@ interface Platform {
   readonly reason: string;
 }
 
-const isOfTable = ({ permissions }: Job): boolean => permissions.table.length > 0 || permissions.notesAskings;
+const isOfTable = ({ permissions }: Job): boolean => permissions.table.length + permissions.breakers.length > 0 || permissions.notesAskings;
 const platform: readonly Platform[] = [
   {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -110,19 +110,20 @@ describe('a role may do what its function does, and nothing else', () => {
   });
 });
 
-describe('an agent writes nothing but what may be asked for only once', () => {
-  const tableStatements = (name: string) =>
-    statementsOf(stack, roleIdOf(name)).filter(({ Action }) => String(Action).includes('dynamodb:'));
+describe('an agent writes nothing but what may be asked for only once, and that its service is away', () => {
+  const conditions = (name: string) =>
+    statementsOf(stack, roleIdOf(name))
+      .filter(({ Action }) => String(Action).includes('dynamodb:'))
+      .map(({ Condition }) => Condition);
+  const away = (name: string) => ({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [keys.breaker(name).pk] } });
 
   test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
-    const [statement, ...others] = tableStatements('agent-post');
-    assert.deepEqual(others, []);
-    assert.deepEqual(statement?.Condition, { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } });
+    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, away('post')]);
     assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
   });
 
-  test('F20: an agent without one does not come near the table', () => {
-    assert.deepEqual(tableStatements('agent-stock'), []);
+  test('F20, F45: an agent without one comes near one partition of the table: that of its own breaker', () => {
+    assert.deepEqual(conditions('agent-stock'), [away('stock')]);
   });
 });
 

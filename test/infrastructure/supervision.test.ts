@@ -93,7 +93,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
 
   const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
-    Properties['Namespace'] === Namespace
+    Properties['Namespace'] === Namespace && Properties['MetricName'] !== 'serviceAway'
       ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]
       : [],
   );
@@ -105,4 +105,15 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   assert.deepEqual(Dimensions, [['role']]);
   const page = JSON.stringify(ofType(defaults(), 'CloudWatch::Dashboard')[0]?.[1].Properties['DashboardBody']);
   for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
+});
+
+test('F45: each agent has an alarm on the metric under which its function says that its service is away', () => {
+  const alarms = ofType(defaults(), 'CloudWatch::Alarm').filter(([, { Properties }]) => Properties['MetricName'] === 'serviceAway');
+  const agents = [...defaults().orders.jobs.keys()].filter((name) => name.startsWith('agent-'));
+  const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);
+  assert.deepEqual(
+    alarms.map(([, { Properties }]) => (Properties['Dimensions'] as readonly { Value: string }[])[0]?.Value).toSorted(),
+    roles.toSorted(),
+  );
+  assert.ok(roles.length > 0);
 });

@@ -82,7 +82,9 @@ describe('an agent deals with what may pass', () => {
     const { desk, ran, replies, back } = await served(context, () => () => busy(), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(Math.max(...ran) < 10);
-    assert.deepEqual([replies, back, desk.telemetry.counts()['expired']], [[], 0, 1]);
+    // By chance it tries more often than its budget allows: then it comes again, and nobody tries meanwhile (F45).
+    const { expired = 0, putBack = 0, leftWaiting = 0 } = desk.telemetry.counts();
+    assert.deepEqual([replies, back, expired + putBack + leftWaiting], [[], 0, 1]);
   });
 
   test('F-37 a service that wants to be left alone for longer than there is time is not called again', async (context) => {
@@ -190,14 +192,21 @@ describe('an agent answers at once', () => {
 
   test('F-43 an operation that it does not have, and an input that the operation does not take', async (context) => {
     const { desk, ran } = await served(context, () => nothing, { waitsMs: 10_000 });
-    for (const wrong of [{ operation: 'burn' }, { operation: 'constructor' }, { input: { orderId: 7 } }, { input: null }]) {
+    // What it does not have, it may have in a moment: while an app is changed, its parts differ.
+    const wrongs = [
+      [{ operation: 'burn' }, false],
+      [{ operation: 'constructor' }, false],
+      [{ input: { orderId: 7 } }, true],
+      [{ input: null }, true],
+    ] as const;
+    for (const [wrong, permanent] of wrongs) {
       await submitted(desk);
       const request = { ...(await desk.request()), ...wrong } as Request;
       await desk.send('worker-requests', request);
       await desk.deliver('worker-requests');
       const reply = repliesOn(desk).at(-1);
       const fault = reply?.result.status === 'failed' ? reply.result.fault : undefined;
-      assert.deepEqual([reply?.requestId, fault?.type, fault?.permanent], [request.requestId, 'RequestRefused', true]);
+      assert.deepEqual([reply?.requestId, fault?.type, fault?.permanent], [request.requestId, 'RequestRefused', permanent]);
     }
     assert.deepEqual(ran, []);
   });

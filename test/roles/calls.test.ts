@@ -160,6 +160,17 @@ describe('what may go wrong between the two', () => {
     assert.equal((await on.state(orderId)).outcome, 'cancelled');
   });
 
+  test('F48: where the record of the other one is damaged a person is told, and its cancelling does not come again and again', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
+    await on.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'test', reason: 'not wanted' }, { id: 'cancel-1' });
+    await on.deliver('workflows-requests');
+    assert.deepEqual(on.messages('workflows-requests'), []);
+    const { processState, fault } = await on.state(childId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'RecordUnreadable']);
+  });
+
   test('S10: the same call delivered twice makes one order', async (context) => {
     const on = openDesk(context, app);
     const { request } = await called(on);

@@ -60,6 +60,27 @@ describe('an app whose workflows are written by hand', () => {
     assert.throws(load, /story@1 order: \/amount: missing; payment\.charge wants a number there\.\nTwo workflows are called story@1\. /);
   });
 
+  test('F36 S20 what the schemas of today say against a version that only old orders need is a warning, and not for the newest', () => {
+    const asOnce = workflow(charging({ card: 'c', amount: 'all of it' }), { order });
+    const now = { ...workflow(right, { order }), version: asOnce.version + 1 };
+    const { warnings, program, newest } = loadDefinitions(appOf(asOnce, now));
+    assert.deepEqual(
+      warnings.filter((text) => text.includes('amount')),
+      ['story@1, order: /amount: A number is wanted, not "all of it".'],
+    );
+    assert.deepEqual([program('story', 1)?.definition.version, newest('story')?.definition.version], [1, 2]);
+    assert.throws(
+      () => loadDefinitions(appOf(now, { ...asOnce, version: now.version + 1 })),
+      /story@3 order: \/amount: A number is wanted/,
+    );
+  });
+
+  test('F36 an agent or an operation that is gone keeps an old version from being loaded, too', () => {
+    const asOnce = workflow(step('refund', { agent: 'payment', operation: 'refund' }), { order });
+    const load = () => loadDefinitions(appOf(asOnce, { ...workflow(right, { order }), version: asOnce.version + 1 }));
+    assert.throws(load, /story@1 order: It asks "payment" for "refund", which it does not do/);
+  });
+
   test('what is right is loaded', () => {
     assert.deepEqual(loadDefinitions(appOf(workflow(right, { order }))).names(), ['story']);
   });

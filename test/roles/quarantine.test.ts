@@ -316,7 +316,7 @@ describe('an order whose record can be read again', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-63 F-71 L1: one that is being undone goes on with that', async (context) => {
+  test('F-63 F-60 L1: one that is being undone goes on with that', async (context) => {
     const worker = defineAgent('worker', {
       pick: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),
       putBack: operation({ input: z.object({}), output: z.object({}), run: () => ({}) }),

@@ -89,10 +89,29 @@ describe('who may speak for a client', () => {
     });
   }
 
+  test('F27 while nobody can be told of it, it stays where it is, and is set aside once, not once a try', async (context) => {
+    let isDeaf = true;
+    const desk = await shop(context, {
+      around: ({ publisher }) => ({
+        publisher: {
+          publish: (announcements) =>
+            isDeaf ? Promise.resolve({ failed: announcements.map(({ id }) => id) }) : publisher.publish(announcements),
+        },
+      }),
+    });
+    for (let tries = 1; tries <= 3; tries++) {
+      assert.equal(await desk.post(...(tries === 1 ? ['nonsense'] : [])), 1);
+      await desk.clock.advance(30_000);
+    }
+    isDeaf = false;
+    assert.equal(await desk.post(), 0);
+    assert.deepEqual([desk.messages('set-aside').length, desk.announced().length], [1, 1]);
+  });
+
   const nonsense: readonly (readonly [string, unknown])[] = [
     ['is no JSON', '{"v":1,'],
     ['is a list', []],
-    ['has another version', { ...submission, v: 2 }],
+    ['has a version that there never was', { ...submission, v: 0 }],
     ['has no client', { ...submission, client: undefined }],
     ['has no order', { ...submission, order: undefined }],
     ['has no key', { ...submission, idempotencyKey: undefined }],

@@ -374,14 +374,41 @@ describe('what is still to be told', () => {
     );
   });
 
-  test('F-07 what a client’s queue never takes is given up after a quarter of an hour, and the order is none the worse', async (context) => {
-    const { desk, orderId } = await untold(context);
+  test('F-07 what a client’s queue never takes is given up after a quarter of an hour; the order is none the worse, and a person is told', async (context) => {
+    const { desk, orderId, away } = await untold(context);
     await desk.clock.advance(900_000);
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
     const { tail } = JSON.parse((await desk.state(orderId)).blob) as { tail: { type: string }[] };
-    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true']);
+    assert.deepEqual(await outboxOf(desk, orderId), ['#1 true', '#1/terminated true', '/status/2/undeliverable true']);
     assert.equal(tail.filter(({ type }) => type === 'ResponseUndeliverable').length, 1);
+
+    away.now = false;
+    await desk.clock.advance(60_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    const told = desk.announced().map(({ detailType, detail }) => [detailType, detail['type'], detail['source']]);
+    assert.deepEqual(told.at(-1), ['Service Exception', 'ResponseUndeliverable', mine]);
+    assert.deepEqual(await outboxOf(desk, orderId), []);
+  });
+
+  test('F27 what is not taken for long is tried once a minute, not every ten seconds: each try is a write', async (context) => {
+    let away = false;
+    const { desk } = apart(context, { app: lineOf(stepsNamed('one')), around: sendingFails(mine, () => away) });
+    await register(desk);
+    const orderId = await submitted(desk, tea, heard);
+    away = true;
+    await desk.answer(await desk.request());
+    const pauses: number[] = [];
+    for (let look = 1; look <= 32; look++) {
+      const pause = ((await desk.state(orderId)).nextDueAt ?? 0) - desk.clock.now();
+      pauses.push(pause);
+      await desk.clock.advance(pause);
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+    }
+    assert.equal(pauses[0], 10_000);
+    assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
   });
 
   test('F-59 the answer to a request proves that what went out before it was told: it is cleared, and not sent again', async (context) => {

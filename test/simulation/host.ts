@@ -1,4 +1,5 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { App } from 'redress';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
@@ -7,6 +8,7 @@ import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
+import { loadDefinitions } from '../../lib/definitions.ts';
 import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { StateRecord } from '../../lib/record.ts';
@@ -46,6 +48,8 @@ const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? 
 export interface HostOptions {
   readonly variables: { readonly [name: string]: string };
   readonly release: Release;
+  /** What it runs instead of the simulation's own app, on the services that it reaches. */
+  readonly app?: (remote: Remote) => App;
   /** What runs on it: everything, or one function by itself, as in Lambda. */
   readonly functions: readonly FunctionSpec[];
   /** Whether it is cut off when the time of a run is over. */
@@ -98,16 +102,12 @@ export class SimulatedHost {
     this.options = options;
     const { remote, ...ports } = portsOf(this);
     const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
-    const app = appOn(remote, options.release);
+    const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
-    const definitions = { ...loaded[options.release], agents: app.agents };
-    this.system = createSystem(
-      app,
-      config,
-      { ...ports, ...rest },
-      { hostId: id, definitions, emit: (event) => sight.carriedOut(`emitted ${event}`) },
-    );
+    const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
+    const emit = (event: string) => sight.carriedOut(`emitted ${event}`);
+    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
     const system = { ...this.system, chance: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];
@@ -126,7 +126,11 @@ export class SimulatedHost {
   }
 
   runs(name: string): boolean {
-    return this.options.functions.some((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
+    return this.specOf(name) !== undefined;
+  }
+
+  private specOf(name: string): FunctionSpec | undefined {
+    return this.options.functions.find((spec) => spec.name === name || spec.sources.some(({ queue }) => queue === name));
   }
 
   private clock(): Clock {
@@ -272,7 +276,7 @@ export class SimulatedHost {
   /** One run of a function, in its time. */
   private async run(name: string, event: SQSEvent | SupervisorTask): Promise<unknown> {
     const handler = this.handlers.get(name) as ((event: SQSEvent | SupervisorTask, invocation: Invocation) => unknown) | undefined;
-    const spec = functionBehind.get(name);
+    const spec = this.specOf(name);
     if (!handler || !spec) throw new Error(`No function of ${this.id} is called for ${name}.`);
     const role = roleOf(spec);
     const stopping = new AbortController();

@@ -36,6 +36,12 @@ export const referenceOf = (orderId: string): string | undefined =>
 /** A client for whom nobody here may speak. */
 export const strangerName = 'stranger';
 
+/** Orders that are cancelled more often than others, and when: what is slow is cancelled while it is at work. */
+const cancelled: { readonly [workflow: string]: { readonly often: number; readonly withinMs: number } } = {
+  weekend: { often: 0.8, withinMs: 900_000 },
+  entry: { often: 0.8, withinMs: 90_000 },
+};
+
 /** What of the system can be reached from outside. */
 export interface Reach {
   readonly sight: Sight;
@@ -77,7 +83,8 @@ export class Outside {
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(1, 3); signals > 0; signals--) this.signal(orderId);
-    if (chance.happens(workflow === 'weekend' ? 0.8 : 0.2)) this.cancel(orderId, workflow === 'weekend' ? 900_000 : 120_000);
+    const { often, withinMs } = cancelled[workflow] ?? { often: 0.2, withinMs: 120_000 };
+    if (chance.happens(often)) this.cancel(orderId, withinMs);
     return orderId;
   }
 
@@ -241,7 +248,9 @@ export class Outside {
   poison(): void {
     const { sight, queues } = this.reach;
     const queue = sight.chance.pick([...sources.keys()].filter((name) => !name.endsWith('-dead')));
-    const body = `${sight.chance.pick(['nonsense', '{', '{"v":99,"type":"reply"}', '[]', '""'])}${' '.repeat(++this.calls)}`;
+    const number = ++this.calls;
+    const newer = `{"v":99,"type":"reply","number":${number}}`;
+    const body = `${sight.chance.pick(['nonsense', '{', newer, '[]', '""'])}${' '.repeat(number)}`;
     sight.faults.lands('poison', queue, queues.victimOn(queue, body));
     queues.put(queue, body, 0);
     sight.saw({ type: 'poisoned', body });

@@ -22,6 +22,8 @@ const sites = {
   putUndoPage: adding('store.putUndoPage'),
   noteAsked: adding('store.noteAsked'),
   withdraw: adding('store.withdraw'),
+  putBreaker: adding('store.putBreaker'),
+  breaker: reading('store.breaker'),
   load: reading('store.load'),
   head: reading('store.head'),
   pages: reading('store.pages'),
@@ -158,6 +160,8 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
         const note = await store.noteAsked(asking);
         return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
       }),
+    breaker: (agent) => call(sites.breaker, agent, () => store.breaker(agent)),
+    putBreaker: (breaker, loadedRev) => call(sites.putBreaker, breaker.agent, () => store.putBreaker(breaker, loadedRev)),
     putPage: (...page) => call(sites.putPage, page[0], () => store.putPage(...page)),
     putUndoPage: (...page) => call(sites.putUndoPage, page[0], () => store.putUndoPage(...page)),
   };

@@ -25,6 +25,9 @@ const longestOn = (queue: string, chance: Chance): number => (queue === names.ca
 /** What may be lost on its way: all that the system sends to itself. */
 const mayBeLost = /-(requests|replies)$|^wake-ups$/;
 
+/** It waits for a newer version of the program. */
+const isPutBack = (body: string): boolean => body.startsWith('{"waitsSince"');
+
 /**
  * Queues in the manner of SQS: at least once, in no order, perhaps twice, late, or never. What is received and not
  * acknowledged comes again after its visibility, until it goes to the dead letters.
@@ -52,7 +55,9 @@ export class SimulatedQueues {
     this.sight.saw({ type: 'sent', queue, body, delayMs });
     this.remember(message);
     const victim = () => this.victimOn(queue, body);
-    if (mayBeLost.test(queue) && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
+    // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
+    const isMissed = mayBeLost.test(queue) && !isPutBack(body);
+    if (isMissed && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
       // A copy may also come when everything is over.
@@ -161,7 +166,9 @@ export class SimulatedQueues {
   occupied(): readonly string[] {
     const { now } = this.sight.timeline;
     return [...this.messages].flatMap(([queue, list]) =>
-      list.some(({ receiveCount, visibleAt }) => receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps) ? [queue] : [],
+      list.some(({ receiveCount, visibleAt, body }) => receiveCount > 0 || visibleAt <= now || queue !== names.wakeUps || isPutBack(body))
+        ? [queue]
+        : [],
     );
   }
 }

@@ -63,7 +63,8 @@ export class Services {
     const { faults, chance, timeline } = this.sight;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
-    const slow = faults.hits('service slow', operation, victim);
+    // Who can be asked whether something was done takes his time with it.
+    const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
     const answer = await host.call(

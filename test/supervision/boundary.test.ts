@@ -12,6 +12,7 @@ const matches = (text: string, pattern: RegExp): readonly string[] =>
 
 test('F-54: the supervisor imports nothing that knows a workflow, an agent or an instance', () => {
   assert.deepEqual(matches(read('lib/supervisor.ts'), /from '(.+?)'/g), [
+    './breaker.ts',
     './channel.ts',
     './clock.ts',
     './deadlines.ts',
@@ -23,9 +24,9 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
   ]);
 });
 
-test('F-54: of the store the supervisor uses heads, patches and lists of ids, of the channel only send, and only to the wake-ups', () => {
+test('F-54: of the store the supervisor uses heads, patches, lists of ids and what services are away, of the channel only send, and only to the wake-ups', () => {
   const source = read('lib/supervisor.ts');
-  assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['due', 'head', 'patch', 'sweep']);
+  assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['breaker', 'due', 'head', 'patch', 'sweep']);
   assert.deepEqual(matches(source, /\bchannel\.(\w+)\(/g), ['send']);
   assert.deepEqual(matches(source, /\bqueues\.(\w+)/g), ['wakeUps']);
 });

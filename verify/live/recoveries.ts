@@ -22,7 +22,7 @@ export async function coursesOf(store: Pick<Store, 'load' | 'pages'>, orderIds: 
 
 /** How long it took until work that was lost with its host was asked for again, by the journals. */
 export interface Recoveries {
-  /** Milliseconds from the kill to the next asking, for each step that a kill interrupted. */
+  /** Milliseconds from the kill until it was asked for again, or answered after all, for each step that a kill interrupted. */
   readonly times: readonly number[];
   /** Steps that ran out of time though nobody was killed meanwhile. */
   readonly withoutKill: number;
@@ -36,17 +36,19 @@ export function recoveriesIn(courses: readonly Course[], kills: readonly number[
     const asked = new Map<string, number>();
     const interrupted = new Map<string, number>();
     for (const entry of journal) {
-      if (entry.type === 'StepAsked') {
-        const killed = interrupted.get(entry.path);
-        if (killed !== undefined) times.push(entry.at - killed);
-        interrupted.delete(entry.path);
-        asked.set(entry.path, entry.at);
-      } else if (entry.type === 'DeadlineExpired' && entry.path !== undefined) {
+      if (!('path' in entry) || entry.path === undefined) continue;
+      const { path, at } = entry;
+      if (entry.type === 'DeadlineExpired') {
         // The first kill since it was asked is the one that may have cost it.
-        const killed = kills.find((at) => at >= (asked.get(entry.path ?? '') ?? Infinity) && at <= entry.at);
+        const killed = kills.find((each) => each >= (asked.get(path) ?? Infinity) && each <= at);
         if (killed === undefined) withoutKill += 1;
-        else if (!interrupted.has(entry.path)) interrupted.set(entry.path, killed);
+        else if (!interrupted.has(path)) interrupted.set(path, killed);
+        continue;
       }
+      const killed = interrupted.get(path);
+      if (killed !== undefined) times.push(at - killed);
+      interrupted.delete(path);
+      if (entry.type === 'StepAsked') asked.set(path, at);
     }
   }
   return { times: times.toSorted((a, b) => a - b), withoutKill };

@@ -18,8 +18,8 @@ export const sending: readonly Mutant[] = [
     name: 'clear outbox before send',
     why: 'what is being sent counts as sent',
     file: scheduler,
-    find: 'const acknowledged = await sendEntries(record.outbox, options);',
-    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(record.outbox, options);',
+    find: 'const acknowledged = await sendEntries(untried, options);',
+    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, options);',
   },
   {
     name: 'clear by index not id',
@@ -61,7 +61,7 @@ export const sending: readonly Mutant[] = [
     name: 'alert outside the W',
     why: 'alerts are sent beside the write instead of lying in it',
     file: scheduler,
-    find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added];',
+    find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
     replace:
       "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), options);",
   },

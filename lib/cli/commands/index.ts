@@ -1,5 +1,6 @@
 import type { CliCommand } from '../command.ts';
 import { alerts } from './alerts.ts';
+import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
 import { channelReceive } from './channel-receive.ts';
 import { clientList } from './client-list.ts';
@@ -43,6 +44,7 @@ export const commands: readonly CliCommand[] = [
   workflowGraph,
   workflowFaults,
   alerts,
+  breakerList,
   channelList,
   channelReceive,
   clientPut,

@@ -18,6 +18,13 @@ export const fencedBy = ({ epoch, rev }: Fence): Condition => ({
   values: { ':loadedEpoch': epoch, ':loadedRev': rev },
 });
 
+/** Nobody has written since this rev was read. */
+export const atRev = (rev: number): Condition => ({
+  expression: '#rev = :loadedRev',
+  names: { '#rev': 'rev' },
+  values: { ':loadedRev': rev },
+});
+
 /** Its time is over, though DynamoDB, which takes days for it, has not removed it yet. */
 export const expiredBy = (seconds: number): Condition => ({
   expression: '#expiresAt < :nowSeconds',

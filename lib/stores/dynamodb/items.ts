@@ -1,3 +1,4 @@
+import type { Breaker } from '../../breaker.ts';
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '../../record.ts';
@@ -226,6 +227,13 @@ export const undoPageOf = (item: Item): UndoPage => parsed(orderIdIn(String(item
 
 export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
 export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;
+
+export const breakerItem = (breaker: Breaker): Item => ({
+  ...keys.breaker(breaker.agent),
+  rev: breaker.rev,
+  record: JSON.stringify(breaker),
+});
+export const breakerOf = (item: Item): Breaker => JSON.parse(String(item['record'])) as Breaker;
 
 const damaged = (orderId: string): UnreadableRecordError => new UnreadableRecordError(orderId, 'it is damaged');
 

@@ -10,6 +10,8 @@ export interface Key {
 const orderPrefix = 'ORDER#';
 /** What the partitions begin with in which agents note their askings. */
 export const askedPrefix = 'ASKED#';
+/** What the partitions begin with in which agents say that their services are away: one for each agent. */
+export const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
 const undoPrefix = 'UNDO#';
 const calendar = 'DAYS';
@@ -22,6 +24,7 @@ export const keys = {
   /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
   asked: (orderId: string, idempotencyKey: string): Key => ({ pk: askedPartitionOf(orderId), sk: sortable(idempotencyKey) }),
   undoPage: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${undoPrefix}${rev}` }),
+  breaker: (agent: string): Key => ({ pk: breakerPartitionOf(agent), sk: 'BREAKER' }),
   client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
   /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
   day: (day: string): Key => ({ pk: calendar, sk: day }),
@@ -30,6 +33,7 @@ export const keys = {
 /** All that belongs to an order lies in one partition, but what agents note of their askings. */
 export const partitionOf = (orderId: string): string => `${orderPrefix}${orderId}`;
 export const askedPartitionOf = (orderId: string): string => `${askedPrefix}${orderId}`;
+export const breakerPartitionOf = (agent: string): string => `${breakerPrefix}${agent}`;
 export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 
 export const partitions = { calendar, clients } as const;

@@ -5,9 +5,11 @@ import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
 import { together } from '../../together.ts';
-import { absent, anyOf, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
+import { absent, anyOf, atRev, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
+  breakerItem,
+  breakerOf,
   clientItem,
   clientOf,
   headChange,
@@ -247,6 +249,15 @@ export function dynamoDbStore({
         return { outcome: 'refused', requestId: String(answer.current?.['requestId']) };
       const withdraw = () => attempt(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
       return { outcome: 'noted', withdraw };
+    },
+
+    async breaker(agent) {
+      const item = await attempt(() => get(table, keys.breaker(agent)));
+      return item && breakerOf(item);
+    },
+    async putBreaker(breaker, loadedRev) {
+      const answer = await attempt(() => putIf(table, breakerItem(breaker), loadedRev === 0 ? absent : atRev(loadedRev)));
+      return answer.outcome === 'written' ? answer : { outcome: 'refused', current: answer.current && breakerOf(answer.current) };
     },
 
     /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */

@@ -57,7 +57,11 @@ const undoPages = `
   CREATE TABLE undoPages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
 `;
 
+const breakers = `
+  CREATE TABLE breakers (agent TEXT PRIMARY KEY, rev INTEGER NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
+`;
+
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked, undoPages];
+export const changes: readonly string[] = [first, asked, undoPages, breakers];
 
 export const schemaVersion = changes.length;

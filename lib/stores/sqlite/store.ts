@@ -1,3 +1,4 @@
+import type { Breaker } from '../../breaker.ts';
 import type { UndoPage } from '../../core/state.ts';
 import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
@@ -43,6 +44,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const insertAsked = database.prepare('INSERT INTO asked (orderId, idempotencyKey, requestId) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const selectAsked = database.prepare('SELECT requestId FROM asked WHERE orderId = ? AND idempotencyKey = ?');
   const deleteAsked = database.prepare('DELETE FROM asked WHERE orderId = ? AND idempotencyKey = ?');
+  const selectBreaker = database.prepare('SELECT record FROM breakers WHERE agent = ?');
+  const insertBreaker = database.prepare('INSERT INTO breakers (record, rev, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const updateBreaker = database.prepare('UPDATE breakers SET record = ?, rev = ? WHERE agent = ? AND rev = ?');
   const selectFinished = database.prepare(
     "SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?",
   );
@@ -173,6 +177,15 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         return { outcome: 'noted', withdraw } as const;
       }),
 
+    breaker: async (agent) => breakerOf(selectBreaker.get(agent)),
+    putBreaker: (breaker, loadedRev) =>
+      database.write(() => {
+        const columns = [JSON.stringify(breaker), breaker.rev, breaker.agent] as const;
+        const { changes } = loadedRev === 0 ? insertBreaker.run(...columns) : updateBreaker.run(...columns, loadedRev);
+        if (Number(changes) > 0) return { outcome: 'written' } as const;
+        return { outcome: 'refused', current: breakerOf(selectBreaker.get(breaker.agent)) ?? null } as const;
+      }),
+
     forget: (finishedBefore, limit) =>
       database.write(() => {
         const ids = idsOf(selectFinished.all(finishedBefore, limit));
@@ -224,6 +237,8 @@ function readable<T>(read: () => T): readonly T[] {
   }
 }
 
+const breakerOf = (row: unknown): Breaker | undefined =>
+  row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as Breaker);
 const clientOf = (row: unknown): ClientRecord | undefined =>
   row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as ClientRecord);
 const idsOf = (rows: readonly unknown[]): readonly string[] => rows.map((row) => (row as { orderId: string }).orderId);

@@ -1,7 +1,7 @@
 import { timeText } from '../../../lib/messages.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, type Times, writerOf } from './law.ts';
 
 /** What was announced, or lies in an outbox to be: its text by its id. */
 type Said = Map<string, string>;
@@ -25,10 +25,18 @@ export function announcements({ announcesProcessed }: Times): Law {
       if (!order || order.damagedAt !== undefined) return undefined;
       for (const entry of happening.after.outbox) if (entry.kind === 'announcement') said.set(entry.id, JSON.stringify(entry.detail));
       const due = [...dueOf(order, happening.before), ...(announcesProcessed ? endOf(order, happening.before) : [])];
-      const wrong = due.find((detail) => said.get(detail.id) !== JSON.stringify(detail));
+      // Who looks at an order begins before he writes.
+      const isByOther = writerOf(happening.after) === undefined;
+      const wrong = due.find((detail) => !isSame(said.get(detail.id), detail, isByOther));
       return wrong && `${wrong.id} says ${said.get(wrong.id)} instead of ${JSON.stringify(wrong)}`;
     },
   };
+}
+
+function isSame(text: string | undefined, detail: Detail, mayBeEarlier: boolean): boolean {
+  if (text === undefined || !mayBeEarlier) return text === JSON.stringify(detail);
+  const { at } = JSON.parse(text) as { readonly at: string };
+  return at <= String(detail['at']) && text === JSON.stringify({ ...detail, at });
 }
 
 const titles: readonly (readonly [RegExp, string])[] = [

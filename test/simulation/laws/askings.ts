@@ -17,8 +17,11 @@ export function askings(): Law {
   return {
     name: 'askings',
     after(happening, history) {
-      const order = happening.type === 'written' ? history.orders.get(happening.after.orderId) : undefined;
+      if (happening.type !== 'written') return undefined;
+      const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
+      // Behind a service that was away it is asked in its turn, and nothing of that counts.
+      const isItsTurn = happening.before?.nextDueFor?.waitingSince !== undefined;
       const { orderId, journal, instance, news } = order;
       for (const fact of news) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
@@ -31,7 +34,8 @@ export function askings(): Law {
         last.set(key, { generation: own.generation, epoch: own.epoch, lines: journal.length });
         if (!before || before.generation !== own.generation || before.epoch !== own.epoch) continue;
         const since = journal.slice(before.lines);
-        if (!since.some(({ type }) => reasons.has(type))) return `${orderId} asks for ${fact.path} again, and nothing says why`;
+        if (!isItsTurn && !since.some(({ type }) => reasons.has(type)))
+          return `${orderId} asks for ${fact.path} again, and nothing says why`;
       }
       return undefined;
     },

@@ -7,12 +7,19 @@ export function poison(): Law {
   return {
     name: 'poison',
     after(happening) {
-      if (happening.type === 'poisoned') open.add(happening.body);
-      if (happening.type === 'purged') open.delete(happening.body);
+      if (happening.type === 'poisoned') open.add(asItCame(happening.body));
+      if (happening.type === 'purged') open.delete(asItCame(happening.body));
       if (happening.type === 'sent' && happening.queue === queues.setAside)
-        open.delete((JSON.parse(happening.body) as { body: string }).body);
+        open.delete(asItCame((JSON.parse(happening.body) as { body: string }).body));
       return undefined;
     },
     atEnd: () => [...open].map((body) => `${body.trim()} is nowhere to be found`),
   };
+}
+
+/** Without what is noted in a message that waits for a newer version of the program. */
+function asItCame(body: string): string {
+  if (!body.startsWith('{"')) return body;
+  const { waitsSince: _, ...message } = JSON.parse(body) as { readonly waitsSince?: string };
+  return JSON.stringify(message);
 }

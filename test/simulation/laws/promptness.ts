@@ -51,7 +51,9 @@ export function promptness({ quietSince }: Times): Law {
   }
 }
 
-/** A person, or an undo that was refused, may take any time. */
-const hadTrouble = (orderId: string, history: History): boolean =>
-  history.orders.get(orderId)?.journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded') ??
-  true;
+/** A person, or an undo that was refused, may take any time; and what nobody can read cannot be cancelled. */
+const hadTrouble = (orderId: string, history: History): boolean => {
+  const { damagedAt, journal = [] } = history.orders.get(orderId) ?? {};
+  const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded');
+  return damagedAt !== undefined || takesTime;
+};

@@ -5,7 +5,7 @@ export const repetitions = (): Law => ({
   name: 'repetitions',
   after(happening, history) {
     if (happening.type !== 'repeated' || happening.outcome === 'replayed') return undefined;
-    // What could not be read any more is not remembered either.
+    // Where the record is lost, so are the keys in it: an order that is undone by its journal is undone all the same.
     if (history.orders.get(happening.orderId)?.damagedAt !== undefined) return undefined;
     return `${happening.key} to ${happening.orderId} was carried out, comes again, and is answered: ${happening.outcome}`;
   },

@@ -1,0 +1,70 @@
+import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
+import type { Clock } from './clock.ts';
+import { isObject } from './core/json.ts';
+import { NewerMessageError } from './errors.ts';
+import { putBackForMs, putBackMs, timeText } from './messages.ts';
+import type { Telemetry } from './telemetry.ts';
+
+export interface PutBackPorts {
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/** What is put into a message that was put back: since when it has waited. No version gives it another meaning. */
+const since = 'waitsSince';
+
+/**
+ * Puts messages back to the queue that they came from, when only a newer version can process them. Resolves to those that have waited for too long, and were not put back.
+ * Rejects with the error when it is another one.
+ */
+export async function putBack<M extends Outgoing>(
+  messages: readonly M[],
+  error: unknown,
+  { channel, clock, telemetry }: PutBackPorts,
+): Promise<readonly M[]> {
+  if (!(error instanceof NewerMessageError)) throw error;
+  const now = clock.now();
+  const waiting = messages.flatMap((message) => {
+    const content = messageIn(message.body);
+    const ageMs = content ? now - (waitsSince(content) ?? now) : putBackForMs;
+    return ageMs < putBackForMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
+  });
+  telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
+  telemetry.count('newerVersion', messages.length);
+  await channel.send(
+    waiting.map(({ message: { queue }, content, delayMs }) => ({
+      queue,
+      body: JSON.stringify({ [since]: timeText(now), ...content }),
+      delayMs,
+    })),
+  );
+  return messages.filter((each) => !waiting.some(({ message }) => message === each));
+}
+
+/** Why a message that was put back until it was too old is set aside; undefined for any other. */
+export function waitedProblem(body: string): string | undefined {
+  const message = messageIn(body);
+  const began = message && waitsSince(message);
+  if (began === undefined) return undefined;
+  return `It is for a newer version. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
+}
+
+/** A minute, four more, then each quarter of an hour: what comes twice each time must not become thousands within an hour. */
+const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(putBackMs, 4 * ageMs));
+
+type Message = { readonly [field: string]: unknown };
+
+const waitsSince = (message: Message): number | undefined => {
+  const at = Date.parse(String(message[since]));
+  return Number.isFinite(at) ? at : undefined;
+};
+
+function messageIn(body: string): Message | undefined {
+  try {
+    const message: unknown = JSON.parse(body);
+    return isObject(message) ? message : undefined;
+  } catch {
+    return undefined;
+  }
+}

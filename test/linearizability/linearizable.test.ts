@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isLinearizable, type Operation } from './linearizable.ts';
+import { type Asked, recordFrom, type Told, type Version } from './record.ts';
+
+const version = (rev: number, lockedBy: string | null = null): Version => ({
+  rev,
+  epoch: lockedBy ? 1 : 0,
+  lockedBy,
+  writeId: lockedBy ?? 'none',
+});
+const unclaimed = version(1);
+type Recorded = Operation<Asked, Told>;
+
+const read = (called: number, answered: number, current: Version): Recorded => ({
+  called,
+  answered,
+  input: { type: 'read' },
+  output: { written: false, current },
+});
+const asksFor = (who: string): Asked => ({ type: 'write', when: { rev: 1, epoch: 0 }, to: version(2, who) });
+const claim = (who: string, called: number, answered: number, output?: Told): Recorded => ({
+  called,
+  answered,
+  input: asksFor(who),
+  ...(output ? { output } : {}),
+});
+const won: Told = { written: true };
+const lostTo = (who: string): Told => ({ written: false, current: version(2, who) });
+const isPossible = (...history: Recorded[]): boolean => isLinearizable(history, recordFrom(unclaimed));
+
+test('S1: two who claim an order at once: one wins, and the other one is told who', () => {
+  assert.equal(isPossible(read(0, 2, unclaimed), claim('a', 1, 5, won), claim('b', 2, 6, lostTo('a'))), true);
+});
+
+test('S1: two who win one order cannot be', () => {
+  assert.equal(isPossible(claim('a', 1, 5, won), claim('b', 2, 6, won)), false);
+});
+
+test('nobody reads what is over: once a claim was answered, the order is not unclaimed any more', () => {
+  assert.equal(isPossible(claim('a', 1, 5, won), read(3, 7, unclaimed)), true);
+  assert.equal(isPossible(claim('a', 1, 5, won), read(6, 7, unclaimed)), false);
+});
+
+test('two readers agree on what came first', () => {
+  assert.equal(isPossible(claim('a', 1, 9, won), read(2, 3, version(2, 'a')), read(4, 5, unclaimed)), false);
+});
+
+test('who loses has lost to somebody who has really won, and before he was told', () => {
+  assert.equal(isPossible(claim('b', 2, 6, lostTo('a'))), false);
+  assert.equal(isPossible(claim('b', 2, 6, lostTo('a')), claim('a', 7, 8, won)), false);
+});
+
+test('F2: what nobody answered may have been done, or not', () => {
+  const unanswered = claim('a', 1, Number.POSITIVE_INFINITY);
+  assert.equal(isPossible(unanswered, read(8, 9, version(2, 'a'))), true);
+  assert.equal(isPossible(unanswered, read(8, 9, unclaimed)), true);
+  assert.equal(isPossible(unanswered, read(6, 7, version(2, 'a')), read(8, 9, unclaimed)), false);
+});
+
+/** A history that one after the other really made, each with some time around the moment at which it happened. */
+const happened = fc
+  .array(fc.record({ who: fc.constantFrom('a', 'b', 'c', 'd'), reads: fc.boolean(), early: fc.nat(30), late: fc.nat(30) }), {
+    minLength: 2,
+    maxLength: 25,
+  })
+  .map((all) => {
+    let current = unclaimed;
+    return all.map(({ who, reads, early, late }, index): Recorded => {
+      const [called, answered] = [index * 10 - early, index * 10 + 1 + late];
+      if (reads) return read(called, answered, current);
+      const holds = current.rev === 1;
+      if (holds) current = version(2, who);
+      return claim(who, called, answered, holds ? won : { written: false, current });
+    });
+  });
+
+test('whatever really happened one after the other is recognised, however much of it overlaps', () => {
+  fc.assert(fc.property(happened, (history) => isPossible(...history)));
+});
+
+test('and is not recognised any more when somebody is told of a claim that nobody made', () => {
+  fc.assert(fc.property(happened, (history) => !isPossible(...history, read(0, 1000, version(2, 'nobody')))));
+});

@@ -1,0 +1,12 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { temporaryFolder } from '../support/folders.ts';
+import { raceOfProcesses } from './race.ts';
+
+test('G11, S1: whoever races for an order, in this process or in another one, exactly one has claimed it', async (t) => {
+  const folder = temporaryFolder();
+  t.after(() => folder.remove());
+  const { wrong, notLinearizable, winners, losers } = await raceOfProcesses(folder.path, { orders: 20, processes: 2, racersEach: 4 });
+  assert.deepEqual({ wrong, notLinearizable, winners }, { wrong: [], notLinearizable: [], winners: 20 });
+  assert.ok(losers > 0, 'nobody was too late: there was no race');
+});

@@ -1,0 +1,80 @@
+import type { StateHead } from '../../lib/record.ts';
+import type { Fence, Store } from '../../lib/store.ts';
+import type { Operation, Sequential } from './linearizable.ts';
+
+/** A state of an order's record: which write it comes from. */
+export interface Version {
+  readonly rev: number;
+  readonly epoch: number;
+  readonly lockedBy: string | null;
+  /** Of the last write of the whole record. */
+  readonly writeId: string;
+}
+
+/** What was asked of it. */
+export type Asked = { readonly type: 'read' } | { readonly type: 'write'; readonly when: Fence; readonly to: Version };
+/** `current`: what was read, or what stood there when a write was refused. */
+export type Told = { readonly written: boolean; readonly current?: Version };
+export type RecordOperation = Operation<Asked, Told> & { readonly orderId: string };
+
+/** An order's record as it would be if all wrote one after the other: a write counts where its fence holds. */
+export const recordFrom = (first: Version): Sequential<Version, Asked, Told> => ({
+  first,
+  step(state, asked, told) {
+    if (asked.type === 'read') return told === undefined || same(told.current, state) ? state : undefined;
+    const holds = asked.when.rev === state.rev && asked.when.epoch === state.epoch;
+    const after = holds ? asked.to : state;
+    if (told === undefined) return after;
+    if (told.written !== holds) return undefined;
+    return holds || same(told.current, state) ? after : undefined;
+  },
+  key: ({ rev, epoch, lockedBy, writeId }) => `${rev} ${epoch} ${lockedBy} ${writeId}`,
+});
+
+const same = (one: Version | undefined, other: Version): boolean =>
+  one !== undefined &&
+  one.rev === other.rev &&
+  one.epoch === other.epoch &&
+  one.lockedBy === other.lockedBy &&
+  one.writeId === other.writeId;
+
+export const versionOf = ({ rev, epoch, lockedBy, writeIds }: StateHead): Version => ({
+  rev,
+  epoch,
+  lockedBy,
+  writeId: writeIds.at(-1)?.id ?? 'none',
+});
+
+/** A store that notes all that is asked of records, and what it answers. One clock for all processes of a machine. */
+export function noting(store: Store, note: (operation: RecordOperation) => void): Store {
+  const now = (): number => Number(process.hrtime.bigint());
+  async function noted<T>(orderId: string, input: Asked, ask: () => Promise<T>, told: (answer: T) => Told): Promise<T> {
+    const called = now();
+    try {
+      const answer = await ask();
+      note({ orderId, called, answered: now(), input, output: told(answer) });
+      return answer;
+    } catch (error) {
+      note({ orderId, called, answered: Number.POSITIVE_INFINITY, input });
+      throw error;
+    }
+  }
+  const write = (head: StateHead, { rev, epoch }: Fence, ask: () => ReturnType<Store['patch']>) =>
+    noted(head.orderId, { type: 'write', when: { rev, epoch }, to: versionOf(head) }, ask, (answer) =>
+      answer.outcome === 'written'
+        ? { written: true }
+        : { written: false, ...(answer.current ? { current: versionOf(answer.current) } : {}) },
+    );
+  return {
+    ...store,
+    load: (orderId) =>
+      noted(
+        orderId,
+        { type: 'read' },
+        () => store.load(orderId),
+        (found) => ({ written: false, ...(found ? { current: versionOf(found.state) } : {}) }),
+      ),
+    update: (state, when, along) => write(state, when, () => store.update(state, when, along)),
+    patch: (head, when) => write(head, when, () => store.patch(head, when)),
+  };
+}

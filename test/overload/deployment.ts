@@ -1,0 +1,236 @@
+import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { App } from 'redress';
+import { create as agent } from '../../functions/agent.ts';
+import { create as children } from '../../functions/children.ts';
+import { create as deadLetter } from '../../functions/dead-letter.ts';
+import { create as scheduler } from '../../functions/scheduler.ts';
+import { create as submissions } from '../../functions/submissions.ts';
+import { create as supervisor } from '../../functions/supervisor.ts';
+import type { Outgoing } from '../../lib/channel.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import type { CreateFunction } from '../../lib/function.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import type { Publisher } from '../../lib/publisher.ts';
+import type { StateHead } from '../../lib/record.ts';
+import type { Store } from '../../lib/store.ts';
+import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
+import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
+import { createSystem, type System } from '../../lib/system.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import { type QueueSource, topologyOf } from '../../lib/topology.ts';
+import { type Chance, chanceOf } from '../simulation/random.ts';
+import { Timeline } from '../simulation/timeline.ts';
+import { Queues } from './queues.ts';
+
+const files: { readonly [file: string]: CreateFunction } = {
+  agent,
+  children,
+  'dead-letter': deadLetter,
+  scheduler,
+  submissions,
+  supervisor,
+};
+
+export interface DeploymentOptions {
+  readonly seed: number;
+  readonly app: (deployment: Deployment) => App;
+  readonly hosts: number;
+  readonly supervisorPeriodMs: number;
+  readonly variables?: { readonly [name: string]: string };
+  readonly publisher?: Publisher;
+  /** Throws where a queue outside of the system takes nothing. */
+  readonly takes?: (message: Outgoing) => void;
+  /** Told of every state that was really stored. */
+  readonly onWritten?: (state: StateHead) => void;
+}
+
+type Handle = (event: SQSEvent, invocation: object) => Promise<SQSBatchResponse | undefined>;
+
+interface Host {
+  readonly system: System;
+  readonly handlers: ReadonlyMap<string, Handle>;
+  readonly supervise: (task: object, invocation: object) => Promise<unknown>;
+}
+
+const startAt = Date.UTC(2026, 0, 1);
+
+/**
+ * The system as it runs on AWS, in a time of its own: the real functions on the real embedded store, which takes a while
+ * to answer, and sends nothing along; queues that hand out at most so many batches at once; supervisors on a schedule.
+ */
+export class Deployment {
+  readonly timeline = new Timeline(startAt);
+  readonly chance: Chance;
+  readonly queues: Queues;
+  readonly store: Store;
+  readonly clock: Clock;
+  /** How often the store was written to. */
+  writes = 0;
+  private readonly database: Database = openDatabase(':memory:');
+  private readonly dueShards = this.database.prepare("SELECT DISTINCT shard FROM states WHERE worklist = 'due' AND worklistAt <= ?");
+  private looked: { readonly at: number; readonly shards: ReadonlySet<number> } = { at: 0, shards: new Set() };
+  private readonly hosts: readonly Host[];
+  private readonly sources: ReadonlyMap<string, QueueSource>;
+  private readonly atWork = new Map<string, number>();
+  private readonly takes: (message: Outgoing) => void;
+  private readonly onWritten: (state: StateHead) => void;
+  private readonly invocation = { stopping: new AbortController().signal };
+
+  constructor({
+    seed,
+    app: make,
+    hosts,
+    supervisorPeriodMs,
+    variables = {},
+    publisher = nobody,
+    takes = () => {},
+    onWritten = () => {},
+  }: DeploymentOptions) {
+    this.chance = chanceOf(seed);
+    this.queues = new Queues(this.timeline, this.chance);
+    this.takes = takes;
+    this.onWritten = onWritten;
+    this.clock = { now: () => this.timeline.now, sleep: (ms, signal) => this.sleep(ms, signal) };
+    this.store = this.slow(sqliteStore(this.database));
+    const app = make(this);
+    this.sources = new Map(topologyOf(app).flatMap(({ sources }) => sources.map((source) => [source.queue, source] as const)));
+    const config = { DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', CLOCK_TOLERANCE_MS: '2000', ...variables };
+    this.hosts = Array.from({ length: hosts }, (_, index) => this.host(`host-${index}`, app, readConfig(config), publisher));
+    this.queues.onVisible = (queue) => this.deliver(queue);
+    for (const host of this.hosts) this.superviseFrom(host, this.chance.between(1, supervisorPeriodMs), supervisorPeriodMs);
+  }
+
+  get now(): number {
+    return this.timeline.now - startAt;
+  }
+
+  get anyHost(): System {
+    return this.chance.pick(this.hosts).system;
+  }
+
+  /** What was counted on all hosts under one name. */
+  counted(metric: string): number {
+    return this.hosts.reduce((sum, { system }) => sum + (system.telemetry.counts()[metric] ?? 0), 0);
+  }
+
+  async runUntil(ms: number, isOver: () => boolean = () => false): Promise<void> {
+    while (this.now < ms && !isOver()) await this.timeline.step();
+  }
+
+  close = (): Promise<void> => this.database.close();
+
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      signal?.addEventListener('abort', () => resolve(), { once: true });
+      this.timeline.after(Math.max(1, Math.ceil(ms)), 'somebody wakes', () => resolve());
+    });
+
+  private host(hostId: string, app: App, config: ReturnType<typeof readConfig>, publisher: Publisher): Host {
+    const { store, clock } = this;
+    const telemetry = createTelemetry({ level: 'off' });
+    const rest = { telemetry, clock, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
+    const system = createSystem(app, config, { store, channel: this.channel(), publisher, ...rest }, { hostId });
+    const withChance = { ...system, chance: () => this.chance.next() };
+    const handlers = new Map<string, Handle>();
+    let supervise: Host['supervise'] = async () => undefined;
+    for (const { name, file, environment, sources } of topologyOf(app)) {
+      const create = files[file];
+      if (!create) continue;
+      const handler = create({ system: withChance, environment, accepting: () => true });
+      if (name === 'supervisor') supervise = handler as Host['supervise'];
+      for (const { queue } of sources) handlers.set(queue, handler as Handle);
+    }
+    return { system, handlers, supervise };
+  }
+
+  private channel(): System['channel'] {
+    const notHere = (): never => {
+      throw new Error('The deployment itself receives: no function does.');
+    };
+    const send = async (messages: readonly Outgoing[]): Promise<void> => {
+      await this.latency();
+      for (const message of messages) {
+        this.takes(message);
+        this.queues.send(message);
+      }
+    };
+    return { send, receive: notHere, acknowledge: notHere, release: notHere, depth: notHere };
+  }
+
+  private latency = (): Promise<void> => this.sleep(this.chance.between(2, 12));
+
+  private slow(store: Store): Store {
+    const later =
+      <A extends readonly unknown[], R>(call: (...given: A) => Promise<R>, writes: 0 | 1) =>
+      (...given: A): Promise<R> =>
+        new Promise((resolve, reject) => {
+          this.writes += writes;
+          this.timeline.after(this.chance.between(2, 12), 'the store', () => call(...given).then(resolve, reject));
+        });
+    return {
+      ...store,
+      create: later(store.create, 1),
+      update: later((state, ...rest) => this.noting(state, store.update(state, ...rest)), 1),
+      patch: later((head, when) => this.noting(head, store.patch(head, when)), 1),
+      putPage: later(store.putPage, 1),
+      putUndoPage: later(store.putUndoPage, 1),
+      noteAsked: later(store.noteAsked, 1),
+      putBreaker: later(store.putBreaker, 1),
+      breaker: later(store.breaker, 0),
+      load: later(store.load, 0),
+      head: later(store.head, 0),
+      // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.
+      due: async (worklist, shard, ...range) => (this.isAnyDue(shard) ? store.due(worklist, shard, ...range) : []),
+    };
+  }
+
+  private async noting(state: StateHead, writing: ReturnType<Store['patch']>): ReturnType<Store['patch']> {
+    const write = await writing;
+    if (write.outcome === 'written') this.onWritten(state);
+    return write;
+  }
+
+  private isAnyDue(shard: number): boolean {
+    const { now } = this.timeline;
+    if (this.looked.at !== now) {
+      const rows = this.dueShards.all(now) as { shard: number }[];
+      this.looked = { at: now, shards: new Set(rows.map((row) => row.shard)) };
+    }
+    return this.looked.shards.has(shard);
+  }
+
+  private superviseFrom(host: Host, afterMs: number, periodMs: number): void {
+    this.timeline.after(afterMs, 'a supervisor looks', () => {
+      const next = () => this.superviseFrom(host, periodMs, periodMs);
+      host.supervise({ task: 'pass' }, this.invocation).then(next, next);
+    });
+  }
+
+  /** As an event source mapping does: at most so many batches at once; what was processed is acknowledged with its batch. */
+  private deliver(queue: string): void {
+    const source = this.sources.get(queue);
+    const atWork = this.atWork.get(queue) ?? 0;
+    if (!source || atWork >= source.concurrency) return;
+    const messages = this.queues.receive(queue, source.batchSize, source.visibilityMs, source.maxReceiveCount);
+    const handle = this.chance.pick(this.hosts).handlers.get(queue);
+    if (messages.length === 0 || !handle) return;
+    this.atWork.set(queue, atWork + 1);
+    const over = (processed: readonly string[]): void => {
+      this.queues.acknowledge(queue, processed);
+      this.atWork.set(queue, (this.atWork.get(queue) ?? 1) - 1);
+      this.deliver(queue);
+    };
+    handle(queueEvent(queue, messages), this.invocation).then(
+      (response) => {
+        const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+        over(messages.map(({ messageId }) => messageId).filter((id) => !failed.has(id)));
+      },
+      () => over([]),
+    );
+    this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
+  }
+}
+
+const nobody: Publisher = { publish: async () => ({ failed: [] }) };

@@ -1,0 +1,271 @@
+import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, PermanentFailure, retry, sequence } from 'redress';
+import * as z from 'zod';
+import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
+import { queues as names } from '../../lib/messages.ts';
+import type { Announcement, Publisher } from '../../lib/publisher.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import { wholeJournal } from '../../lib/steps.ts';
+import { Deployment } from './deployment.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+export const outageMs = 24 * hourMs;
+const periodMs = 5000;
+/** An outbox that has waited for long is looked at each minute; then the supervisor has to see it, and a scheduler to send it. */
+const heardWithinMs = 60_000 + 2 * periodMs;
+const orderCount = 16;
+
+/** How the response queue of a client fares: the good one, one that is deleted, one that denies access, one that is back soon. */
+const channels = ['well', 'gone', 'denied', 'away'] as const;
+type Fate = (typeof channels)[number];
+const channelOf = (fate: Fate): string => `redress-response-${fate}`;
+
+/** What became of one world in which nobody outside could be told anything for a day. */
+export interface Unheard {
+  readonly seed: number;
+  /** What is wrong, in words. */
+  readonly wrong: readonly string[];
+  readonly orders: number;
+  readonly finished: number;
+  /** Raised while nobody listened. */
+  readonly raised: number;
+  readonly heard: number;
+  /** Heard more than once, under the same id with the same text. */
+  readonly heardTwice: number;
+  readonly undeliverable: number;
+  readonly latestMs: number;
+  readonly writes: number;
+}
+
+interface Heard {
+  readonly texts: Set<string>;
+  times: number;
+  firstAt: number;
+}
+
+/** Orders come in while the bus takes nothing for a day, and clients' queues are gone or deny access. */
+export class UnheardWorld {
+  private readonly seed: number;
+  private readonly deployment: Deployment;
+  private readonly heard = new Map<string, Heard>();
+  private readonly orders: { readonly orderId: string; readonly fate: Fate }[] = [];
+  private readonly deafFrom: number;
+  private readonly awayUntil: number;
+  private refused = 0;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.deployment = new Deployment({
+      seed,
+      app: (deployment) => appFor(deployment),
+      hosts: 2,
+      supervisorPeriodMs: periodMs,
+      publisher: this.publisher(),
+      takes: ({ queue }) => this.takes(queue),
+    });
+    const { chance } = this.deployment;
+    this.deafFrom = chance.between(1, 5) * minuteMs;
+    this.awayUntil = this.deafFrom + chance.between(1, 12) * minuteMs;
+  }
+
+  async run(): Promise<Unheard> {
+    const { deployment } = this;
+    for (const fate of channels) await deployment.store.putClient({ id: fate, responseChannels: [channelOf(fate)], senders: ['local'] });
+    for (let number = 1; number <= orderCount; number++) this.submitLater(number);
+    this.poisonLater();
+    await deployment.runUntil(this.deafUntil + heardWithinMs);
+    const found = await this.judge();
+    await deployment.close();
+    return found;
+  }
+
+  private get deafUntil(): number {
+    return this.deafFrom + outageMs;
+  }
+
+  private isDeaf(): boolean {
+    const { now } = this.deployment;
+    return now >= this.deafFrom && now < this.deafUntil;
+  }
+
+  /** It refuses the whole call, or answers and takes nothing of it: both happen. */
+  private publisher(): Publisher {
+    return {
+      publish: async (announcements) => {
+        const { chance } = this.deployment;
+        await this.deployment.sleep(chance.between(5, 40));
+        if (this.isDeaf()) {
+          this.refused += 1;
+          if (chance.happens(0.5)) throw new Error('The bus is down.');
+          return { failed: announcements.map(({ id }) => id) };
+        }
+        const failed = announcements.filter(() => chance.happens(0.05)).map(({ id }) => id);
+        for (const each of announcements) if (!failed.includes(each.id)) this.hear(each);
+        return { failed };
+      },
+    };
+  }
+
+  private hear({ id, detail }: Announcement): void {
+    const heard = this.heard.get(id) ?? { texts: new Set(), times: 0, firstAt: this.deployment.now };
+    heard.times += 1;
+    heard.texts.add(JSON.stringify(detail));
+    this.heard.set(id, heard);
+  }
+
+  private takes(queue: string): void {
+    if (queue === channelOf('gone') && this.deployment.now >= this.deafFrom) throw new Error('There is no such queue.');
+    if (queue === channelOf('denied') && this.isDeaf()) throw new Error('Access denied.');
+    const isAway = this.isDeaf() && this.deployment.now < this.awayUntil;
+    if (queue === channelOf('away') && isAway) throw new Error('The queue is throttled.');
+  }
+
+  private submitLater(number: number): void {
+    const { deployment, orders } = this;
+    const fate = channels[number % channels.length] ?? 'well';
+    // Some before it begins, so that it ends while nobody listens; most in its first hours, one near its end.
+    const at = number === orderCount ? this.deafUntil - hourMs : deployment.chance.between(0, 4 * hourMs);
+    deployment.timeline.after(at, 'a client submits', () => {
+      const given = { client: fate, responseChannel: channelOf(fate), idempotencyKey: `order-${number}`, order: {} };
+      void deployment.anyHost.submit(given).then((answer) => {
+        if (answer.outcome === 'accepted') orders.push({ orderId: answer.order.orderId, fate });
+      });
+    });
+  }
+
+  private poisonLater(): void {
+    const { timeline, queues } = this.deployment;
+    for (const queue of [names.wakeUps, names.requests('bank')])
+      timeline.after(this.deafFrom + hourMs, 'poison', () => queues.send({ queue, body: `nonsense for ${queue}` }));
+  }
+
+  private async judge(): Promise<Unheard> {
+    const wrong: string[] = [];
+    let raised = 0;
+    let finished = 0;
+    let undeliverable = 0;
+    for (const { orderId, fate } of this.orders) {
+      const found = await this.loaded(orderId);
+      const ids = alertsOf(found);
+      raised += ids.length;
+      wrong.push(...ids.filter((id) => !this.heard.has(id)).map((id) => `${id} was raised, and nobody heard of it`));
+      if (found.state.processState === 'Processed') finished += 1;
+      const given = found.journal.some(({ type }) => type === 'ResponseUndeliverable');
+      if (given) undeliverable += 1;
+      wrong.push(...this.wrongOf(orderId, fate, found, given));
+    }
+    for (const [id, { texts }] of this.heard)
+      if (id.startsWith('ord_') && texts.size > 1) wrong.push(`${id} was told with different texts`);
+    const setAside = this.deployment.queues.bodies(names.setAside).length;
+    if (setAside !== 2) wrong.push(`${setAside} instead of 2 messages that mean nothing were set aside`);
+    const poison = [...this.heard.values()].filter(({ texts }) => [...texts].some((text) => text.includes('PoisonMessage')));
+    if (poison.length !== 2) wrong.push(`a person was told of ${poison.length} of 2 messages that mean nothing`);
+    if (this.orders.length !== orderCount) wrong.push(`${this.orders.length} of ${orderCount} orders were accepted`);
+    const late = [...this.heard.values()].map(({ firstAt }) => firstAt - this.deafUntil).filter((ms) => ms > 0);
+    return {
+      seed: this.seed,
+      wrong,
+      orders: this.orders.length,
+      finished,
+      raised,
+      heard: this.heard.size,
+      heardTwice: [...this.heard.values()].filter(({ times }) => times > 1).length,
+      undeliverable,
+      latestMs: Math.max(0, ...late),
+      writes: this.deployment.writes,
+    };
+  }
+
+  private wrongOf(orderId: string, fate: Fate, { state, journal }: Found, given: boolean): readonly string[] {
+    const { processState, outbox } = state;
+    const told = this.deployment.queues
+      .bodies(channelOf(fate))
+      .map((body) => JSON.parse(body) as { orderId: string; seq: number; status: string })
+      .filter((message) => message.orderId === orderId);
+    const numbers = new Set(told.map(({ seq }) => seq));
+    const statuses = new Map(told.map(({ seq, status }) => [seq, status]));
+    const unreachable = fate === 'gone' || fate === 'denied';
+    const stuck = journal.some((fact) => fact.type === 'UndoFailed' && fact.stuck);
+    const last = journal.findLast(({ type }) => type === 'OrderProcessed' || type === 'OrderHeld');
+    return [
+      ...(last || stuck ? [] : [`${orderId} has come to nothing`]),
+      ...(processState === 'Pending' || processState === 'Processing' ? [] : outbox.map(({ id }) => `${id} still lies in the outbox`)),
+      ...(unreachable || numbers.size === state.statusSeq
+        ? []
+        : [`${orderId} told ${fate} ${numbers.size} things instead of ${state.statusSeq}`]),
+      ...(told.every(({ seq, status }) => statuses.get(seq) === status) ? [] : [`${orderId} says two things under one number`]),
+      ...(unreachable && numbers.size < state.statusSeq && !given
+        ? [`${orderId} could not tell ${fate}, and its journal does not say so`]
+        : []),
+      ...(given && !this.isTold(channelOf(fate)) ? [`nobody was told that ${channelOf(fate)} cannot be reached`] : []),
+      ...(given && !unreachable ? [`${orderId} gave ${fate} up`] : []),
+    ];
+  }
+
+  private isTold(channel: string): boolean {
+    return [...this.heard.values()].some(({ texts }) =>
+      [...texts].some((text) => text.includes('ResponseUndeliverable') && text.includes(channel)),
+    );
+  }
+
+  private async loaded(orderId: string): Promise<Found> {
+    const found = this.deployment.store.load(orderId);
+    let state: StateRecord | undefined;
+    void found.then((loaded) => {
+      state = loaded?.state;
+    });
+    while (!state) await this.deployment.timeline.step();
+    return { state, journal: wholeJournal(await this.deployment.store.pages(orderId), decodeInstance(state).tail) };
+  }
+}
+
+interface Found {
+  readonly state: StateRecord;
+  readonly journal: readonly JournalEntry[];
+}
+
+/** Ids of all that a person had to be told of one order. */
+const alertsOf = ({ state: { orderId, errorGen }, journal }: Found): readonly string[] => [
+  ...Array.from({ length: errorGen }, (_, index) => [`${orderId}#${index + 1}`, `${orderId}#${index + 1}/terminated`]).flat(),
+  ...journal.flatMap((fact) => (fact.type === 'UndoFailed' && fact.stuck ? [`${orderId}/stuck/${fact.path}/${fact.asking}`] : [])),
+];
+
+const Refused = fault('Refused');
+const AddressInvalid = fault('AddressInvalid');
+
+/** Each order goes well, is refused and undone, has an undo that sticks, or ends before a person. */
+function appFor({ chance }: Deployment): App {
+  const Nothing = z.object({});
+  const refunded = new Map<string, number>();
+  const bank = defineAgent('bank', {
+    charge: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
+    refund: operation({
+      input: Nothing,
+      output: Nothing,
+      run: (_, { orderId }) => {
+        const times = (refunded.get(orderId) ?? 0) + 1;
+        refunded.set(orderId, times);
+        if (chance.happens(0.7) && times < 4) throw new PermanentFailure('Closed', 'The bank takes no refunds now.');
+        return {};
+      },
+    }),
+  });
+  const carrier = defineAgent('carrier', {
+    ship: operation({
+      input: Nothing,
+      output: Nothing,
+      faults: [Refused, AddressInvalid],
+      run: (_, { failed }) => {
+        if (chance.happens(0.3)) return failed(Refused, 'Not there.');
+        return chance.happens(0.4) ? failed(AddressInvalid, 'There is no such street.') : {};
+      },
+    }),
+  });
+  const sale = defineWorkflow('sale', { version: 1, order: Nothing, toOperator: [AddressInvalid] }, () =>
+    sequence(
+      bank.charge({}).undo(() => bank.refund({})),
+      retry(carrier.ship({}), { count: 0, interval: 1 }),
+    ).on(Refused, ({ compensate }) => compensate()),
+  );
+  return defineApp({ workflows: [sale], agents: [bank, carrier] });
+}

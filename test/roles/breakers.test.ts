@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, TransientFailure } from 'redress';
+import { startSystem } from 'redress/testing';
+import * as z from 'zod';
+import { Guard } from '../../lib/agent/guard.ts';
+import { closed, opened, phaseOf, turnOf } from '../../lib/breaker.ts';
+import { manualClock } from '../../lib/clock.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+
+/** A bank that may be away, and calls to it. */
+function banked(): { readonly app: App; readonly bank: { isAway: boolean; calls: number } } {
+  const bank = { isAway: false, calls: 0 };
+  const Nothing = z.object({});
+  const charge = operation({
+    input: Nothing,
+    output: Nothing,
+    run: () => {
+      bank.calls += 1;
+      if (bank.isAway) throw new TransientFailure('Nobody is there.');
+      return {};
+    },
+  });
+  const agent = defineAgent('bank', { charge });
+  const workflow = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(agent.charge({}).lasting()));
+  return { app: defineApp({ workflows: [workflow], agents: [agent] }), bank };
+}
+
+async function started(context: TestContext) {
+  const { app, bank } = banked();
+  const system = await startSystem(app);
+  context.after(() => system.stop());
+  const submit = async (): Promise<string> => {
+    const answer = await system.submit({});
+    return answer.outcome === 'accepted' ? answer.order.orderId : assert.fail();
+  };
+  return { system, bank, submit };
+}
+
+describe('a service that is away', () => {
+  test('F45 after some failures in a row nobody calls it any more, but for a probe now and then', async (context) => {
+    const { system, bank, submit } = await started(context);
+    bank.isAway = true;
+    for (let order = 0; order < 10; order++) await submit();
+    await system.clock.advance(3_000);
+    assert.equal((await system.store.breaker('bank'))?.closedAt, null);
+    const found = bank.calls;
+    await system.clock.advance(300_000);
+    const { failedProbes } = (await system.store.breaker('bank')) ?? assert.fail();
+    assert.ok(failedProbes >= 5 && failedProbes <= 12, `${failedProbes} probes`);
+    assert.equal(bank.calls, found + failedProbes);
+  });
+
+  test('F45 its orders wait, and no expiry counts; when it is back they complete, with hardly a call too many', async (context) => {
+    const { system, bank, submit } = await started(context);
+    bank.isAway = true;
+    const orders: string[] = [];
+    for (let order = 0; order < 10; order++) {
+      orders.push(await submit());
+      await system.clock.advance(4_000);
+    }
+    await system.clock.advance(60_000);
+    const calls = bank.calls;
+    bank.isAway = false;
+    await system.clock.advance(180_000);
+    const states = await Promise.all(orders.map((id) => system.state(id)));
+    assert.deepEqual([...new Set(states.map(({ outcome, failureCount }) => `${outcome} ${failureCount}`))], ['completed 0']);
+    assert.equal(bank.calls, calls + orders.length);
+  });
+
+  test('F13, F45 one order that it can never answer stops nobody else', async (context) => {
+    const { system, bank, submit } = await started(context);
+    bank.isAway = true;
+    await submit();
+    await system.clock.advance(120_000);
+    assert.ok(bank.calls > 8);
+    assert.equal(await system.store.breaker('bank'), undefined);
+  });
+});
+
+describe('what stands before a service', () => {
+  function guards(context: TestContext) {
+    const clock = manualClock();
+    const { store, database } = openEmbedded(':memory:', { clock });
+    context.after(() => database.close());
+    const reads: string[] = [];
+    const breakers = {
+      ...store,
+      breaker: (agent: string) => {
+        reads.push(agent);
+        return store.breaker(agent);
+      },
+    };
+    const guard = () => new Guard('bank', { breakers, clock, telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 });
+    return { clock, store, reads, guard };
+  }
+  async function fails(guard: Guard, ...orders: string[]): Promise<void> {
+    for (const order of orders) await (await guard.admit({ repeated: false }))?.failed(order);
+  }
+
+  test('F45 in good weather nobody asks the store', async (context) => {
+    const { guard, reads } = guards(context);
+    const one = guard();
+    for (let call = 0; call < 100; call++) await (await one.admit({ repeated: false }))?.answered();
+    assert.deepEqual(reads, []);
+  });
+
+  test('F45 what one process finds out the others know after two failures of their own', async (context) => {
+    const { guard, clock } = guards(context);
+    const [one, other] = [guard(), guard()];
+    await fails(one, 'a', 'b', 'a', 'b', 'a');
+    assert.equal(await one.admit({ repeated: false }), undefined);
+    await fails(other, 'c', 'c');
+    assert.equal(await other.admit({ repeated: false }), undefined);
+
+    await clock.advance(6_000);
+    const probes = [await one.admit({ repeated: false }), await other.admit({ repeated: false })].filter(Boolean);
+    assert.equal(probes.length, 1, 'one of them goes and sees');
+    await probes[0]?.answered();
+    await clock.advance(2_000);
+    for (const each of [one, other]) assert.ok(await each.admit({ repeated: false }));
+  });
+
+  test('F45 when it is back it is asked for a little at first, and for more with each answer', async (context) => {
+    const { guard, clock } = guards(context);
+    const one = guard();
+    await fails(one, 'a', 'b', 'a', 'b', 'a');
+    await clock.advance(6_000);
+    await (await one.admit({ repeated: false }))?.answered();
+    const first = await one.admit({ repeated: false });
+    assert.ok(first);
+    assert.equal(await one.admit({ repeated: false }), undefined);
+    await first.answered();
+    assert.deepEqual([!!(await one.admit({ repeated: false })), !!(await one.admit({ repeated: false }))], [true, true]);
+    assert.equal(await one.admit({ repeated: false }), undefined);
+  });
+
+  test('F45 repetitions have a budget: ten, and one more for ten answers', async (context) => {
+    const { guard } = guards(context);
+    const one = guard();
+    const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
+    for (let time = 1; time <= 10; time++) assert.ok(await repeated());
+    assert.equal(await repeated(), false);
+    for (let time = 1; time <= 11; time++) await one.enter().answered();
+    assert.deepEqual([await repeated(), await repeated()], [true, false]);
+  });
+
+  test('F45 a store that is not to be had keeps nobody from a service that is well', async () => {
+    const away = () => Promise.reject(new Error('throttled'));
+    const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 };
+    const one = new Guard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
+    await fails(one, 'a', 'b', 'a', 'b', 'a', 'b');
+    assert.ok(await one.admit({ repeated: false }));
+  });
+});
+
+describe('the record of a service that was away', () => {
+  const away = opened('bank', undefined, 1_000_000, 0.5);
+  const back = closed(away, 1_600_000);
+
+  test('F45 those who waited are let go in their order, within three quarters of its absence', () => {
+    const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => turnOf(back, since));
+    assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
+    assert.equal(turnOf(back, 900_000), 1_600_000, 'who came before waits no longer');
+    assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
+  });
+
+  test('F45 away again before all are let go, it is the same absence for those who are left', () => {
+    const again = opened('bank', back, 1_825_000, 0.5);
+    assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
+    assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
+  });
+});

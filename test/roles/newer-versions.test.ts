@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { create as deadLetters } from '../../functions/dead-letter.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import { putBackForMs, queues } from '../../lib/messages.ts';
+import { type Desk, lineOf, ok, openDesk, replyTo, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
+
+const line = lineOf(stepsNamed('pick', 'pack'));
+const newer = (message: object): string => JSON.stringify({ ...message, v: 2, more: { of: 'it' } });
+
+/** A message that fails often enough goes to the dead letters, and from there to what is kept for a person. */
+async function setAside(desk: Desk): Promise<void> {
+  for (let deliveries = 0; deliveries < 6; deliveries++) await desk.deliver('wake-ups');
+  const dead = await desk.channel.receive('wake-ups-dead', { max: 10, visibilityMs: 60_000, waitMs: 0 });
+  assert.equal(dead.length, 1);
+  await deadLetters({ system: desk.system, environment: {}, accepting: () => true })(queueEvent('wake-ups-dead', dead));
+}
+
+describe('a message of a newer version', () => {
+  const cases: readonly (readonly [queue: string, message: (context: TestContext) => object])[] = [
+    ['worker-requests', () => ({ type: 'request', requestId: 'o/p/1#1.1' })],
+    ['worker-replies', () => ({ type: 'reply', orderId: 'o', path: 'p' })],
+    ['wake-ups', () => ({ type: 'wake-up', orderId: 'o' })],
+    ['submissions', () => ({ type: 'submission', client: 'acme' })],
+  ];
+  for (const [queue, message] of cases) {
+    test(`F13 F35 it goes back to ${queue}, whole, and after an hour it is set aside with the reason`, async (context) => {
+      const desk = openDesk(context, line);
+      await desk.send(queue, newer(message(context)));
+      const { waitsSince: _, ...sent } = JSON.parse(newer(message(context)));
+      // A message that comes twice each time must not become thousands: it comes seldom.
+      for (const minutes of [1, 4, 15, 15, 15, 15]) {
+        assert.equal(await desk.deliver(queue), 0);
+        assert.deepEqual(
+          desk.messages(queue).map(({ waitsSince: since, ...rest }) => [typeof since, rest]),
+          [['string', sent]],
+        );
+        await desk.clock.advance(minutes * 60_000 - 1);
+        assert.equal(await desk.deliver(queue), 0, `not before ${minutes} minutes are over`);
+        await desk.clock.advance(1);
+      }
+      assert.deepEqual(desk.announced(), []);
+      assert.equal(await desk.deliver(queue), 1, 'then it is a message like any other that cannot be processed');
+    });
+  }
+
+  test('F13 on its way it keeps nobody else waiting, and whoever reads its version processes it', async (context) => {
+    const desk = openDesk(context, line);
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const reply = replyTo(request, ok(), desk.clock.now());
+    await desk.send('worker-replies', newer({ type: 'reply', orderId: 'another' }));
+    await desk.send('worker-replies', reply);
+    assert.equal(await desk.deliver('worker-replies'), 0);
+    assert.equal((await desk.request()).path, 'order/pack');
+    // The newer version's own words mean nothing here, but what was put in here means nothing there.
+    await desk.send('worker-replies', { ...replyTo(request, ok(), 0), waitsSince: '2026-01-01T00:00:00.000Z' });
+    assert.equal(await desk.deliver('worker-replies'), 0);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('L6 what has waited for too long lies among what is set aside, and a person is told what to do', async (context) => {
+    const desk = openDesk(context, line);
+    await desk.send('wake-ups', newer({ type: 'wake-up', orderId: 'o' }));
+    await desk.deliver('wake-ups');
+    await desk.clock.advance(putBackForMs);
+    await setAside(desk);
+    const [kept] = desk.messages('set-aside');
+    assert.match(String(kept?.['reason']), /^It is for a newer version\..* deploy it again, then send the message anew\.$/);
+    assert.partialDeepStrictEqual(JSON.parse(String(kept?.['body'])), { v: 2, more: { of: 'it' } });
+    assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+  });
+});
+
+describe('while the app is changed, and its parts differ', () => {
+  test('F36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
+    const orderId = await submitted(desk);
+    const old = openDesk(context, lineOf(stepsNamed('pack')), { dataFolder, clock: desk.clock });
+    await old.deliver('worker-requests');
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+    await desk.clock.advance(10_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    await desk.answer(await desk.request());
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  });
+
+  test('F36 the call of a workflow that is not here goes back to its queue, and nobody says no to it, until its time is over', async (context) => {
+    const desk = openDesk(context, line);
+    const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
+    const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };
+    await desk.send(queues.calls, { v: 1, type: 'request', ...asking, operation: 'stay@2', completeBy, remainingMs: 90_000, input: {} });
+    for (const waiting of [1, 1, 0]) {
+      assert.equal(await desk.deliver(queues.calls), 0);
+      assert.deepEqual([desk.messages(queues.calls).length, desk.messages(queues.callReplies).length], [waiting, 0]);
+      await desk.clock.advance(waiting === 1 && desk.clock.now() > Date.parse(completeBy) - 90_000 ? 240_000 : 60_000);
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { isObject, type JsonObject } from '../../lib/core/json.ts';
+import { decodeInstance } from '../../lib/instance.ts';
+import { queues } from '../../lib/messages.ts';
+import type { OrderRecord, StateRecord } from '../../lib/record.ts';
+import { wholeJournal } from '../../lib/steps.ts';
+import { type Place, responses } from './place.ts';
+import type { Services } from './services.ts';
+
+type Found = { readonly order: OrderRecord; readonly state: StateRecord };
+
+/** All that is left of a scenario: what was answered, journals, states, messages, alerts, effects. Without times; orders have names. */
+export async function history(place: Place, { effects }: Services, happened: readonly string[]): Promise<readonly string[]> {
+  const orders = await ordersOf(place);
+  // What may come twice counts once, as it does for whoever listens.
+  const told = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
+  const aside = (await place.bodies(queues.setAside)).map(({ messageId: _, ...kept }) => `set aside ${text(kept)}`).toSorted();
+  const lines = [
+    ...happened,
+    ...(await Promise.all(orders.map((found) => linesOf(place, found)))).flat(),
+    ...told,
+    ...alertsOf(place),
+    ...aside,
+    ...effects.map((effect) => `effect ${effect}`),
+  ];
+  const names = orders.map(({ order }, index) => [order.orderId, index === 0 ? 'the-order' : `child-${index}`] as const);
+  return lines.map((line) => names.reduce((named, [id, name]) => named.replaceAll(id, name), line.replaceAll(timeIn, '<time>')));
+}
+
+async function ordersOf({ store }: Place): Promise<readonly Found[]> {
+  const { items } = await store.list({}, undefined, 100);
+  const found = await Promise.all(items.map(({ order }) => store.load(order.orderId)));
+  return found
+    .filter((each) => each !== undefined)
+    .toSorted((one, other) => one.order.submittedAt - other.order.submittedAt || (one.order.orderId < other.order.orderId ? -1 : 1));
+}
+
+async function linesOf({ store }: Place, { order, state }: Found): Promise<readonly string[]> {
+  const { orderId, workflow } = order;
+  const journal = wholeJournal(await store.pages(orderId), decodeInstance(state).tail);
+  const { processState, outcome, failureCount, errorGen, epoch, statusSeq, fault } = state;
+  return [
+    `${orderId} ${workflow.name}@${workflow.version}`,
+    ...journal.map(({ seq, type, ...fact }) => `${seq} ${type} ${text(fact)}`),
+    `${orderId} ${text({ processState, outcome, failureCount, errorGen, epoch, statusSeq, fault })}`,
+  ];
+}
+
+const alertsOf = (place: Place): readonly string[] =>
+  once(place.announced().map(({ detailType, detail }) => `announced ${detailType} ${text(withoutMessageId(detail))}`)).toSorted();
+
+/** Every queue names messages in its own way; what is set aside is known by its queue. */
+const withoutMessageId = ({ id, ...detail }: JsonObject): JsonObject =>
+  detail['type'] === 'PoisonMessage' ? detail : { id: id ?? null, ...detail };
+
+const once = (lines: readonly string[]): readonly string[] => [...new Set(lines)];
+
+const bySeq = (one: JsonObject, other: JsonObject): number => Number(one['seq']) - Number(other['seq']);
+
+const times: ReadonlySet<string> = new Set(['at', 'completeBy', 'submittedAt', 'sentAt']);
+const timeIn = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+
+/** On one line, without times, and whatever is long only as how long it is. */
+function text(value: object): string {
+  const { path, ...rest } = value as { readonly path?: string };
+  const shown = JSON.stringify(rest, (key, part: unknown) => {
+    if (times.has(key)) return undefined;
+    if (typeof part === 'string' && part.length > 400) return `${part.slice(0, 40)}… ${part.length} characters`;
+    return isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1))) : part;
+  });
+  return `${path === undefined ? '' : `${path} `}${shown === '{}' ? '' : shown}`.trim();
+}

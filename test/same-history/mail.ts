@@ -1,0 +1,54 @@
+import type { Outgoing } from '../../lib/channel.ts';
+import { isObject } from '../../lib/core/json.ts';
+import type { Along } from '../../lib/store.ts';
+import type { Ports } from '../../lib/system.ts';
+import type { Mishap, Scenario } from './scenario.ts';
+
+type Sending = Pick<Ports, 'store' | 'channel'>;
+
+/** What becomes of messages on their way, wherever they are sent from. */
+export class Mail {
+  private readonly mishaps: readonly Mishap[];
+  private readonly seen = new Map<Mishap, number>();
+
+  constructor({ mail }: Pick<Scenario, 'mail'>) {
+    this.mishaps = mail;
+  }
+
+  /** The ports as a host has them: what it sends, with a write or by itself, goes through here. */
+  around<P extends Sending>(ports: P): P {
+    const { store, channel } = ports;
+    const through = (along: Along): Along => ({ ...along, messages: this.through(along.messages) });
+    return {
+      ...ports,
+      store: {
+        ...store,
+        create: (order, state, along) => store.create(order, state, through(along)),
+        update: (state, when, along) => store.update(state, when, through(along)),
+      },
+      channel: { ...channel, send: (messages) => channel.send(this.through(messages)) },
+    };
+  }
+
+  private through(messages: readonly Outgoing[]): readonly Outgoing[] {
+    return messages.flatMap((message) => {
+      const mishap = this.mishaps.find((each) => this.befalls(each, message));
+      return mishap ? afterwards(message, mishap) : [message];
+    });
+  }
+
+  private befalls(mishap: Mishap, { body }: Outgoing): boolean {
+    const message: unknown = JSON.parse(body);
+    if (!isObject(message) || message['type'] !== mishap.type) return false;
+    if (mishap.path !== undefined && message['path'] !== mishap.path) return false;
+    const nth = (this.seen.get(mishap) ?? 0) + 1;
+    this.seen.set(mishap, nth);
+    return nth === mishap.nth;
+  }
+}
+
+function afterwards(message: Outgoing, { becomes, lateSeconds }: Mishap): readonly Outgoing[] {
+  if (becomes === 'lost') return [];
+  const delayed = lateSeconds === 0 ? message : { ...message, delayMs: (message.delayMs ?? 0) + lateSeconds * 1000 };
+  return becomes === 'late' ? [delayed] : [message, delayed];
+}

@@ -1,0 +1,40 @@
+import type { App } from 'redress';
+import type { JsonObject } from '../../lib/core/json.ts';
+import type { Announcement } from '../../lib/publisher.ts';
+import type { Store } from '../../lib/store.ts';
+import type { System } from '../../lib/system.ts';
+import type { Mail } from './mail.ts';
+import type { Services } from './services.ts';
+
+/** The client's own queue. */
+export const responses = 'redress-response-client';
+
+/** Where a scenario is played: implementations of the ports, the functions on them, and a time that the scenario moves. */
+export interface Place {
+  /** As people reach it: the system on the host that is alive. */
+  readonly system: System;
+  /** For looking only. */
+  readonly store: Store;
+  /** Time goes by, and all that happens meanwhile happens. */
+  pass(ms: number): Promise<void>;
+  /** A message from outside. */
+  send(queue: string, body: string): Promise<void>;
+  /** The host dies. Until there is a new one, nobody can reach the system. */
+  crash(): void;
+  start(app?: App): Promise<void>;
+  /** What lies on a queue that nothing of the system reads, in any order. */
+  bodies(queue: string): Promise<readonly JsonObject[]>;
+  announced(): readonly Announcement[];
+  close(): Promise<void>;
+}
+
+export interface Played {
+  readonly app: App;
+  readonly variables: { readonly [name: string]: string };
+  readonly services: Services;
+  readonly mail: Mail;
+  /** The client's own queue. */
+  readonly responses: string;
+}
+
+export type OpenPlace = (played: Played) => Promise<Place>;

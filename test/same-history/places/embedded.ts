@@ -1,0 +1,28 @@
+import type { JsonObject } from '../../../lib/core/json.ts';
+import { openEmbedded } from '../../../lib/embedded.ts';
+import { redriveIn, topologyOf } from '../../../lib/topology.ts';
+import type { OpenPlace } from '../place.ts';
+import { openHosted } from './hosted.ts';
+import { SteppedClock } from './stepped-clock.ts';
+
+/** The embedded local system: what runs on one machine, with its data in a folder or in memory. */
+export const openEmbeddedPlace =
+  (folder = ':memory:'): OpenPlace =>
+  async (played) => {
+    const clock = new SteppedClock(Date.UTC(2026, 0, 1));
+    const { store, channel, publisher, database } = openEmbedded(folder, { clock, redriveOf: redriveIn(topologyOf(played.app)) });
+    await store.putClient({ id: 'client', responseChannels: [played.responses], senders: ['local'] });
+    const select = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
+    return openHosted(
+      {
+        clock,
+        store,
+        channel,
+        publisher,
+        bodies: async (queue) => select.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
+        announced: () => publisher.published(0, 10_000),
+        close: () => database.close(),
+      },
+      played,
+    );
+  };

@@ -1,0 +1,158 @@
+import type { App } from 'redress';
+import type { Clock } from '../../../lib/clock.ts';
+import { readConfig } from '../../../lib/config.ts';
+import { type Host, startHost } from '../../../lib/host/host.ts';
+import { loadFunction } from '../../../lib/host/load.ts';
+import type { Ports } from '../../../lib/system.ts';
+import { createTelemetry } from '../../../lib/telemetry.ts';
+import type { Place, Played } from '../place.ts';
+import { staffed } from '../shop.ts';
+import type { SteppedClock } from './stepped-clock.ts';
+
+type Outer = Pick<Ports, 'store' | 'channel' | 'publisher'>;
+
+/** What the real host runs on, and what of it moves with the time. */
+export interface Ground extends Outer {
+  readonly clock: SteppedClock;
+  /** When something of the ground's own is due next. */
+  next?(): number;
+  /** The time has come. */
+  moveTo?(time: number): Promise<void>;
+  bodies: Place['bodies'];
+  announced: Place['announced'];
+  close(): Promise<void>;
+}
+
+/** The host as it runs on one machine, in a time that is moved on from one thing that is due to the next. */
+export async function openHosted(ground: Ground, { app, variables, services, mail }: Played): Promise<Place> {
+  const { clock, store } = ground;
+  const open = new Open();
+  let life = new AbortController();
+  let host: Host | undefined;
+  let lives = 0;
+
+  const start = async (next: App = app): Promise<void> => {
+    life = new AbortController();
+    const alive = aliveClock(clock, life.signal);
+    const ports = mail.around({
+      store: alivePort(ground.store, life.signal, open),
+      channel: alivePort(ground.channel, life.signal, open),
+      publisher: alivePort(ground.publisher, life.signal, open),
+      clock: alive,
+      telemetry: createTelemetry({ level: 'off' }),
+      issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
+      cursorKey: new Uint8Array(32),
+    });
+    host = await startHost({
+      app: staffed(next, services.remoteFor(alive)),
+      config: readConfig({ DEFAULT_WORKFLOW: next.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables }),
+      ports,
+      load: loadFunction,
+      without: ['api'],
+      hostId: `host-${++lives}`,
+    });
+  };
+  await start();
+
+  return {
+    store,
+    get system() {
+      if (!host) throw new Error('No host is alive.');
+      return host.system;
+    },
+    async pass(ms) {
+      const end = clock.now() + ms;
+      for (;;) {
+        await open.settled();
+        const next = Math.min(clock.next(), ground.next?.() ?? Number.POSITIVE_INFINITY);
+        if (next > end) break;
+        clock.moveTo(next);
+        await ground.moveTo?.(next);
+      }
+      clock.moveTo(end);
+      await ground.moveTo?.(end);
+      await open.settled();
+    },
+    send: (queue, body) => ground.channel.send([{ queue, body }]),
+    crash() {
+      life.abort();
+      host = undefined;
+    },
+    start,
+    bodies: ground.bodies,
+    announced: ground.announced,
+    async close() {
+      life.abort();
+      await open.settled();
+      await ground.close();
+    },
+  };
+}
+
+/** Calls of ports that are under way. */
+class Open {
+  private count = 0;
+  private idle: (() => void) | undefined;
+
+  async during<T>(call: Promise<T>): Promise<T> {
+    this.count += 1;
+    try {
+      return await call;
+    } finally {
+      this.count -= 1;
+      if (this.count === 0) this.idle?.();
+    }
+  }
+
+  /** Everybody waits for the time to go on. */
+  async settled(): Promise<void> {
+    for (let quiet = 0; quiet < 8; quiet++) {
+      if (this.count > 0) {
+        await new Promise<void>((resolve) => (this.idle = resolve));
+        this.idle = undefined;
+        quiet = 0;
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => {});
+
+/** A dead host hears nothing any more, and nobody hears of it. Whoever waits for a message holds nobody up. */
+const alivePort = <P extends object>(port: P, life: AbortSignal, open: Open): P =>
+  new Proxy(port, {
+    get(target, name) {
+      const method: unknown = Reflect.get(target, name);
+      if (typeof method !== 'function') return method;
+      return async (...given: unknown[]) => {
+        if (life.aborted) return never();
+        const call =
+          name === 'receive'
+            ? receiving(target as Ports['channel'], given as Parameters<Ports['channel']['receive']>, life)
+            : open.during(method.apply(target, given) as Promise<unknown>);
+        const settled = call.then(
+          (value) => () => value,
+          (error: unknown) => () => {
+            throw error;
+          },
+        );
+        const answer = await settled;
+        return life.aborted ? never() : answer();
+      };
+    },
+  });
+
+const receiving = (
+  channel: Ports['channel'],
+  [queue, options]: Parameters<Ports['channel']['receive']>,
+  life: AbortSignal,
+): Promise<unknown> => channel.receive(queue, { ...options, signal: options.signal ? AbortSignal.any([options.signal, life]) : life });
+
+const aliveClock = (clock: Clock, life: AbortSignal): Clock => ({
+  now: clock.now,
+  sleep: async (ms, signal) => {
+    await clock.sleep(ms, signal);
+    return life.aborted ? never() : undefined;
+  },
+});

@@ -1,0 +1,44 @@
+import type { Clock } from '../../../lib/clock.ts';
+
+interface Sleeper {
+  readonly until: number;
+  readonly wake: () => void;
+}
+
+/** A clock that stands still, and says when somebody wants to be woken next. */
+export class SteppedClock implements Clock {
+  private time: number;
+  private readonly sleepers = new Set<Sleeper>();
+
+  constructor(start: number) {
+    this.time = start;
+  }
+
+  readonly now = (): number => this.time;
+
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const wake = () => {
+        this.sleepers.delete(sleeper);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      const sleeper = { until: this.time + Math.max(0, ms), wake };
+      this.sleepers.add(sleeper);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+
+  /** When the next one wants to be woken; Infinity when nobody sleeps. */
+  next(): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const { until } of this.sleepers) if (until < next) next = until;
+    return next;
+  }
+
+  /** Wakes whose time has come then. */
+  moveTo(time: number): void {
+    this.time = Math.max(this.time, time);
+    for (const { until, wake } of [...this.sleepers]) if (until <= this.time) wake();
+  }
+}

@@ -1,0 +1,50 @@
+import { at, crashes, done, late, lost, posts, refuses, type Scenario, scenario, twice } from '../scenario.ts';
+import { approval, pair, sale } from '../workflows.ts';
+
+/** Messages that come twice, late, in another order, or that nobody can read. */
+export const messages: readonly Scenario[] = [
+  scenario('every first message of a step comes twice', sale, 'completed', {
+    mail: [
+      twice('request', 'order/reserve'),
+      twice('reply', 'order/reserve'),
+      twice('request', 'order/ship'),
+      twice('reply', 'order/ship'),
+    ],
+  }),
+  scenario('a reply comes again when its order is done', sale, 'completed', { mail: [twice('reply', 'order/reserve', 30)] }),
+  scenario('a request comes again when its time is over', sale, 'completed', { mail: [twice('request', 'order/reserve', 20)] }),
+  scenario('replies overtake each other', pair, ['stock.release', 'compensated'], {
+    answers: { 'order/charge': [refuses(1)], 'order/reserve': [done(2)] },
+    mail: [late(4, 'reply', 'order/charge')],
+  }),
+  scenario('the reply to an undo comes twice', sale, ['compensated'], {
+    answers: { 'order/retry/charge': [refuses()] },
+    mail: [twice('reply', 'order/reserve/undo', 2)],
+  }),
+  scenario('a request is so late that it was asked again', sale, ['DeadlineExpired', 'completed'], {
+    mail: [late(12, 'request', 'order/ship')],
+  }),
+  scenario('a request is cancelled before it comes', pair, ['CancelAsked', 'compensated'], {
+    answers: { 'order/charge': [refuses(1)] },
+    mail: [late(6, 'request', 'order/reserve')],
+  }),
+  scenario('a cancellation is lost', pair, ['CancelAsked', 'compensated'], {
+    answers: { 'order/charge': [refuses(1)], 'order/reserve': [done(4)] },
+    mail: [lost('cancel', 'order/reserve')],
+  }),
+  scenario('wake-ups are lost', approval, ['NoSignal', 'compensated'], {
+    mail: [lost('wake-up'), lost('wake-up'), lost('wake-up')],
+    lastsSeconds: 180,
+  }),
+  scenario('a message that nobody can read is set aside, and holds nobody up', sale, ['set aside', 'Poison Message', 'completed'], {
+    events: [at(2.2, posts('stock-replies', 'nonsense')), at(2.3, posts('bank-requests', '{"v":1,"type":"request"}'))],
+    lastsSeconds: 400,
+  }),
+  scenario('a submission that nobody can read is set aside at once', sale, ['set aside', 'completed'], {
+    events: [at(1, posts('submissions', '{"v":1,"type":"submission","client":"client"}'))],
+  }),
+  scenario('hosts die one after the other', sale, ['DeadlineExpired', 'completed'], {
+    events: [at(1.5, crashes), at(14, crashes), at(28, crashes)],
+    lastsSeconds: 120,
+  }),
+];

@@ -1,0 +1,83 @@
+import {
+  answers,
+  at,
+  cancels,
+  compensates,
+  crashes,
+  done,
+  marks,
+  refuses,
+  resubmits,
+  resubmitsFor,
+  type Scenario,
+  scenario,
+  signals,
+  silent,
+  submitsAgain,
+  terminates,
+} from '../scenario.ts';
+import { approval, hasty, pair, question, sale } from '../workflows.ts';
+
+const agreed = { by: 'otto' };
+
+/** What clients and operators do, in time and out of it. */
+export const people: readonly Scenario[] = [
+  scenario('a client cancels while a step is at work', sale, ['CancelAsked', 'cancelled'], { events: [at(2.5, cancels())] }),
+  scenario('a client cancels while two branches are at work', pair, ['CancelAsked', 'cancelled'], {
+    answers: { 'order/charge': [done(3)], 'order/reserve': [done(4)] },
+    events: [at(1, cancels())],
+  }),
+  scenario('a client cancels what is done', sale, 'cancel: infeasible', { events: [at(20, cancels())] }),
+  scenario('a client cancels twice', sale, ['cancel: done', 'cancelled'], { events: [at(2.5, cancels()), at(2.7, cancels())] }),
+  scenario('a client submits again', sale, ['submitted again: accepted', 'completed'], {
+    events: [at(2, submitsAgain()), at(30, submitsAgain())],
+  }),
+  scenario('a client submits something else under the same key', sale, ['submitted again: key-reused'], {
+    events: [at(2, submitsAgain({ item: 'coffee' }))],
+  }),
+  scenario('an order in Error is cancelled', sale, ['OrderHeld', 'cancelled'], {
+    answers: { 'order/ship': [refuses()] },
+    events: [at(10, cancels())],
+  }),
+  scenario('an operator has an order undone', sale, ['OrderHeld', '"outcome":"compensated"'], {
+    answers: { 'order/ship': [refuses()] },
+    events: [at(10, compensates())],
+  }),
+  scenario('an operator ends an order as it is', sale, ['OrderHeld', 'terminated'], {
+    answers: { 'order/ship': [refuses()] },
+    events: [at(10, terminates())],
+  }),
+  scenario('an operator resubmits in vain, and once more', sale, ['"errorGen":2', 'completed'], {
+    answers: { 'order/ship': [refuses(), refuses()] },
+    events: [at(10, resubmits()), at(20, resubmits())],
+  }),
+  scenario('an operator resubmits what was late for good', sale, ['ThresholdExceeded', 'OrderReleased', 'completed'], {
+    answers: { 'order/reserve': [silent(), silent()] },
+    variables: { MAX_FAILURES: '1' },
+    events: [at(40, resubmits())],
+    lastsSeconds: 90,
+  }),
+  scenario('an operator gives an order more time', hasty, ['OrderReleased', 'completed'], {
+    answers: { 'order/charge': [done(6)] },
+    events: [at(20, resubmits()), at(21, resubmitsFor(60))],
+  }),
+  scenario('an operator decides on what runs', sale, ['resubmit: infeasible', 'mark-compensated: infeasible'], {
+    events: [at(2.5, resubmits()), at(2.7, marks())],
+  }),
+  scenario('a signal comes in time', approval, ['SignalReceived', 'completed'], { events: [at(8, signals('approved', agreed))] }),
+  scenario('a signal comes before anybody waits for it', approval, ['SignalReceived', 'completed'], {
+    events: [at(0.5, signals('approved', agreed))],
+  }),
+  scenario('a signal does not come', approval, ['NoSignal', 'compensated']),
+  scenario('a signal comes too late', approval, ['NoSignal', 'signal: infeasible'], { events: [at(40, signals('approved', agreed))] }),
+  scenario('a signal that says something else is not let in', approval, ['signal: invalid'], {
+    events: [at(5, signals('approved', { who: 1 })), at(6, signals('denied', agreed))],
+  }),
+  scenario('a signal is waited for by a host that dies', approval, ['SignalReceived', 'completed'], {
+    events: [at(5, crashes), at(9, signals('approved', agreed))],
+  }),
+  scenario('a person says yes', question, ['OperatorAsked', 'completed'], { events: [at(9, answers({ yes: true }))] }),
+  scenario('a person says no', question, ['OperatorAsked', 'compensated'], { events: [at(9, answers({ yes: false }))] }),
+  scenario('a person says something else', question, ['resubmit: invalid', 'Error'], { events: [at(9, answers({ perhaps: 1 }))] }),
+  scenario('what is asked is cancelled instead', question, ['OperatorAsked', 'cancelled'], { events: [at(9, cancels())] }),
+];

@@ -1,0 +1,102 @@
+import { type Scenario, searched } from './scenarios.ts';
+
+/** A line of the shipped code as it is, and as it must not be. */
+export interface Broken {
+  readonly what: string;
+  readonly file: string;
+  readonly line: string;
+  readonly instead: string;
+  /** Where it shows. */
+  readonly scenario: Scenario;
+}
+
+const small = searched({ schedulers: 1, supervisors: 1, copies: 1 });
+const racing = searched({ supervisors: 1, copies: 1 });
+
+/** What the search must see: each is a way in which systems of this kind are really broken. */
+export const broken: readonly Broken[] = [
+  {
+    what: 'the state is written without its fence',
+    file: 'lib/scheduler.ts',
+    line: 'await store.update(record, loaded.record, along)',
+    instead: 'await store.update(record, (await store.load(orderId))?.state ?? loaded.record, along)',
+    scenario: racing,
+  },
+  {
+    what: 'a supervisor writes without its fence',
+    file: 'lib/supervisor.ts',
+    line: 'updatedAt: clock.now() }, head)',
+    instead: 'updatedAt: clock.now() }, (await store.head(head.orderId)) ?? head)',
+    scenario: { ...small, hurries: 1 },
+  },
+  {
+    what: 'a race that is lost is taken for one that is won',
+    file: 'lib/scheduler.ts',
+    line: "write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)",
+    instead: 'Number.isNaN(rev)',
+    scenario: { ...racing, cancels: true },
+  },
+  {
+    what: 'requests are sent before the state is written',
+    file: 'lib/scheduler.ts',
+    line: 'const write = await store.update(',
+    instead: 'await channel.send(alongOfPlan(orderId, planned, [], now).messages); const write = await store.update(',
+    scenario: { ...racing, cancels: true },
+  },
+  {
+    what: 'the outbox is cleared before it is sent',
+    file: 'lib/scheduler.ts',
+    line: '!unproven && provenBy.some((requestId) => taken.includes(requestId))',
+    instead: 'unproven || provenBy.length >= 0 || taken.length >= 0',
+    scenario: { ...small, crashes: 1 },
+  },
+  {
+    what: 'an order is claimed without a new epoch',
+    file: 'lib/order-draft.ts',
+    line: 'const epoch = this.record.epoch + 1;',
+    instead: 'const epoch = Math.max(1, this.record.epoch);',
+    scenario: { ...small, workflow: 'by-order', hurries: 1 },
+  },
+  {
+    what: 'an order is reset without a new epoch',
+    file: 'lib/supervisor.ts',
+    line: 'epoch: head.epoch + 1,',
+    instead: 'epoch: head.epoch,',
+    scenario: { ...small, workflow: 'by-order', hurries: 1 },
+  },
+  {
+    what: 'what nobody knows the outcome of is taken for not done',
+    file: 'lib/core/winding-up.ts',
+    line: 'if (canBeUndone(draft, path) && asks(node)) return settle(',
+    instead: "if (own.epoch > 0) return draft.close(path, { result: 'Canceled' }); else if (asks(node)) return settle(",
+    scenario: { ...small, cancels: true, hurries: 1 },
+  },
+  {
+    what: 'an order goes into Error, and nobody is called',
+    file: 'lib/supervisor.ts',
+    line: 'outbox: [...head.outbox, alert],',
+    instead: 'outbox: alert ? head.outbox : [],',
+    scenario: { ...small, hurries: 2 },
+  },
+  {
+    what: 'what is asked again is another effect',
+    file: 'lib/core/activities/step.ts',
+    line: ': askAgent(step, generation, attempt + 1, context, input);',
+    instead: ': askAgent(step, generation + 1, attempt + 1, context, input);',
+    scenario: { ...small, hurries: 1 },
+  },
+  {
+    what: 'the late answer of a cancelled step is dropped',
+    file: 'lib/core/advance.ts',
+    line: ".mode === 'cancel') return answerCanceled(draft, path, reply);",
+    instead: ".mode === 'cancel') return draft.close(path, { result: 'Canceled' });",
+    scenario: { ...small, cancels: true },
+  },
+  {
+    what: 'an agent answers after its time',
+    file: 'lib/agent.ts',
+    line: 'if (deadline.isOver()) {',
+    instead: 'if (deadline.at() === 0) {',
+    scenario: { ...small, hurries: 2 },
+  },
+];

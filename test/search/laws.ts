@@ -1,0 +1,175 @@
+import type { OrderFact } from '../../lib/instance.ts';
+import type { ProcessState, StateRecord } from '../../lib/record.ts';
+
+/** What a search remembers of the way to a state beside the state itself: as little as the laws need. */
+export interface Seen {
+  /** Paths of steps that succeeded and are not undone, oldest first. */
+  readonly done: readonly string[];
+  /** Paths that were undone. */
+  readonly undone: readonly string[];
+  /** Ids of entries of the outbox whose sending was acknowledged. */
+  readonly told: readonly string[];
+  /** What the client was told, by number. */
+  readonly heard: readonly string[];
+}
+
+export const nothingSeen: Seen = { done: [], undone: [], told: [], heard: [] };
+
+export interface Written {
+  readonly before: StateRecord | undefined;
+  readonly after: StateRecord;
+  /** What this write added to the journal. */
+  readonly facts: readonly OrderFact[];
+  readonly at: number;
+}
+
+/** What is wrong with a write, in words; undefined where nothing is. */
+export function wrongWith(written: Written, seen: Seen): string | undefined {
+  const { before } = written;
+  return (
+    (before && (fence(before, written) ?? processState(before, written) ?? expiry(before, written) ?? alert(before, written))) ??
+    outbox(written, seen) ??
+    journal(written, seen)
+  );
+}
+
+/** S1, S2: a rev for each write, an epoch for each claim and each reset. */
+function fence(before: StateRecord, { after, facts }: Written): string | undefined {
+  if (after.rev !== before.rev + 1) return `rev ${before.rev} is followed by ${after.rev}`;
+  if (after.epoch < before.epoch) return `the epoch falls from ${before.epoch} to ${after.epoch}`;
+  if (facts.some(({ type }) => type === 'OrderClaimed') && after.epoch === before.epoch) return 'it is claimed without a new epoch';
+  if (before.processState === 'Processing' && after.processState === 'Pending' && after.epoch === before.epoch)
+    return 'it is reset without a new epoch';
+  return undefined;
+}
+
+const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
+  Pending: ['Pending', 'Processing', 'Error', 'Processed'],
+  Processing: ['Processing', 'Pending', 'Processed', 'Error'],
+  Error: ['Error', 'Processing', 'Processed'],
+  Processed: ['Processed'],
+};
+
+/** S4: only from state to state as the table says, and to one outcome. */
+function processState(before: StateRecord, { after }: Written): string | undefined {
+  if (!next[before.processState].includes(after.processState)) return `it goes from ${before.processState} to ${after.processState}`;
+  return before.outcome !== null && before.outcome !== after.outcome ? 'it has a second outcome' : undefined;
+}
+
+/** S15, S16: an expiry counts once, and not before its time; above the threshold it is the way into Error. */
+function expiry(before: StateRecord, { after, at }: Written): string | undefined {
+  if (after.failureCount > before.failureCount + 1) return `${after.failureCount - before.failureCount} failures are counted at once`;
+  if (after.failureCount <= before.failureCount) return undefined;
+  if (before.nextDueAt === null || before.nextDueAt > at) return 'an expiry counts before its time';
+  if (before.nextDueFor?.kind !== 'step' && before.nextDueFor?.kind !== 'claim')
+    return `an expiry counts where nothing was late: ${before.nextDueFor?.kind}`;
+  return after.failureCount > after.maxFailures && after.processState !== 'Error'
+    ? 'it is above its threshold, and not in Error'
+    : undefined;
+}
+
+/** S17: whoever puts an order into Error calls a person in the same write. */
+function alert(before: StateRecord, { after }: Written): string | undefined {
+  if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
+  return after.outbox.some(({ id }) => id === `${after.orderId}#${before.errorGen + 1}`)
+    ? undefined
+    : 'it goes into Error without a new alert';
+}
+
+/** S26: an entry leaves the outbox when its sending was acknowledged, and not before. */
+function outbox({ before, after }: Written, { told }: Seen): string | undefined {
+  const left = (before?.outbox ?? []).find(({ id }) => !after.outbox.some((entry) => entry.id === id) && !told.includes(id));
+  return left && `${left.id} leaves the outbox and was never sent`;
+}
+
+/** S5, S6, S11, S12: a step succeeds once, is not asked for again, and is undone once, newest first. */
+function journal({ before, facts }: Written, seen: Seen): string | undefined {
+  let now = seen;
+  for (const fact of facts) {
+    if (before?.processState === 'Processed') return `it is finished, and then its journal says ${fact.type}`;
+    if (fact.type === 'StepAsked' && !fact.path.endsWith('/undo') && [...now.done, ...now.undone].includes(fact.path))
+      return `${fact.path} is done, and asked for again`;
+    if (fact.type === 'ActivityClosed') {
+      const path = undoneBy(fact.path);
+      if (fact.result === 'Succeeded' && isStep(fact.path) && [...now.done, ...now.undone].includes(fact.path))
+        return `${fact.path} succeeds twice`;
+      if (fact.result === 'Compensated' && path !== undefined && now.undone.includes(path)) return `${path} is undone twice`;
+      if (fact.result === 'Compensated' && path !== undefined && now.done.includes(path) && now.done.at(-1) !== path)
+        return `${path} is undone before ${now.done.at(-1)}, which was done later`;
+    }
+    now = withFact(now, fact);
+  }
+  return undefined;
+}
+
+/** What is known after a write. */
+export const afterWrite = (seen: Seen, { facts }: Written): Seen => facts.reduce(withFact, seen);
+
+function withFact(seen: Seen, fact: OrderFact): Seen {
+  // Nobody wanted it any more, and it was done.
+  if (fact.type === 'LateResult') return { ...seen, done: [...seen.done, fact.path] };
+  if (fact.type !== 'ActivityClosed') return seen;
+  if (fact.result === 'Succeeded' && isStep(fact.path)) return { ...seen, done: [...seen.done, fact.path] };
+  const path = undoneBy(fact.path);
+  if (fact.result !== 'Compensated' || path === undefined) return seen;
+  return { ...seen, done: seen.done.filter((each) => each !== path), undone: [...seen.undone, path].toSorted() };
+}
+
+const isStep = (path: string): boolean => /\/(reserve|charge)$/.test(path);
+const undoneBy = (path: string): string | undefined => (path.endsWith('/undo') ? path.slice(0, -'/undo'.length) : undefined);
+
+/** S18, S26: what is told outside stands in the state, and nothing is told in two ways. */
+export function afterTelling(seen: Seen, id: string, record: StateRecord, status?: { seq: number; status: string }): Seen | string {
+  if (status && status.seq > record.statusSeq) return `${id} is sent, and no write has promised it`;
+  if (!status && Number(id.split('#')[1]?.split('/')[0]) > record.errorGen) return `${id} is announced, and no write has promised it`;
+  const told = seen.told.includes(id) ? seen.told : [...seen.told, id].toSorted();
+  if (!status) return { ...seen, told };
+  const known = seen.heard[status.seq - 1];
+  if (known !== undefined && known !== status.status) return `number ${status.seq} says ${known}, and then ${status.status}`;
+  const heard = [...seen.heard];
+  heard[status.seq - 1] = status.status;
+  return { ...seen, told, heard };
+}
+
+/** What the service has done, by idempotency key. */
+export interface Effects {
+  readonly [key: string]: { readonly operation: string; readonly is: 'standing' | 'undone' | 'refused' | 'undo' };
+}
+
+/** S7: an effect is done once, and undone once. */
+export function served(effects: Effects, operation: string, key: string, undoes: string | undefined, refused: boolean): Effects | string {
+  if (undoes === undefined) {
+    const other = Object.entries(effects).find(([, known]) => known.operation === operation && known.is === 'standing');
+    if (other && !refused) return `${operation} is done twice, under ${other[0]} and ${key}`;
+    return sorted({ ...effects, [key]: { operation, is: refused ? 'refused' : 'standing' } });
+  }
+  const before = effects[undoes];
+  if (before?.is !== 'standing') return `${operation} takes back ${undoes}, which is ${before?.is ?? 'not done'}`;
+  return sorted({ ...effects, [undoes]: { ...before, is: 'undone' }, [key]: { operation, is: 'undo' } });
+}
+
+const sorted = (effects: Effects): Effects =>
+  Object.fromEntries(Object.entries(effects).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+
+/** Where nothing is left to happen: a good end, or what is wrong with it. */
+export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done }: Seen, effects: Effects): readonly string[] {
+  if (!record) return [];
+  const { processState, outcome, outbox: left, errorGen, orderId, statusSeq } = record;
+  const standing = Object.values(effects).flatMap(({ operation, is }) => (is === 'standing' ? [operation] : []));
+  const wanted = outcome === 'completed' ? 2 : 0;
+  const alerts = Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`);
+  const last = { Processed: outcome === 'completed' ? 'completed' : 'failed', Error: 'delayed', Pending: '', Processing: '' }[processState];
+  return [
+    ...(processState === 'Processed' || processState === 'Error' ? [] : [`it stays ${processState}, and nothing happens any more`]),
+    ...left.map(({ id }) => `${id} stays in the outbox`),
+    ...alerts.filter((id) => !told.includes(id)).map((id) => `the alert ${id} was never sent`),
+    ...(processState === 'Processed' && standing.length !== wanted
+      ? [`it is ${outcome}, and ${standing.join(' and ') || 'nothing'} stands`]
+      : []),
+    ...(processState === 'Processed' && done.length !== wanted
+      ? [`it is ${outcome}, and its journal says that ${done.join(' and ')} is done`]
+      : []),
+    ...(heard.length === statusSeq && heard[0] === 'received' ? [] : [`its client heard ${heard.join(', ')} of ${statusSeq}`]),
+    ...(processState === 'Processed' && heard.at(-1) !== last ? [`its client heard ${heard.at(-1)} last`] : []),
+  ];
+}

@@ -1,0 +1,58 @@
+import type { StateRecord } from '../../lib/record.ts';
+import { at, isSupervisor, schedulerAt } from './state.ts';
+
+/** In records, whoever reads or writes them calls himself so: two schedulers are the same but for their place. */
+export const me = 'host-me';
+
+/** Everybody who writes under a name, and the names. */
+export const hostsAt = [schedulerAt[0], schedulerAt[1], at.submission, at.cancellation] as const;
+const hosts = ['host-A', 'host-B', 'host-submission', 'host-cancellation'] as const;
+const mirrored: { readonly [name: string]: string } = { 'host-A': 'host-B', 'host-B': 'host-A' };
+
+const namesFor = (place: number): readonly (readonly [inside: string, outside: string])[] => {
+  if (place === schedulerAt[0])
+    return [
+      [me, 'host-A'],
+      ['host-other', 'host-B'],
+    ];
+  if (place === schedulerAt[1])
+    return [
+      [me, 'host-B'],
+      ['host-other', 'host-A'],
+    ];
+  return place === at.submission ? [[me, 'host-submission']] : [[me, 'host-cancellation']];
+};
+
+/** Who sees the same record in the same way has the same number, below 16. */
+export const viewOf = (place: number): number => (isSupervisor(place) ? 1 : Math.min(15, place));
+
+/** A record as it looks from there. A supervisor has no name, and no business with those of others. */
+export function seenFrom(record: StateRecord, place: number): StateRecord {
+  if (isSupervisor(place)) return { ...record, lockedBy: record.lockedBy && 'somebody', writeIds: [] };
+  return renamed(record, (name) => namesFor(place).find(([, outside]) => outside === name)?.[0] ?? name);
+}
+
+/** What was written there, as it looks from outside. */
+export const seenFromOutside = (record: StateRecord, place: number): StateRecord =>
+  renamed(record, (name) => namesFor(place).find(([inside]) => inside === name)?.[1] ?? name);
+
+/**
+ * The name of a write matters as long as its writer may ask whether it was his, and so does who has claimed the order.
+ * `busy`: whether somebody is at work at each of `hostsAt`. `swaps`: the two schedulers change places.
+ */
+export function forgetting(record: StateRecord, busy: readonly boolean[], swaps: boolean): StateRecord {
+  const { lockedBy, writeIds } = swaps ? renamed(record, (name) => mirrored[name] ?? name) : record;
+  const isBusy = (writeId: string) => hosts.some((host, index) => busy[index] && writeId.startsWith(`${host}:`));
+  const left = writeIds.map(({ id }) => ({ id: isBusy(id) ? id : '-', rev: 0 }));
+  const from = left.findIndex(({ id }) => id !== '-');
+  const isIdle = hosts.some((host) => host === lockedBy) && !busy.includes(true);
+  return { ...record, lockedBy: isIdle ? 'host-idle' : lockedBy, writeIds: from < 0 ? [] : left.slice(from) };
+}
+
+function renamed(record: StateRecord, name: (host: string) => string): StateRecord {
+  const writeIds = record.writeIds.map(({ id, rev }) => {
+    const end = id.lastIndexOf(':');
+    return { id: end < 0 ? id : name(id.slice(0, end)) + id.slice(end), rev };
+  });
+  return { ...record, lockedBy: record.lockedBy === null ? null : name(record.lockedBy), writeIds };
+}

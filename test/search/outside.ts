@@ -1,0 +1,179 @@
+import type { Outgoing } from '../../lib/channel.ts';
+import { decodeInstance, encodeInstance, newInstance, type OrderFact } from '../../lib/instance.ts';
+import type { OrderRecord, StateRecord } from '../../lib/record.ts';
+import { afterTelling, afterWrite, type Effects, nothingSeen, type Seen, served, wrongAtEnd, wrongWith } from './laws.ts';
+import { seenFromOutside } from './names.ts';
+import type { Message, Wish } from './runs.ts';
+import type { Scenario } from './scenarios.ts';
+import { at, begun, get, isSupervisor, now, type State } from './state.ts';
+import { joined, Memo, Table } from './table.ts';
+
+type Copies = readonly (readonly [message: number, copies: number])[];
+export type Write = Extract<Wish, { readonly to: 'create' | 'update' | 'patch' }>;
+
+const responses = 'redress-response-client';
+const writeIdsKept = 4;
+
+const orderOf = (workflow: string): OrderRecord => ({
+  orderId: 'ord_1',
+  client: 'client',
+  workflow: { name: workflow, version: 1 },
+  body: { item: 'tea' },
+  hash: 'hash',
+  responseChannel: responses,
+  submittedAt: begun,
+  answer: '{}',
+});
+
+/** What is outside of the roles: the store with the one order in it, the queues, the service, and the laws that look on. */
+export class Outside {
+  readonly order: OrderRecord;
+  readonly records = new Table<StateRecord>();
+  readonly messages = new Table<Message>();
+  private readonly scenario: Scenario;
+  private readonly queues = new Table<Copies>();
+  private readonly effects = new Table<Effects>();
+  private readonly seen = new Table<Seen>();
+  private readonly times = new Table<number>();
+  private readonly changes = new Table<{ readonly id: number; readonly facts: readonly OrderFact[] }>();
+  private readonly memo = { changes: new Memo<number>(), queues: new Memo<number>(), laws: new Memo<number | string>() };
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    this.order = orderOf(scenario.workflow);
+  }
+
+  /** Nothing is stored yet, and nothing has happened. */
+  begin(state: State): void {
+    state[at.queue] = this.queues.id([]);
+    state[at.effects] = this.effects.id({});
+    state[at.seen] = this.seen.id(nothingSeen);
+  }
+
+  recordOf(state: State): StateRecord | undefined {
+    const id = get(state, at.record);
+    return id === 0 ? undefined : this.records.of(id);
+  }
+
+  /** A small number for the time that it is. */
+  timeOf(state: State): number {
+    return this.times.id(get(state, at.now), `${get(state, at.now)}`);
+  }
+
+  /** Ids of the messages of which a copy may come. */
+  waiting(state: State): readonly number[] {
+    return this.queues.of(get(state, at.queue)).map(([id]) => id);
+  }
+
+  wrongAtEnd(state: State): readonly string[] {
+    return wrongAtEnd(this.recordOf(state), this.seen.of(get(state, at.seen)), this.effects.of(get(state, at.effects)));
+  }
+
+  /** Whether the fence of a write holds. */
+  holds(state: State, wish: Write): boolean {
+    const current = this.recordOf(state);
+    return wish.to === 'create' ? !current : current?.rev === wish.when.rev && current.epoch === wish.when.epoch;
+  }
+
+  /** Writes into the state; what is wrong with that, in words. `point`: where in his run the writer is. */
+  write(state: State, place: number, point: number, wish: Write): string | undefined {
+    const current = this.recordOf(state);
+    const key = joined(joined(point, 22, get(state, at.record)), 5, place);
+    const change = this.memo.changes.of(key, () => this.changes.id(this.stored(wish, current, place), `${key}`));
+    const { id, facts } = this.changes.of(change);
+    const seen = get(state, at.seen);
+    const law = this.memo.laws.of(joined(joined(change, 14, seen), 12, this.timeOf(state)), () => {
+      const before = this.seen.of(seen);
+      const written = { before: current, after: this.records.of(id), facts, at: now(state) };
+      return wrongWith(written, before) ?? this.seen.id(afterWrite(before, written));
+    });
+    state[at.record] = id;
+    if (typeof law === 'string') return law;
+    state[at.seen] = law;
+    return undefined;
+  }
+
+  /** As the store keeps it. The laws read the journal as it is written; nobody reads it here afterwards, so it is left out. */
+  private stored(wish: Write, current: StateRecord | undefined, place: number) {
+    // The fence holds, so whoever writes has seen these ids; some of their writers have ended since, and are forgotten.
+    const writeIds = current?.writeIds ?? [];
+    if (wish.to === 'patch') {
+      const patched = seenFromOutside({ ...wish.head, updatedAt: 0, blob: current?.blob ?? '' }, place);
+      const lockedBy = isSupervisor(place) && current ? patched.lockedBy && current.lockedBy : patched.lockedBy;
+      return { id: this.records.id({ ...patched, lockedBy, writeIds }), facts: [] };
+    }
+    const { tail, ...instance } = decodeInstance(wish.record);
+    const blob = encodeInstance({ ...instance, tail: [], seq: newInstance.seq });
+    const facts = tail.map(({ seq: _, ...fact }) => fact as OrderFact);
+    const stored = seenFromOutside({ ...wish.record, updatedAt: 0, blob }, place);
+    const ids = [...writeIds, ...stored.writeIds.slice(-1)].slice(-writeIdsKept);
+    return { id: this.records.id({ ...stored, writeIds: ids }), facts };
+  }
+
+  /** So many copies of each message may come from now on. What the client is told comes at once. */
+  send(state: State, messages: readonly Outgoing[]): string | undefined {
+    for (const { queue, body } of messages) {
+      if (queue !== responses) {
+        this.put(state, this.messages.id({ queue, body }), this.scenario.copies);
+        continue;
+      }
+      const status = JSON.parse(body) as { readonly seq: number; readonly status: string };
+      const wrong = this.tell(state, `${this.order.orderId}/status/${status.seq}`, status);
+      if (wrong) return wrong;
+    }
+    return undefined;
+  }
+
+  tell(state: State, id: string, status?: { readonly seq: number; readonly status: string }): string | undefined {
+    const record = this.recordOf(state);
+    if (!record) return `${id} is told, and nothing is stored`;
+    const told = afterTelling(this.seen.of(get(state, at.seen)), id, record, status);
+    if (typeof told === 'string') return told;
+    state[at.seen] = this.seen.id(told);
+    return undefined;
+  }
+
+  /** How the service may answer: it knows its keys, and answers the same key in the same way for ever. */
+  answers(state: State, { operation, key }: Extract<Wish, { readonly to: 'serve' }>): readonly ('done' | 'refused')[] {
+    const known = this.effects.of(get(state, at.effects))[key];
+    if (known) return [known.is === 'refused' ? 'refused' : 'done'];
+    return operation === 'charge' && this.scenario.refuses ? ['done', 'refused'] : ['done'];
+  }
+
+  serve(state: State, { operation, key, undoes }: Extract<Wish, { readonly to: 'serve' }>, answer: 'done' | 'refused'): string | undefined {
+    const before = this.effects.of(get(state, at.effects));
+    if (before[key]) return undefined;
+    const effects = served(before, operation, key, undoes, answer === 'refused');
+    if (typeof effects === 'string') return effects;
+    state[at.effects] = this.effects.id(effects);
+    return undefined;
+  }
+
+  put(state: State, message: number, copies: number): void {
+    const queue = get(state, at.queue);
+    state[at.queue] = this.memo.queues.of(joined(joined(queue, 20, message), 2, copies), () => {
+      const before = this.queues.of(queue);
+      const count = Math.min(this.scenario.copies, copies + (before.find(([id]) => id === message)?.[1] ?? 0));
+      const after = [...before.filter(([id]) => id !== message), [message, count] as const];
+      return this.queues.id(after.toSorted(([one], [other]) => one - other));
+    });
+  }
+
+  /** One copy less. */
+  take(state: State, message: number): void {
+    const queue = get(state, at.queue);
+    state[at.queue] = this.memo.queues.of(joined(joined(queue, 20, message), 2, 0), () => {
+      const after = this.queues.of(queue).map(([id, count]) => [id, id === message ? count - 1 : count] as const);
+      return this.queues.id(after.filter(([, count]) => count > 0));
+    });
+  }
+
+  /** What the story shows of a state. */
+  told(state: State): string {
+    const record = this.recordOf(state);
+    if (!record) return 'nothing is stored';
+    const { processState, outcome, rev, epoch, failureCount, outbox } = record;
+    const left = outbox.map(({ id }) => id).join(' ') || 'empty';
+    return `${outcome ?? processState}, rev ${rev}, epoch ${epoch}, failures ${failureCount}, outbox ${left}`;
+  }
+}

@@ -1,0 +1,345 @@
+import { queues } from '../../lib/messages.ts';
+import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
+import { Outside } from './outside.ts';
+import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
+import type { Scenario } from './scenarios.ts';
+import {
+  agentAt,
+  at,
+  begun,
+  copy,
+  differsOnlyIn,
+  equal,
+  get,
+  isAgent,
+  isSupervisor,
+  now,
+  places,
+  type State,
+  schedulerAt,
+  supervisorAt,
+  swapIfLess,
+  width,
+} from './state.ts';
+import { joined, Memo, Table } from './table.ts';
+import { nameOf, text, words } from './words.ts';
+
+export interface Successor {
+  readonly state: State;
+  /** Nothing goes wrong in it. */
+  readonly free: boolean;
+  /** What is wrong afterwards. */
+  readonly wrong?: string | undefined;
+  readonly told: () => string;
+}
+
+const wakeAgainMs = 30_000;
+
+/** One order, all who may be at work on it, and what may happen next. */
+export class World {
+  readonly runs: Runs;
+  readonly outside: Outside;
+  private readonly scenario: Scenario;
+  private readonly woken = new Table<Woken>();
+  private readonly memo = {
+    record: new Memo<number>(),
+    answer: new Memo<number>(),
+    invocation: new Memo<number>(),
+    due: new Memo<boolean>(),
+  };
+  private incomplete = false;
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    this.outside = new Outside(scenario);
+    this.runs = new Runs(this.outside.order);
+  }
+
+  /** The client's order has come, and nothing is stored yet. */
+  first(): State {
+    const { crashes, lostAnswers, hurries, cancels } = this.scenario;
+    const state = new Int32Array(width);
+    this.outside.begin(state);
+    state[at.crashes] = crashes;
+    state[at.lost] = lostAnswers;
+    state[at.hurries] = hurries;
+    state[at.cancels] = cancels ? 1 : 0;
+    state[at.submission] = this.begin({ role: 'submission', order: this.outside.order, at: begun });
+    return state;
+  }
+
+  /** All that may happen next. Undefined where a role must be run first to know: `runs.look`, then ask again. */
+  successors(state: State): readonly Successor[] | undefined {
+    this.incomplete = false;
+    const successors = this.foremost(state) ?? this.all(state);
+    return this.incomplete ? undefined : successors;
+  }
+
+  /** Where one thing may go first because nobody sees whether it does: it alone. */
+  private foremost(state: State): Successor[] | undefined {
+    const hasty = this.hasty(state);
+    if (hasty !== undefined) return [...this.step(state, hasty), ...this.crash(state, hasty)];
+    const drained = this.drained(state);
+    return drained && [drained];
+  }
+
+  private all(state: State): Successor[] {
+    const free = [...this.steps(state), ...this.deliveries(state), ...this.passes(state), ...this.cancellation(state)];
+    const rests = free.every((each) => equal(each.state, state));
+    return [...free, ...this.faults(state), ...this.time(state, rests)];
+  }
+
+  private begin(invocation: Invocation): number {
+    return this.runs.begin(this.runs.invocations.id(invocation));
+  }
+
+  /**
+   * Two may go first, for nobody sees whether they do. Who is about to send does so at once: whoever sends later sends what
+   * arrives late, and that may happen to every message. And who writes on what others have changed has lost already.
+   */
+  private hasty(state: State): number | undefined {
+    const rev = this.outside.recordOf(state)?.rev ?? 0;
+    return places.find((place) => {
+      const wish = this.wishOf(state, place);
+      return wish?.to === 'send' || wish?.to === 'publish' || (wish !== undefined && 'when' in wish && wish.when.rev < rev);
+    });
+  }
+
+  /** Where an order is finished and nobody is about to write, what changes nothing may come in any order: it comes first. */
+  private drained(state: State): Successor | undefined {
+    const record = this.outside.recordOf(state);
+    const isAtRest = record?.processState === 'Processed' && record.nextDueAt === null;
+    if (!isAtRest || places.some((place) => get(state, place) !== 0 && !isAgent(place))) return undefined;
+    return this.deliveries(state).find((each) => differsOnlyIn(at.queue, each.state, state));
+  }
+
+  /** Whoever is at work gets its answer. */
+  private steps(state: State): Successor[] {
+    return places.flatMap((place) => this.step(state, place));
+  }
+
+  private step(state: State, place: number): Successor[] {
+    const point = get(state, place);
+    if (point === 0) return [];
+    const standing = this.runs.standing(point);
+    if (standing === undefined) this.incomplete = true;
+    return typeof standing === 'number' ? this.answered(state, place, this.runs.wishes.of(standing)) : [];
+  }
+
+  private deliveries(state: State): Successor[] {
+    return this.outside.waiting(state).flatMap((id) => {
+      const message = this.outside.messages.of(id);
+      const role = message.queue.endsWith('-requests') ? ('agent' as const) : ('scheduler' as const);
+      const { schedulers, agents } = this.scenario;
+      const slots = role === 'agent' ? agentAt.slice(0, agents) : schedulerAt.slice(0, schedulers);
+      const place = slots.find((slot) => get(state, slot) === 0);
+      if (place === undefined) return [];
+      const taken = copy(state);
+      this.outside.take(taken, id);
+      taken[place] = this.started({ role, message, at: now(state) }, joined(id, 12, this.outside.timeOf(state)));
+      return this.begun(taken, place, () => `${nameOf(place)} receives ${text(message)}`);
+    });
+  }
+
+  private started(invocation: Invocation, key: number): number {
+    return this.memo.invocation.of(key, () => this.begin(invocation));
+  }
+
+  /** Reading is the first thing that it does, and nobody sees it: one step. */
+  private begun(state: State, place: number, words: () => string): Successor[] {
+    const standing = this.runs.standing(get(state, place));
+    if (standing === undefined) {
+      this.incomplete = true;
+      return [];
+    }
+    const wish = typeof standing === 'number' ? this.runs.wishes.of(standing) : undefined;
+    if (wish && wish.to !== 'load' && wish.to !== 'head') return [this.successor(state, words)];
+    const more = wish ? this.answered(state, place, wish) : [this.successor(this.rested(state, place), words)];
+    return more.map((each) => ({ ...each, told: words }));
+  }
+
+  private passes(state: State): Successor[] {
+    const record = this.outside.recordOf(state);
+    if (record?.worklist !== 'due' || (record.worklistAt ?? 0) > now(state)) return [];
+    return supervisorAt.slice(0, this.scenario.supervisors).flatMap((place) => {
+      if (get(state, place) !== 0) return [];
+      const passing = copy(state);
+      const known = get(state, place + 1);
+      const woken = known === 0 ? undefined : this.woken.of(known);
+      passing[place] = this.started({ role: 'supervisor', woken, at: now(state) }, -joined(known + 1, 12, this.outside.timeOf(state)));
+      return this.begun(passing, place, () => `${nameOf(place)} looks at the order`);
+    });
+  }
+
+  private cancellation(state: State): Successor[] {
+    if (get(state, at.cancels) === 0 || get(state, at.record) === 0) return [];
+    const cancelling = copy(state);
+    cancelling[at.cancels] = 0;
+    cancelling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.outside.timeOf(state));
+    return this.begun(cancelling, at.cancellation, () => 'the client cancels');
+  }
+
+  private faults(state: State): Successor[] {
+    const crashes = places.flatMap((place) => this.crash(state, place));
+    const lost = places.flatMap((place): Successor[] => {
+      const wish = this.wishOf(state, place);
+      if (wish?.to !== 'update' || get(state, at.lost) === 0) return [];
+      const meddled = copy(state);
+      meddled[at.lost] = get(state, at.lost) - 1;
+      return this.answered(meddled, place, wish, true).map((each) => ({ ...each, free: false }));
+    });
+    return [...crashes, ...lost];
+  }
+
+  private crash(state: State, place: number): Successor[] {
+    if (get(state, place) === 0 || get(state, at.crashes) === 0) return [];
+    const crashed = copy(state);
+    crashed[at.crashes] = get(state, at.crashes) - 1;
+    if (isSupervisor(place)) crashed[place + 1] = 0;
+    crashed[place] = 0;
+    const told = () => `${nameOf(place)} crashes before it can ${this.wishOf(state, place)?.to}`;
+    return [{ ...this.successor(crashed, told), free: false }];
+  }
+
+  /** Time stands still until there is nothing else to do; or it hurries on, while others are still at work. */
+  private time(state: State, rests: boolean): Successor[] {
+    const record = this.outside.recordOf(state);
+    if (!record || record.nextDueAt === null || record.nextDueFor?.kind === 'reminder') return [];
+    const due = record.nextDueAt - begun;
+    const before = get(state, at.now);
+    if (due <= before && !rests) return [];
+    if (!rests && get(state, at.hurries) === 0) return [];
+    const later = copy(state);
+    if (!rests) later[at.hurries] = get(state, at.hurries) - 1;
+    later[at.now] = due > before ? due : before + wakeAgainMs;
+    for (const place of supervisorAt) {
+      const known = get(state, place + 1);
+      if (known !== 0 && begun + get(later, at.now) - this.woken.of(known).at >= wakeAgainMs) later[place + 1] = 0;
+    }
+    const told = () => `${(get(later, at.now) - before) / 1000} s go by`;
+    return [{ ...this.successor(later, told), free: rests }];
+  }
+
+  /** What an answer does, in every way in which it can be given. `lost`: it was, and what is asked again meets itself. */
+  private answered(state: State, place: number, wish: Wish, lost = false): Successor[] {
+    const after = copy(state);
+    const told = () => `${nameOf(place)} ${words(wish)}${lost ? ', and does so again, as nobody answers' : ''}`;
+    const { outside } = this;
+    switch (wish.to) {
+      case 'load':
+      case 'head':
+        return [this.goOn(after, place, get(state, at.record) === 0 ? 'nothing' : 'found', told)];
+      case 'create':
+      case 'update':
+      case 'patch': {
+        if (!outside.holds(state, wish)) return [this.goOn(after, place, 'refused', () => `${told()}: refused`)];
+        const wrong = outside.write(after, place, get(state, place), wish);
+        return [{ ...this.goOn(after, place, lost ? 'refused' : 'written', told), wrong }];
+      }
+      case 'send': {
+        const late = wish.messages.some(({ queue, body }) => queue === queues.replies('shop') && this.isLate(get(state, place), body));
+        const wrong = late ? 'an agent answers after its time' : outside.send(after, wish.messages);
+        return [{ ...this.goOn(after, place, 'done', told), wrong }];
+      }
+      case 'publish': {
+        const wrong = wish.announcements.map(({ id }) => outside.tell(after, id)).find((each) => each !== undefined);
+        return [{ ...this.goOn(after, place, 'done', told), wrong }];
+      }
+      case 'serve':
+        return outside.answers(state, wish).map((answer) => {
+          const next = copy(state);
+          const wrong = outside.serve(next, wish, answer);
+          return { ...this.goOn(next, place, answer, () => `${told()}: ${answer}`), wrong };
+        });
+    }
+  }
+
+  /** S8: by the time that it was given in its request. */
+  private isLate(point: number, body: string): boolean {
+    const invocation = this.runs.invocationOf(point);
+    const { completeBy = '' } = 'message' in invocation ? (JSON.parse(invocation.message.body) as { completeBy?: string }) : {};
+    return (JSON.parse(body) as { sentAt: string }).sentAt > completeBy;
+  }
+
+  private goOn(state: State, place: number, saying: Answer['said'], told: () => string): Successor {
+    const said = sayings.indexOf(saying);
+    const record = saying === 'found' || (saying === 'refused' && !isAgent(place)) ? get(state, at.record) : 0;
+    const key = joined(joined(joined(record, 3, said), 4, record === 0 ? 0 : viewOf(place)), 12, this.outside.timeOf(state));
+    const answer = this.memo.answer.of(key, () => {
+      const more = record === 0 ? {} : { record: seenFrom(this.outside.records.of(record), place) };
+      return this.runs.answers.id({ at: now(state), said: saying, ...more });
+    });
+    const point = this.runs.next(get(state, place), answer);
+    const standing = this.runs.standing(point);
+    if (standing === undefined) this.incomplete = true;
+    state[place] = typeof standing === 'number' ? (this.runs.readsAnew(point) ?? point) : point;
+    return this.successor(typeof standing === 'number' ? state : this.rested(state, place, standing), told);
+  }
+
+  /** It is through. What failed is delivered once more. */
+  private rested(state: State, place: number, standing: 'done' | 'failed' | undefined = 'done'): State {
+    const point = get(state, place);
+    const invocation = this.runs.invocationOf(point);
+    if (standing === 'failed' && 'message' in invocation) this.outside.put(state, this.outside.messages.id(invocation.message), 1);
+    if (invocation.role === 'supervisor') state[place + 1] = this.remembered(point) ?? get(state, place + 1);
+    state[place] = 0;
+    return state;
+  }
+
+  /** Only who wakes somebody without having written remembers it. */
+  private remembered(point: number): number | undefined {
+    const answers = this.runs.answersOf(point);
+    const [found, sent] = answers;
+    if (answers.length !== 2 || !found?.record || sent?.said !== 'done') return undefined;
+    const { blob: _, ...head } = found.record;
+    const { nextDueAt, nextDueFor } = head;
+    return this.woken.id({ head, at: found.at }, `${nextDueFor?.kind}@${nextDueAt} ${found.at}`);
+  }
+
+  /** States that differ in nothing but names are one: it stands for all of them. */
+  private successor(state: State, told: () => string): Successor {
+    swapIfLess(state, agentAt[0], agentAt[1], 1);
+    this.forgetNames(state);
+    for (const place of supervisorAt) if (!this.isRemembered(state, place)) state[place + 1] = 0;
+    swapIfLess(state, supervisorAt[0], supervisorAt[1], 2);
+    return { state, free: true, told };
+  }
+
+  /** Whom it woke, and for what, matters as long as it is still due. */
+  private isRemembered(state: State, place: number): boolean {
+    const woken = get(state, place + 1);
+    const record = get(state, at.record);
+    if (woken === 0 || record === 0) return true;
+    return this.memo.due.of(joined(woken, 24, record), () => {
+      const { nextDueAt, nextDueFor } = this.woken.of(woken).head;
+      const found = this.outside.records.of(record);
+      return found.nextDueAt === nextDueAt && found.nextDueFor?.kind === nextDueFor?.kind;
+    });
+  }
+
+  /** Schedulers that are the same but for their names are in one order, and names that nobody may ask for are gone. */
+  private forgetNames(state: State): void {
+    const [first, second] = [get(state, schedulerAt[0]), get(state, schedulerAt[1])];
+    // Only those two may change their names: others have read them.
+    const swaps = first < second && get(state, at.submission) === 0 && get(state, at.cancellation) === 0;
+    if (swaps) {
+      state[schedulerAt[0]] = second;
+      state[schedulerAt[1]] = first;
+    }
+    const id = get(state, at.record);
+    if (id === 0) return;
+    let key = joined(id, 1, swaps ? 1 : 0);
+    for (const place of hostsAt) key = joined(key, 1, get(state, place) === 0 ? 0 : 1);
+    state[at.record] = this.memo.record.of(key, () => {
+      const busy = hostsAt.map((place) => get(state, place) !== 0);
+      return this.outside.records.id(forgetting(this.outside.records.of(id), busy, swaps));
+    });
+  }
+
+  private wishOf(state: State, place: number): Wish | undefined {
+    const standing = get(state, place) === 0 ? undefined : this.runs.standing(get(state, place));
+    return typeof standing === 'number' ? this.runs.wishes.of(standing) : undefined;
+  }
+}
+
+const sayings: readonly Answer['said'][] = ['found', 'nothing', 'written', 'refused', 'done'];
