@@ -275,6 +275,8 @@ class Replayer {
         return writeOf(await this.ask({ to: 'patch', head, when: { epoch, rev } }));
       },
       due: async (_, shard) => (shard === shardOf(order.orderId) ? [order.orderId] : []),
+      // Its services answer, or do not: none is known to be away.
+      breaker: async () => undefined,
     };
     return {
       store: this.modelled(store),
