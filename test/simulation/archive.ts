@@ -4,7 +4,7 @@ import type { History } from './history.ts';
 
 const pageSize = 2;
 
-/** F-140, S22: when all is over the store lists what there is, page by page, and forgets what is finished and nothing else; what is wrong. */
+/** When all is over the store lists what there is, page by page, and forgets what is finished and nothing else; what is wrong. */
 export async function wrongInArchive(store: Store, { orders }: History): Promise<readonly string[]> {
   const all = [...orders.values()].map(({ state }) => state);
   return [...(await wrongInLists(store, all)), ...(await wrongInForgetting(store, all))];

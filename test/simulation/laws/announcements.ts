@@ -6,7 +6,7 @@ import { type Law, type Times, writerOf } from './law.ts';
 /** What was announced, or lies in an outbox to be: its text by its id. */
 type Said = Map<string, string>;
 
-/** S17, F-180: what people are told says what the record says at that moment, under the right title, and nothing is left out. */
+/** S17: what people are told says what the record says at that moment, under the right title, and nothing is left out. */
 export function announcements({ announcesProcessed }: Times): Law {
   const said: Said = new Map();
   return {

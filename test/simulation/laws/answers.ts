@@ -4,7 +4,7 @@ import type { Law } from './law.ts';
 
 type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
 
-/** F-70, F-90: what a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
+/** What a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
 export const answers = (): Law => ({
   name: 'answers',
   after(happening, history) {

@@ -10,7 +10,7 @@ const reasons: ReadonlySet<string> = new Set([
   'RecordUnreadable',
 ]);
 
-/** S5, F-52: a step is asked for again only where it was counted as late, or a person wants it, or what is around it begins anew. */
+/** F-52: a step is asked for again only where it was counted as late, or a person wants it, or what is around it begins anew. */
 export function askings(): Law {
   /** By step: the effect that was asked for last, under which claim, and how much the journal had then. */
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();

@@ -4,7 +4,7 @@ import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import type { Law, Times } from './law.ts';
 
-/** S15, F-60: how often a step may be late, and what becomes of it then, is what the workflow says, or else the deployment. */
+/** S15: how often a step may be late, and what becomes of it then, is what the workflow says, or else the deployment. */
 export const exhaustion = ({ maxFailures }: Times): Law => ({
   name: 'exhaustion',
   after(happening, history) {

@@ -7,7 +7,7 @@ type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Happening, { type: 'instructed' }>;
 type Foreseen = Extract<Happening, { type: 'foreseen' }>;
 
-/** F-130, L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
+/** L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
 export function instructions(): Law {
   const foreseen = new Map<string, Foreseen>();
   return {

@@ -10,7 +10,7 @@ const texts: ReadonlySet<string> = new Set(['The announcement was not taken.', '
 const isOlder = ({ name, message }: Failed): boolean =>
   name === 'UnreadableRecordError' && message.includes('its workflow sale@2 is not part');
 
-/** F1, F2: only outages are thrown, and what is told as an error has a reason: a slip of the program must not hide behind redelivery. */
+/** Only outages are thrown, and what is told as an error has a reason: a slip of the program must not hide behind redelivery. */
 export function outages(): Law {
   let isPoisoned = false;
   const strange = new Set<string>();

@@ -6,7 +6,7 @@ import { type Law, writerOf } from './law.ts';
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
 const tailBytesMax = 8 * 1024;
 
-/** S2, S16: the attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
+/** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
 export const records = (): Law => ({
   name: 'records',
   after(happening, history) {

@@ -14,7 +14,7 @@ interface Posted {
   readonly mayAnswer: boolean;
 }
 
-/** F-20, S9: whatever is submitted is stored, or refused with the place of what is wrong, or kept for a person; what is wrong is never stored. */
+/** S22: whatever is submitted is stored, or refused with the place of what is wrong, or kept for a person; what is wrong is never stored. */
 export function refusals(): Law {
   const posted = new Map<string, Posted>();
   const refused = new Set<string>();

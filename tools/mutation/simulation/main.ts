@@ -47,7 +47,7 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
     const result = results.of(mutant.key, { keepCaught });
     return result ? [{ mutant, result }] : [];
   });
-  const told = summary(tried, clean.worlds.length) + (tried.length < inFiles.length ? boundsOf(tried) : '');
+  const told = summary(tried, clean.worlds.length, limits.unseenMax) + (tried.length < inFiles.length ? boundsOf(tried) : '');
   process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${told}\n`);
   if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
 }
@@ -85,12 +85,12 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
   process.off('SIGINT', stop).off('SIGTERM', stop);
 }
 
-function summary(tried: readonly Tried[], worlds: number): string {
+function summary(tried: readonly Tried[], worlds: number, unseenMax: number): string {
   const all = score(tried);
   const notReached = tried.filter(({ result }) => result.status === 'not reached').length;
   const unseen = tried.filter(({ result }) => result.status === 'survived' && result.changed === 0).length;
   return (
-    `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}): ${tried.length} changes, of which ${notReached} lie in code that no ` +
+    `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}), given up after ${unseenMax} in which nothing was different: ${tried.length} changes, of which ${notReached} lie in code that no ` +
     `world reaches. Of the other ${all.of} the simulation catches ${all.caught} (${percent(all.caught / all.of)}); ` +
     `${all.of - all.caught} survive, ${unseen} of them without anything that could be seen in any world. Caught by: ${catchers(tried)}.`
   );
