@@ -4,7 +4,7 @@ import { replyTo, replyToCaller } from './child-reply.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { Definitions } from './definitions.ts';
-import { NewerMessageError } from './errors.ts';
+import { NewerMessageError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance } from './instance.ts';
 import { validatorOf } from './json-schema.ts';
 import { queues, type Reply, type Request, type ToAgent, timeText } from './messages.ts';
@@ -39,7 +39,17 @@ type Failure = Extract<Reply['result'], { status: 'failed' }>['fault'];
  * is only asked whether the child exists: then it is cancelled, so that the answer comes.
  */
 export function createChildren({ store, channel, clock, telemetry, scheduler, definitions, config }: ChildrenOptions): Children {
-  return take;
+  /** An order whose record cannot be read is put before a person: what is asked of it again and again would end there too. */
+  return async (message) => {
+    try {
+      await take(message);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecordError)) throw error;
+      const { orderId, newerUntil = 0 } = error;
+      if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
+      await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
+    }
+  };
 
   async function take(message: ToAgent): Promise<void> {
     if (message.type === 'cancel') return cancel(childIdOf(message.idempotencyKey));

@@ -204,7 +204,7 @@ export class OrderDraft {
       const { outcome = 'completed' } = this.instance.state;
       this.set({ processState: 'Processed', outcome, fault: null, lockedBy: null });
       this.note({ type: 'OrderProcessed', outcome });
-      if (this.settings.announceProcessed) this.announce('Order Processed', `${this.record.orderId}/processed`, { outcome });
+      if (this.settings.announceProcessed) this.announce('Order Processed', this.processedId(), { outcome });
       this.status(outcome === 'completed' ? 'completed' : 'failed');
       this.answerCaller();
     }
@@ -212,6 +212,12 @@ export class OrderDraft {
     if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
     else this.enterError(held.fault);
     if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
+  }
+
+  /** What was completed, and is taken back by whoever called it, ends twice: whoever drops repetitions must hear of both. */
+  private processedId(): string {
+    const id = `${this.record.orderId}/processed`;
+    return this.instance.state.recalled ? `${id}/recalled` : id;
   }
 
   /** The alert lies in the same write as the Error: one cannot be without the other. */

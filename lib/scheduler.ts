@@ -232,11 +232,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
-  /** For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. */
-  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void> =>
+  /**
+   * For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. The pauses
+   * grow: what comes twice each time must not become thousands within an hour.
+   */
+  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[], writtenMs: number): Promise<void> =>
     postAnew(
       again.filter((_, index) => incoming[index]?.type !== 'wake-up'),
-      newerPauseMs,
+      Math.min(delayMaxMs, Math.max(newerPauseMs, writtenMs / 4)),
     );
 
   const instruct = createInstructing(options, { load, programOf, planOf, save });
@@ -251,7 +254,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         await postAnew(again, 0);
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
-        if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now()) return leaveToNewer(incoming, again);
+        const newerForMs = error instanceof UnreadableRecordError ? (error.newerUntil ?? 0) - clock.now() : 0;
+        if (newerForMs > 0) return leaveToNewer(incoming, again, rolloutMs - newerForMs);
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

@@ -210,7 +210,9 @@ function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhauste
 
 function overdue(draft: Draft, path: string): void {
   const own = draft.own(path) as StepState | undefined;
-  if (own?.phase === 'asked' && !own.mode && own.completeBy <= draft.event.at) raise(draft, path, noAnswer);
+  // What was answered "not now" waits for its time to pass, as if the agent had been silent.
+  const waits = own?.phase === 'asked' || own?.phase === 'failedForNow';
+  if (waits && !own.mode && own.completeBy <= draft.event.at) raise(draft, path, noAnswer);
 }
 
 const noAnswer = engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', {

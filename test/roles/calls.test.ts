@@ -115,6 +115,21 @@ for (const sendsAlong of [true, false]) {
       });
       assert.deepEqual(bookings.slice(3), ['no hotel in Rome', 'no flight in Rome']);
     });
+
+    test('F-59: what was completed and is taken back ends twice: both ends are announced, each under an id of its own', async (context) => {
+      const system = await started(context, app, { sendsAlong, variables: { ANNOUNCE_PROCESSED: 'on' } });
+      const orderId = await submitted(system, { city: 'Rome', breaks: true });
+      await reaches(system, orderId, 'Processed');
+      const childId = childIdOf(`${orderId}/order/stay/1`);
+      const told = system.publisher.published(0, 100).filter(({ detail }) => detail['orderId'] === childId);
+      assert.deepEqual(
+        told.map(({ id, detail }) => [id, detail['outcome']]),
+        [
+          [`${childId}/processed`, 'completed'],
+          [`${childId}/processed/recalled`, 'compensated'],
+        ],
+      );
+    });
   });
 }
 
@@ -143,6 +158,17 @@ describe('what may go wrong between the two', () => {
     await on.deliver('workflows-replies');
     assert.equal((await on.state(childId)).outcome, 'cancelled');
     assert.equal((await on.state(orderId)).outcome, 'cancelled');
+  });
+
+  test('F48: where the record of the other one is damaged a person is told, and its cancelling does not come again and again', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
+    await on.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'test', reason: 'not wanted' }, { id: 'cancel-1' });
+    await on.deliver('workflows-requests');
+    assert.deepEqual(on.messages('workflows-requests'), []);
+    const { processState, fault } = await on.state(childId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'RecordUnreadable']);
   });
 
   test('S10: the same call delivered twice makes one order', async (context) => {

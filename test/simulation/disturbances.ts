@@ -39,6 +39,9 @@ export function disturb(world: Disturbed): void {
   });
 }
 
+/** As containers get it. */
+const graceMs = 30_000;
+
 function damageOne({ sight, damage }: Disturbed, states: readonly StateRecord[]): void {
   const open = states.filter(({ processState }) => processState !== 'Processed');
   if (open.length === 0) return;
@@ -57,6 +60,7 @@ function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
   for (const host of fleet.all) {
     if (host.isDead) continue;
     if (befalls(sight, 'clock jumps', host)) host.skewMs = chance.between(-skewMaxMs, skewMaxMs);
+    if (chance.happens(0.01)) host.leave(graceMs);
     if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, 120_000));
   }
   if (timeline.now < fleet.supervisorsGoneUntil || !faults.chooses('supervisors gone')) return;

@@ -50,6 +50,11 @@ export const otherFaults = [
 export type OtherFault = (typeof otherFaults)[number];
 export type AnyFault = FaultKind | OtherFault;
 
+/** What is not to be had just now: the one exception that may come of a call of something outside. */
+export class Unavailable extends Error {
+  override readonly name = 'Unavailable';
+}
+
 /** A place where a host waits for something outside of it. */
 export interface Site {
   readonly name: string;

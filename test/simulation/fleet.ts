@@ -66,7 +66,7 @@ export class Fleet {
   private superviseFrom(host: SimulatedHost, name: 'supervisor' | 'sweeper', afterMs: number): void {
     const { timeline } = this.options.sight;
     timeline.after(afterMs, `${host.id} ${name}`, () => {
-      if (host.isDead) return;
+      if (host.isDead || host.isLeaving) return;
       if (timeline.now < this.supervisorsGoneUntil) return this.superviseFrom(host, name, this.supervisorsGoneUntil - timeline.now);
       const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.untilNextPass());
       host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
@@ -82,7 +82,7 @@ export class Fleet {
 
   /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */
   anyHost(name: string): SimulatedHost | undefined {
-    const alive = this.all.filter((host) => !host.isDead && host.runs(name));
+    const alive = this.all.filter((host) => !host.isDead && !host.isLeaving && host.runs(name));
     return alive.length > 0 ? this.options.sight.chance.pick(alive) : undefined;
   }
 

@@ -99,7 +99,9 @@ export class History {
   }
 
   private told(body: string): void {
-    const { orderId, seq, status } = JSON.parse(body) as { orderId: string; seq: number; status: string };
+    const { orderId, seq, status } = JSON.parse(body) as { orderId?: string; seq: number; status: string };
+    // Of what was refused there is no order.
+    if (orderId === undefined) return;
     const statuses = this.orders.get(orderId)?.statuses ?? this.early.get(orderId) ?? [];
     statuses.push({ seq, status });
     if (!this.orders.has(orderId)) this.early.set(orderId, statuses);

@@ -13,12 +13,11 @@ import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { createSystem, type Ports, type System } from '../../lib/system.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
 import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
-import type { FaultKind, Site, Victim } from './faults.ts';
-import type { Sight } from './sight.ts';
+import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
+import { listening, type Sight, toldOf } from './sight.ts';
 import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
@@ -44,10 +43,6 @@ export const roleBehind = (queue: string): Role | undefined => {
   return spec && roleOf(spec);
 };
 const roleOf = ({ file, name }: FunctionSpec): Role => (file === 'supervisor' ? name : file) as Role;
-
-class Unavailable extends Error {
-  override readonly name = 'Unavailable';
-}
 
 /** How one host is set up. */
 export interface HostOptions {
@@ -80,12 +75,15 @@ export class SimulatedHost {
   readonly id: string;
   readonly system: System;
   isDead = false;
+  /** It is told to stop: it begins nothing more, and is gone when all that it is at is over. */
+  isLeaving = false;
   /** How far its clock is ahead of the world's. */
   skewMs = 0;
   /** Runs of functions that are not over, by role. */
   readonly atWork: Role[] = [];
   /** Calls of ports that are not answered; a service that takes too long is left to itself. */
   private open = 0;
+  private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
   private frozenUntil = 0;
   /** What is asked of a service, by the signal that all its tries share. */
@@ -104,17 +102,18 @@ export class SimulatedHost {
     this.sight = sight;
     this.options = options;
     const { remote, ...ports } = portsOf(this);
-    const rest = { telemetry: createTelemetry({ level: 'off' }), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
+    const rest = { telemetry: listening(sight), issuer: noIssuer, cursorKey: new Uint8Array(32), clock: this.clock() };
     const app = options.app?.(remote) ?? appOn(remote, options.release);
     const config = readConfig({ DEFAULT_WORKFLOW: 'sale', LOG_LEVEL: 'off', ...options.variables });
     // Loaded once for all hosts: only what stands behind the operations is each one's own.
     const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
-    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions });
+    const emit = (event: string) => sight.carriedOut(`emitted ${event}`);
+    this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
     const system = { ...this.system, chance: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];
       if (!create) continue;
-      const handler = create({ system, environment, accepting: () => true });
+      const handler = create({ system, environment, accepting: () => !this.isLeaving });
       for (const each of all.length > 0 ? all.map(({ queue }) => queue) : [name]) this.handlers.set(each, handler);
     }
   }
@@ -229,6 +228,21 @@ export class SimulatedHost {
     this.frozenUntil = this.sight.timeline.now + ms;
   }
 
+  /** A stop in good order: whoever is at work hears of it, and has some time. */
+  leave(graceMs: number): void {
+    const { timeline } = this.sight;
+    if (this.isLeaving || this.isDead) return;
+    this.sight.tell(() => `${this.id} is to stop`);
+    this.isLeaving = true;
+    for (const stopping of this.stoppings) stopping.abort();
+    const until = timeline.now + graceMs;
+    const look = (): void => {
+      if (this.atWork.length === 0 || timeline.now >= until) return this.crash('in good order');
+      timeline.after(100, `${this.id} stops`, look);
+    };
+    look();
+  }
+
   crash(where: string): void {
     if (this.isDead) return;
     this.sight.tell(() => `${this.id} crashes ${where}`);
@@ -254,6 +268,9 @@ export class SimulatedHost {
     this.atWork.push(role);
     try {
       return await as(role, call);
+    } catch (error) {
+      this.sight.saw(toldOf('a call is answered with an exception', error));
+      throw error;
     } finally {
       this.atWork.splice(this.atWork.indexOf(role), 1);
     }
@@ -269,10 +286,15 @@ export class SimulatedHost {
     this.atWork.push(role);
     const timed = { spec, endsAt: this.options.isCutOff ? this.limit(spec, stopping) : Number.POSITIVE_INFINITY };
     this.timed.add(timed);
+    this.stoppings.add(stopping);
     try {
       return await as(role, async () => handler(event, { stopping: stopping.signal }));
+    } catch (error) {
+      this.sight.saw(toldOf('a function rejects', error));
+      throw error;
     } finally {
       this.timed.delete(timed);
+      this.stoppings.delete(stopping);
       this.atWork.splice(this.atWork.indexOf(role), 1);
       if (this.options.isCutOff && this.atWork.length === 0) this.sight.saw({ type: 'returned', name, open: this.open });
     }

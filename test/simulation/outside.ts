@@ -1,19 +1,38 @@
+import { callKey } from '../../lib/call-key.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
+import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
-import { acquireLease } from '../../lib/lease.ts';
+import { acquireLease, lockPolicies } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf, type Submission } from '../../lib/submission.ts';
+import type { System } from '../../lib/system.ts';
 import { offers } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
 import type { Shared } from './ports.ts';
 import type { SimulatedQueues } from './queues.ts';
-import type { Sight } from './sight.ts';
+import { type Sight, toldOf } from './sight.ts';
+
+/** How a decision is given. */
+interface How {
+  readonly ifMatch?: number;
+  readonly onAnswer?: (answer: 'accepted' | 'refused') => void;
+  /** Whether he looks first at what it would do. */
+  readonly foresees?: boolean;
+  /** What it brings along is not what the workflow takes. */
+  readonly isWrong?: boolean;
+}
+
+const wrongName: Decision = { kind: 'signal', name: 'disapproved', payload: { by: 'somebody' } };
+const wrongPayload: Decision = { kind: 'signal', name: 'approved', payload: { by: 7 } };
 
 const patienceMs = 4000;
 export const clientName = 'client';
+/** Half of the orders have one: whoever knows the order knows its reference. */
+export const referenceOf = (orderId: string): string | undefined =>
+  orderId.charCodeAt(orderId.length - 1) % 2 === 0 ? `reference ${orderId.slice(-4)}` : undefined;
 /** A client for whom nobody here may speak. */
 export const strangerName = 'stranger';
 
@@ -49,8 +68,10 @@ export class Outside {
     const { chance, timeline } = this.reach.sight;
     const { workflow, body } = chance.pick(offers);
     const idempotencyKey = `order-${number}`;
-    const submission = { client: clientName, idempotencyKey, workflow, order: body, responseChannel: responseQueue };
     const orderId = orderIdOf(clientName, idempotencyKey);
+    const reference = referenceOf(orderId);
+    const named = { client: clientName, idempotencyKey, ...(reference === undefined ? {} : { reference }) };
+    const submission = { ...named, workflow, order: body, responseChannel: responseQueue };
     const byMessage = chance.happens(0.3);
     timeline.after(chance.between(0, 60_000), `client submits ${number}`, () => {
       this.reach.sight.tell(() => `the client ${byMessage ? 'posts' : 'submits'} ${orderId}, a ${workflow}`);
@@ -61,7 +82,7 @@ export class Outside {
     if (chance.happens(0.1)) this.rival(submission);
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
-    if (workflow === 'approval') for (let signals = chance.between(0, 3); signals > 0; signals--) this.signal(orderId);
+    if (workflow === 'approval') for (let signals = chance.between(1, 3); signals > 0; signals--) this.signal(orderId);
     const { often, withinMs } = cancelled[workflow] ?? { often: 0.2, withinMs: 120_000 };
     if (chance.happens(often)) this.cancel(orderId, withinMs);
     return orderId;
@@ -115,10 +136,13 @@ export class Outside {
     const { sight } = this.reach;
     sight.timeline.after(sight.chance.between(0, 150_000), 'somebody signals', () => {
       const key = `signal-${++this.calls}`;
-      const signal: Decision = { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
+      const isWrong = sight.chance.happens(0.15);
+      const signal: Decision = isWrong
+        ? sight.chance.pick([wrongName, wrongPayload])
+        : { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
-      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard });
+      if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
       heard('none yet');
       const answered = as('client', () => this.reach.anyHost()?.system.scheduler.instruct(orderId, signal, { id: key }));
       answered?.then(({ outcome }) => heard(outcome === 'done' ? 'accepted' : 'refused')).catch(() => undefined);
@@ -127,9 +151,10 @@ export class Outside {
 
   private cancel(orderId: string, withinMs: number): void {
     const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(0, withinMs), 'the client cancels', () =>
-      this.instruct(orderId, { kind: 'cancel', by: clientName, reason: 'not wanted' }, `cancel-${++this.calls}`),
-    );
+    sight.timeline.after(sight.chance.between(0, withinMs), 'the client cancels', () => {
+      const key = `cancel-${++this.calls}`;
+      this.instruct(orderId, { kind: 'cancel', by: clientName, reason: key }, key);
+    });
   }
 
   /** A person looks at an order in Error and decides. */
@@ -143,10 +168,13 @@ export class Outside {
           ? (['cancel', 'compensate'] as const)
           : (['resubmit', 'cancel', 'compensate', 'terminate'] as const);
     const kind = chance.pick<'resubmit' | 'cancel' | 'compensate' | 'terminate'>(kinds);
-    const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? { answer: { yes: true } } : {};
+    const isWrong = chance.happens(0.1);
+    const answers = { answer: { yes: isWrong ? 'perhaps' : true } };
+    const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? answers : {};
     const key = `decision-${++this.calls}`;
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
-    if (chance.happens(0.5)) this.instruct(orderId, decision, key);
+    if (chance.happens(0.5))
+      this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: isWrong && 'answer' in answer });
     else this.decideAsSeen(orderId, decision, key);
   }
 
@@ -183,7 +211,8 @@ export class Outside {
 
   /** A person has seen to an undo that would not succeed. */
   markCompensated(orderId: string, path: string): void {
-    this.instruct(orderId, { kind: 'mark-compensated', path, by: 'operator', reason: 'done by hand' }, `mark-${++this.calls}`);
+    const key = `mark-${++this.calls}`;
+    this.instruct(orderId, { kind: 'mark-compensated', path, by: 'operator', reason: key }, key);
   }
 
   /** Somebody has an order to himself for a while; where his host dies, until his lease is over. */
@@ -196,7 +225,7 @@ export class Outside {
     this.leases.add(name);
     as('operator', () => this.holdOn(host, orderId)).then(
       (isGivenBack) => void (isGivenBack && this.leases.delete(name)),
-      () => undefined,
+      (error: unknown) => this.reach.sight.saw(toldOf('a lease is not to be had', error, orderId)),
     );
   }
 
@@ -204,7 +233,7 @@ export class Outside {
   private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
     const { chance } = this.reach.sight;
     const leaseMs = chance.between(1000, 60_000);
-    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: 'NoRetry' });
+    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: chance.pick(lockPolicies) });
     this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));
@@ -231,40 +260,58 @@ export class Outside {
     orderId: string,
     decision: Decision,
     key: string,
-    { ifMatch, onAnswer }: { readonly ifMatch?: number; readonly onAnswer?: (answer: 'accepted' | 'refused') => void } = {},
+    { ifMatch, onAnswer, foresees = false, isWrong = false }: How = {},
   ): void {
     const { sight } = this.reach;
     const seen = ifMatch === undefined ? {} : { ifMatch };
     let tries = 0;
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
     this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
-      const answer = await system.scheduler.instruct(orderId, decision, { id: `${key}/${++tries}`, key, ...seen }).catch(unreadable);
+      if (foresees) await this.foresee(system, orderId, decision, key);
+      const rev = this.revOf(orderId);
+      const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
+      const answer = await system.scheduler.instruct(orderId, decision, how).catch(unreadable);
       const { outcome } = answer;
+      const still = rev === this.revOf(orderId);
+      sight.saw({ type: 'instructed', orderId, decision, reason: key, outcome, still, isWrong, reasons: reasonsIn(answer) });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
       if (outcome === 'not-found' && tries <= 5) return false;
       const isAccepted = outcome === 'done' || outcome === 'replayed';
       onAnswer?.(isAccepted ? 'accepted' : 'refused');
-      if (isAccepted && sight.chance.happens(0.4)) this.repeat(orderId, decision, key);
+      if (isAccepted && sight.chance.happens(0.4)) this.repeat(orderId, decision, key, role);
       return true;
     });
   }
 
+  /** A look at what it would do, before it is done. */
+  private async foresee(system: System, orderId: string, decision: Decision, reason: string): Promise<void> {
+    const rev = this.revOf(orderId);
+    const foreseen = await system.scheduler.instruct(orderId, decision, { id: `${reason}/foreseen`, dryRun: true }).catch(unreadable);
+    if (foreseen.outcome !== 'planned' || rev === undefined || rev !== this.revOf(orderId)) return;
+    this.reach.sight.saw({ type: 'foreseen', orderId, reason, rev, plan: foreseen.plan });
+  }
+
+  private revOf(orderId: string): number | undefined {
+    return this.reach.shared.last.get(orderId)?.state.rev;
+  }
+
   /** Who has had his answer sends the same once more, much later. */
-  private repeat(orderId: string, decision: Decision, key: string): void {
+  private repeat(orderId: string, decision: Decision, name: string, role: Role): void {
     const { sight } = this.reach;
-    sight.timeline.after(sight.chance.between(1000, 120_000), `${key} comes again`, () =>
-      this.persist('client', `${key} once more`, async ({ system }) => {
-        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${key}/again`, key }).catch(unreadable);
-        if (outcome !== 'unreadable') sight.saw({ type: 'repeated', orderId, key, outcome });
+    const key = callKey(role, name, { ...decision });
+    sight.timeline.after(sight.chance.between(1000, 120_000), `${name} comes again`, () =>
+      this.persist('client', `${name} once more`, async ({ system }) => {
+        const { outcome } = await system.scheduler.instruct(orderId, decision, { id: `${name}/again`, key }).catch(unreadable);
+        if (outcome !== 'unreadable') sight.saw({ type: 'repeated', orderId, key: name, outcome });
         return true;
       }),
     );
   }
 
   /** Tries on any host until there is an answer; nobody knows what became of a try that had none. */
-  private persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
+  persist(role: Role, what: string, call: (host: SimulatedHost) => Promise<boolean>): void {
     const { sight } = this.reach;
     this.waiting += 1;
     let answered = false;
@@ -289,6 +336,11 @@ export class Outside {
     attempt();
   }
 }
+
+const reasonsIn = (answer: Instructed | { readonly outcome: 'unreadable' }): readonly string[] => {
+  if (answer.outcome === 'infeasible') return answer.reasons;
+  return answer.outcome === 'invalid' ? answer.problems.map(({ pointer, code, detail }) => (pointer && code ? detail : '')) : [];
+};
 
 /** Whoever asks for something that a damaged order cannot do is told so. */
 const unreadable = (error: unknown) => {

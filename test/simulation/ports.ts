@@ -4,7 +4,7 @@ import type { Along, Store } from '../../lib/store.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import type { Ports } from '../../lib/system.ts';
-import type { Site } from './faults.ts';
+import { type Site, Unavailable } from './faults.ts';
 import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
@@ -223,7 +223,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
         () => {
           // What comes before the one that is not taken may be sent: nobody knows.
           for (const message of messages) {
-            if (isClosed(message.queue, message.body)) throw new Error(`${message.queue} is closed.`);
+            if (isClosed(message.queue, message.body)) throw new Unavailable(`${message.queue} is closed.`);
             queues.send([message]);
           }
         },
@@ -244,8 +244,9 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
         () => {
           const victim = () => ({ orderId: orderIdIn(announcements[0]?.id) });
           const outage = { now: timeline.now, victim };
-          if (faults.isDown('publisher gone for a day', 'bus', { ...outage, lastsMs: [day, day] })) throw new Error('The bus is gone.');
-          if (faults.isDown('publisher is down', 'bus', outage)) throw new Error('The bus is down.');
+          if (faults.isDown('publisher gone for a day', 'bus', { ...outage, lastsMs: [day, day] }))
+            throw new Unavailable('The bus is gone.');
+          if (faults.isDown('publisher is down', 'bus', outage)) throw new Unavailable('The bus is down.');
           const failed = announcements.filter(() => faults.hits('not taken', sites.publish.name, victim)).map(({ id }) => id);
           shared.publish(announcements.filter(({ id }) => !failed.includes(id)));
           return { failed };

@@ -78,7 +78,7 @@ export class Services {
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];
-    if (answer === 'refused' && refusal) return call.failed(refusal, 'No.');
+    if (answer === 'refused' && refusal) return call.failed(refusal, 'No.', { why: refusal.path.slice(refusal.path.lastIndexOf('/') + 1) });
     if (!before) this.effect(operation, key, input);
     return { id: key };
   }

@@ -1,6 +1,10 @@
 import type { Instructed } from '../../lib/instructing.ts';
+import type { Decision } from '../../lib/instruction.ts';
+import type { InstructionPlan } from '../../lib/operator.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
+import type { Submission } from '../../lib/submission.ts';
+import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 import type { Faults } from './faults.ts';
 import type { Chance } from './random.ts';
 import type { Timeline } from './timeline.ts';
@@ -20,8 +24,35 @@ export type Happening =
   | { readonly type: 'published'; readonly announcement: Announcement }
   /** A submission was answered: `accepted`, or that its key stands for another one. */
   | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
+  /** One that is wrong was answered: the pointers of its problems, and the one that must be among them. */
+  | {
+      readonly type: 'refused';
+      readonly key: string;
+      readonly outcome: string;
+      readonly pointers: readonly string[];
+      readonly wanted: string;
+    }
+  /** One that is wrong was posted. */
+  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly pointer: string }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
+  /**
+   * A decision or signal was answered. `reason`: its own name. `still`: nobody has written the order between the call and
+   * its answer. `isWrong`: its payload, or its answer to a question, is not what the workflow takes.
+   */
+  | {
+      readonly type: 'instructed';
+      readonly orderId: string;
+      readonly decision: Decision;
+      readonly reason: string;
+      readonly outcome: Instructed['outcome'] | 'unreadable';
+      readonly still: boolean;
+      readonly isWrong: boolean;
+      /** Why it was refused. */
+      readonly reasons: readonly string[];
+    }
+  /** What a decision would do, as of `rev`, was looked at before. */
+  | { readonly type: 'foreseen'; readonly orderId: string; readonly reason: string; readonly rev: number; readonly plan: InstructionPlan }
   /** A call that was carried out came once more under its key, and was answered. */
   | { readonly type: 'repeated'; readonly orderId: string; readonly key: string; readonly outcome: string }
   /** A newer program has written the order's record, or gives it back as this one knows it. */
@@ -35,6 +66,8 @@ export type Happening =
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
   /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
   | { readonly type: 'returned'; readonly name: string; readonly open: number }
+  /** Something was thrown, or told as an error: where, and what it calls itself. `orderId` where one is named. */
+  | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */
@@ -54,3 +87,17 @@ export interface Sight {
   /** A line of the story; put together only where somebody listens. */
   tell(line: () => string): void;
 }
+
+export function toldOf(where: string, error: unknown, orderId?: unknown): Extract<Happening, { type: 'failed' }> {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { type: 'failed', where, name, message, ...(typeof orderId === 'string' ? { orderId } : {}) };
+}
+
+/** Writes nothing, and hears of every error. */
+export const listening = (sight: Pick<Sight, 'saw'>): Telemetry => ({
+  ...createTelemetry({ level: 'off' }),
+  log: (level, message, { error, orderId, reason } = {}) => {
+    if (error !== undefined) sight.saw(toldOf(message, error, orderId));
+    else if (level === 'error') sight.saw(toldOf(message, new Error(String(reason)), orderId));
+  },
+});

@@ -1,18 +1,21 @@
+import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
+import { wrongInArchive } from './archive.ts';
 import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
-import { clientName, Outside, strangerName } from './outside.ts';
+import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { Services } from './services.ts';
 import type { Happening, Sight } from './sight.ts';
 import { Timeline } from './timeline.ts';
+import { visit } from './visitors.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
@@ -69,6 +72,7 @@ export class World implements Sight {
   private readonly services = new Services(this);
   private readonly history = new History(this.services.effects);
   private readonly shared: Shared;
+  private readonly reach: Reach;
   private readonly outside: Outside;
   private readonly fleet: Fleet;
   private readonly pace: Pace;
@@ -77,6 +81,8 @@ export class World implements Sight {
   private readonly laws: readonly Law[];
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
+  /** How often something was seen, by what it is. */
+  private readonly seen = new Map<string, number>();
   /** How often each supervisor looks while something may go wrong. */
   readonly periodMs: number;
 
@@ -96,8 +102,16 @@ export class World implements Sight {
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
       MAX_FAILURES: this.chance.pick(['1', '3']),
       CLOCK_TOLERANCE_MS: String(this.toleranceMs),
+      INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
+      ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
     };
-    this.laws = lawsFor({ toleranceMs: this.toleranceMs, now: () => this.timeline.now, quietSince: () => this.quietSince });
+    this.laws = lawsFor({
+      toleranceMs: this.toleranceMs,
+      now: () => this.timeline.now,
+      maxFailures: Number(variables.MAX_FAILURES),
+      announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
+      quietSince: () => this.quietSince,
+    });
     this.shared = new Shared(this, this.queues, sendsAlong);
     this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
@@ -110,7 +124,8 @@ export class World implements Sight {
       nextRelease: () => this.nextRelease(),
       nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
     });
-    this.outside = new Outside({ sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') });
+    this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
+    this.outside = new Outside(this.reach);
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
 
@@ -118,6 +133,7 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
+    visit(this.reach, this.outside);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,
@@ -131,6 +147,7 @@ export class World implements Sight {
       damage: (orderId) => this.shared.damage(orderId),
     });
     await this.untilRest();
+    if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
     await this.shared.database.close();
     return this.outcome();
   }
@@ -191,10 +208,16 @@ export class World implements Sight {
   saw(happening: Happening): void {
     if (happening.type === 'written') this.timeline.note(JSON.stringify(happening.after));
     if (happening.type === 'sent') this.timeline.note(happening.body);
+    this.counts(happening);
     if (happening.type !== 'written') this.look(happening);
     this.history.take(happening);
     if (happening.type === 'written') this.look(happening);
     this.tell(() => describe(happening));
+  }
+
+  private counts(happening: Happening): void {
+    const what = kindOf(happening);
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
   private look(happening: Happening): void {
@@ -250,8 +273,10 @@ export class World implements Sight {
       if (caller !== undefined) count('calls');
       count('signals', signals.size);
       count('errors', state.errorGen);
-      for (const { type } of journal) if (counted.has(type)) count(type);
+      for (const { type } of journal) count(type);
     }
+    for (const [what, times] of this.seen) count(what, times);
+    for (const [site, times] of this.io) if (site.startsWith('emitted ')) count(site, times);
     return {
       seed: this.seed,
       broken: this.broken,
@@ -266,19 +291,14 @@ export class World implements Sight {
   }
 }
 
-/** Lines of the journal that say that something went wrong, or was put right. */
-const counted: ReadonlySet<string> = new Set([
-  'DeadlineExpired',
-  'OrderReset',
-  'ThresholdExceeded',
-  'LateResult',
-  'UndoFailed',
-  'OutcomeUnknown',
-  'RunFailed',
-  'FaultHandled',
-  'OrderHeld',
-  'CancelAsked',
-]);
+/** As it is counted: what is sent by its queue and type, what is announced by its title, what is decided by its answer. */
+function kindOf(happening: Happening): string {
+  if (happening.type === 'sent') return `sent to ${happening.queue}: ${/"type":"([a-z-]+)"/.exec(happening.body)?.[1]}`;
+  if (happening.type === 'published') return `announced ${happening.announcement.detailType}`;
+  if (happening.type === 'instructed') return `${happening.decision.kind} ${happening.outcome}`;
+  if (happening.type === 'failed') return `${happening.name} thrown`;
+  return `seen ${happening.type}`;
+}
 
 function describe(happening: Happening): string {
   switch (happening.type) {
@@ -299,6 +319,10 @@ function describe(happening: Happening): string {
       return `acknowledged on ${happening.queue}: ${happening.body}`;
     case 'decided':
       return `${happening.orderId} was decided on as of rev ${happening.saw}: ${happening.answer.outcome}`;
+    case 'instructed':
+      return `${happening.reason} on ${happening.orderId}: ${happening.outcome}`;
+    case 'foreseen':
+      return `${happening.reason} on ${happening.orderId} would lead to ${happening.plan.processState}`;
     case 'repeated':
       return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
     case 'newer':
@@ -313,6 +337,12 @@ function describe(happening: Happening): string {
       return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
     case 'returned':
       return `${happening.name} returns`;
+    case 'refused':
+      return `${happening.key} is answered: ${happening.outcome}`;
+    case 'posted wrongly':
+      return `posted, and wrong: ${happening.body}`;
+    case 'failed':
+      return `${happening.where}: ${happening.name}: ${happening.message}`;
     case 'poisoned':
       return `poison: ${happening.body}`;
     case 'signal':

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { delay, parallel, sequence } from 'redress';
+import type { Incoming } from '../../lib/planned.ts';
 import {
   accept,
   alertsOf,
@@ -179,6 +180,26 @@ test('F-53: with onExhausted "wait" a step above the threshold is left alone for
   await wake(system, orderId);
   assert.equal(asked(system).length, 3);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 2 });
+});
+
+test('F-53, S15: with onExhausted "fault" a step that is answered "not now" each time is given up like one that nobody answers', async (t) => {
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { maxFailures: 1, onExhausted: 'fault' }),
+  );
+  const orderId = await submitted(system);
+  const supervisor = supervisorOf(system);
+  const fault = { type: 'ServiceUnavailable', class: 'unexpected', permanent: false, message: 'later' } as const;
+  for (const processState of ['Processing', 'Error']) {
+    const reply = replyTo(requests(system).at(-1), system.clock.now());
+    await accept(system, orderId, { ...reply, reply: { status: 'failed', fault } } as Incoming);
+    await system.clock.advance(stepMs);
+    await supervisor.pass();
+    await wake(system, orderId);
+    assert.equal((await system.state(orderId)).processState, processState);
+  }
+  assert.equal((await system.state(orderId)).fault?.type, 'DeadlineExceeded');
+  assert.equal(asked(system).length, 2);
 });
 
 test('F-53: a sibling that answers during the long wait neither shortens it nor makes the expiry count again', async (t) => {

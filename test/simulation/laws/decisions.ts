@@ -6,6 +6,7 @@ export const decisions = (): Law => ({
   after(happening, history) {
     if (happening.type !== 'decided') return undefined;
     const { orderId, reason, saw, answer } = happening;
+    // What could not be read any more is not remembered either.
     if (answer.outcome === 'replayed' || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
     if (answer.outcome === 'done')
       return answer.rev === saw + 1

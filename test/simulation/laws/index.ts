@@ -1,5 +1,8 @@
 import { acknowledgements } from './acknowledgements.ts';
 import { alerts } from './alerts.ts';
+import { announcements } from './announcements.ts';
+import { answers } from './answers.ts';
+import { askings } from './askings.ts';
 import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
@@ -9,14 +12,18 @@ import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
+import { exhaustion } from './exhaustion.ts';
 import { expiry } from './expiry.ts';
 import { fence } from './fence.ts';
 import { handlers } from './handlers.ts';
+import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
 import { leases } from './leases.ts';
 import { newer } from './newer.ts';
+import { notices } from './notices.ts';
+import { outages } from './outages.ts';
 import { outbox } from './outbox.ts';
 import { ownership } from './ownership.ts';
 import { pauses } from './pauses.ts';
@@ -24,6 +31,8 @@ import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
+import { records } from './records.ts';
+import { refusals } from './refusals.ts';
 import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
@@ -55,6 +64,7 @@ const sound = ({ name, after, ...law }: Law): Law => ({
 
 /** All that must hold, anew for each world: some of them remember. */
 export const lawsFor = (times: Times): readonly Law[] => [
+  outages(),
   kept(),
   batches(),
   fence(),
@@ -65,9 +75,14 @@ export const lawsFor = (times: Times): readonly Law[] => [
   newer(),
   ownership(),
   submissions(),
+  refusals(),
   decisions(),
+  instructions(),
   repetitions(),
   journal(),
+  sound(records()),
+  sound(answers()),
+  sound(askings()),
   sound(replies()),
   requests(),
   acknowledgements(),
@@ -79,12 +94,15 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(handlers()),
   sound(expiry(times)),
   sound(threshold()),
+  sound(exhaustion(times)),
   sound(pauses()),
   children(),
   sound(promptness(times)),
   signals(),
   silence(),
   alerts(),
+  announcements(times),
+  notices(),
   statuses(),
   poison(),
   deadlines(),

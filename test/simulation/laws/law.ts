@@ -16,6 +16,10 @@ export interface Times {
   /** How late a deadline must be before it counts, and how far apart clocks are at the most. */
   readonly toleranceMs: number;
   now(): number;
+  /** What a workflow may fail that says nothing of it. */
+  readonly maxFailures: number;
+  /** Whether it is announced when an order ends. */
+  readonly announcesProcessed: boolean;
   /** Since when nothing goes wrong any more; undefined while something may. */
   quietSince(): number | undefined;
 }

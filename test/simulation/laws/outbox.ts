@@ -3,6 +3,10 @@ import type { OutboxEntry } from '../../../lib/record.ts';
 import { type History, responseQueue } from '../history.ts';
 import type { Law } from './law.ts';
 
+const undeliverableMs = 900_000;
+const isOld = (entry: OutboxEntry, now: number): boolean =>
+  entry.kind === 'status' && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
+
 /** S26: nothing leaves an outbox that has not gone out. */
 export function outbox(): Law {
   const sent = new Set<string>();
@@ -17,7 +21,10 @@ export function outbox(): Law {
       const { before, after } = happening;
       const kept = new Set(after.outbox.map(({ id }) => id));
       const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isOut(entry, history));
-      if (!lost || history.orders.get(after.orderId)?.news.some(({ type }) => type === 'ResponseUndeliverable')) return undefined;
+      const given = history.orders.get(after.orderId)?.news.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
+      const old = before.outbox.filter((entry) => !kept.has(entry.id) && isOld(entry, after.updatedAt)).length;
+      if (given > old) return `${after.orderId} says that it has given up ${given} messages, and may give up ${old}`;
+      if (!lost || given > 0) return undefined;
       return `${lost.id} leaves the outbox and was never sent`;
     },
   };

@@ -1,0 +1,95 @@
+import { timeText } from '../../../lib/messages.ts';
+import type { StateRecord } from '../../../lib/record.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, type Times, writerOf } from './law.ts';
+
+/** What was announced, or lies in an outbox to be: its text by its id. */
+type Said = Map<string, string>;
+
+/** S17, F-180: what people are told says what the record says at that moment, under the right title, and nothing is left out. */
+export function announcements({ announcesProcessed }: Times): Law {
+  const said: Said = new Map();
+  return {
+    name: 'announcements',
+    after(happening, history) {
+      if (happening.type === 'published') {
+        const { id, detailType, detail } = happening.announcement;
+        const title = titleOf(id);
+        if (title !== detailType) return `${id} is announced as ${detailType} instead of ${title}`;
+        const text = JSON.stringify(detail);
+        said.set(id, text);
+        return detail['id'] === id ? undefined : `${id} says that it is ${text}`;
+      }
+      if (happening.type !== 'written') return undefined;
+      const order = history.orders.get(happening.after.orderId);
+      if (!order || order.damagedAt !== undefined) return undefined;
+      for (const entry of happening.after.outbox) if (entry.kind === 'announcement') said.set(entry.id, JSON.stringify(entry.detail));
+      const due = [...dueOf(order, happening.before), ...(announcesProcessed ? endOf(order, happening.before) : [])];
+      // Who looks at an order begins before he writes.
+      const isByOther = writerOf(happening.after) === undefined;
+      const wrong = due.find((detail) => !isSame(said.get(detail.id), detail, isByOther));
+      return wrong && `${wrong.id} says ${said.get(wrong.id)} instead of ${JSON.stringify(wrong)}`;
+    },
+  };
+}
+
+function isSame(text: string | undefined, detail: Detail, mayBeEarlier: boolean): boolean {
+  if (text === undefined || !mayBeEarlier) return text === JSON.stringify(detail);
+  const { at } = JSON.parse(text) as { readonly at: string };
+  return at <= String(detail['at']) && text === JSON.stringify({ ...detail, at });
+}
+
+const titles: readonly (readonly [RegExp, string])[] = [
+  [/^ord_[a-z0-9]+\/stuck\/.+$/, 'Compensation Stuck'],
+  [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
+  [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
+  [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable)$/, 'Service Exception'],
+  [/^ord_[a-z0-9]+\/processed(\/recalled)?$/, 'Order Processed'],
+];
+const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
+
+interface Detail {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail[] {
+  const { orderId, state, instance, before: was } = order;
+  const { errorGen } = state;
+  const { held } = instance.state;
+  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(was?.state.held);
+  return [
+    ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${orderId}#${errorGen}`)] : []),
+    ...(isHeldAnew && held.fault.type !== 'OperatorAsked' ? [faultOf(order, before, `${orderId}#${errorGen}/terminated`)] : []),
+    ...stuckIn(order),
+  ];
+}
+
+function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord | undefined, id: string): Detail {
+  const { fault, failureCount, updatedAt } = state;
+  return {
+    ...{ id, orderId, at: timeText(updatedAt) },
+    ...{ class: fault?.class, type: fault?.type },
+    ...(fault?.source ? { source: fault.source } : {}),
+    before: was?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
+    ...{ after: 'Error', failureCount, message: fault?.message },
+  };
+}
+
+const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
+  news.flatMap((fact) => {
+    if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
+    const { path, asking, fault } = fact;
+    return {
+      ...{ id: `${orderId}/stuck/${path}/${asking}`, orderId, at: timeText(state.updatedAt) },
+      ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },
+      ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(asking.split('.').at(-1)) },
+      message: fault?.message ?? 'Its agent does not answer.',
+    };
+  });
+
+function endOf({ orderId, state, instance }: Tracked, before: StateRecord | undefined): readonly Detail[] {
+  if (state.processState !== 'Processed' || before?.processState === 'Processed') return [];
+  const id = `${orderId}/processed${instance.state.recalled ? '/recalled' : ''}`;
+  return [{ id, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
+}

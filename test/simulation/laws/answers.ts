@@ -1,0 +1,42 @@
+import type { JournalEntry } from '../../../lib/instance.ts';
+import { refusals } from '../app.ts';
+import type { Law } from './law.ts';
+
+type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
+
+/** F-70, F-90: what a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
+export const answers = (): Law => ({
+  name: 'answers',
+  after(happening, history) {
+    if (happening.type !== 'written') return undefined;
+    const { orderId, news = [] } = history.orders.get(happening.after.orderId) ?? {};
+    for (const fact of news) {
+      const wrong = fact.type === 'FaultRaised' ? wrongFault(fact) : wrongOutput(`${orderId}`, fact);
+      if (wrong !== undefined) return `${orderId}: ${wrong}`;
+    }
+    return undefined;
+  },
+});
+
+/** By the last part of its type: what services refuse with is declared in each workflow. */
+const declared = new Set(Object.values(refusals).map(({ path }) => path.slice(path.lastIndexOf('/') + 1)));
+
+function wrongFault({ path, fault }: Raised): string | undefined {
+  const { type, class: faultClass, permanent, message, source, data } = fault;
+  const name = type.slice(type.lastIndexOf('/') + 1);
+  if (!declared.has(name))
+    return faultClass === 'expected' && name !== 'ChildNotCompleted' ? `${type} at ${path} is said to be declared` : undefined;
+  const isByService = message === 'No.';
+  const isRight = permanent && faultClass === 'expected' && (!isByService || JSON.stringify(data) === JSON.stringify({ why: name }));
+  return isRight && (source === undefined || source.startsWith('order'))
+    ? undefined
+    : `${path} was refused, and the journal says ${JSON.stringify(fault)}`;
+}
+
+function wrongOutput(orderId: string, fact: JournalEntry): string | undefined {
+  if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded' || fact.asking === undefined) return undefined;
+  const { id } = (fact.output ?? {}) as { readonly id?: unknown };
+  if (id === undefined) return undefined;
+  const key = `${orderId}/${fact.path}/${fact.asking.slice(0, fact.asking.indexOf('#'))}`;
+  return id === key ? undefined : `${key} has answered ${String(id)}`;
+}

@@ -1,0 +1,43 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { rootPath } from '../../../lib/core/definition.ts';
+import { definitions } from '../app.ts';
+import type { Tracked } from '../history.ts';
+import type { Law, Times } from './law.ts';
+
+/** S15, F-60: how often a step may be late, and what becomes of it then, is what the workflow says, or else the deployment. */
+export const exhaustion = ({ maxFailures }: Times): Law => ({
+  name: 'exhaustion',
+  after(happening, history) {
+    if (happening.type !== 'written') return undefined;
+    const order = history.orders.get(happening.after.orderId);
+    if (!order) return undefined;
+    return pinnedOtherwise(order, maxFailures) ?? dealtWithWrongly(order);
+  },
+});
+
+function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): string | undefined {
+  const definition = definitions.program(state.workflow.name, state.workflow.version)?.definition;
+  const wanted = [definition?.maxFailures ?? maxFailures, definition?.onExhausted ?? 'error', definition?.recover ?? 'step'].join(' ');
+  const pinned = [state.maxFailures, state.onExhausted, state.recover].join(' ');
+  return wanted === pinned ? undefined : `${orderId} has ${pinned} instead of ${wanted}`;
+}
+
+/** The write in which the instance hears of an expiry above the threshold: nothing else has answered or decided meanwhile. */
+function dealtWithWrongly({ orderId, state, before, instance, news }: Tracked): string | undefined {
+  if (news.some(({ type }) => type === 'InstructionGiven')) return undefined;
+  const expired = news.findLast((fact) => fact.type === 'DeadlineExpired');
+  const faults = news.flatMap((fact) => (fact.type === 'FaultRaised' && fact.fault.type === 'Engine/DeadlineExceeded' ? [fact] : []));
+  const isTimeOver = before?.state.endBy !== undefined && before.state.endBy <= state.updatedAt;
+  const isAbove = expired !== undefined && expired.failureCount > state.maxFailures;
+  const late = faults.find(({ fault, path }) => fault.source === path && path !== rootPath);
+  if (late && !isAbove && !isTimeOver && state.onExhausted !== 'error') return `${orderId} gives up ${late.path} before its threshold`;
+  if (!isAbove || expired.path === undefined || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId)))
+    return undefined;
+  const { path } = expired;
+  const own = instance.state.activities[path]?.own as StepState | undefined;
+  // What nobody knows the outcome of is settled first.
+  const goesOn = own?.phase === 'asked' && own.mode === undefined;
+  if (state.onExhausted === 'fault' && goesOn) return `${orderId} does not give up ${path}`;
+  const isUndone = instance.state.ending?.outcome === 'compensated' || state.outcome === 'compensated';
+  return state.onExhausted === 'undo' && !isUndone ? `${orderId} is not undone though ${path} is late for good` : undefined;
+}

@@ -1,0 +1,98 @@
+import type { JournalEntry } from '../../../lib/instance.ts';
+import type { History, Tracked } from '../history.ts';
+import type { Happening } from '../sight.ts';
+import type { Law } from './law.ts';
+
+type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
+type Instructed = Extract<Happening, { type: 'instructed' }>;
+type Foreseen = Extract<Happening, { type: 'foreseen' }>;
+
+/** F-130, L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
+export function instructions(): Law {
+  const foreseen = new Map<string, Foreseen>();
+  return {
+    name: 'instructions',
+    after(happening, history) {
+      if (happening.type === 'foreseen') foreseen.set(happening.reason, happening);
+      if (happening.type === 'instructed') return answeredWrongly(happening, history);
+      if (happening.type !== 'written') return undefined;
+      const order = history.orders.get(happening.after.orderId);
+      const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
+      if (!order || !given || !happening.before || order.damagedAt !== undefined) return undefined;
+      const wrong =
+        mayNot(given, happening.before.processState, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
+      return wrong && `${given.kind} of ${order.orderId} (${given.reason}) ${wrong}`;
+    },
+  };
+}
+
+function mayNot({ kind }: Given, processState: string, { before }: Tracked): string | undefined {
+  if (processState === 'Processed') return 'is carried out though the order is finished';
+  if (kind === 'terminate') return undefined;
+  if (before?.state.ending && kind !== 'mark-compensated' && (kind !== 'resubmit' || processState !== 'Error'))
+    return 'is carried out though the order is being undone';
+  const needsError = kind === 'resubmit' || kind === 'compensate';
+  return needsError && processState !== 'Error' ? `is carried out though the order is ${processState}` : undefined;
+}
+
+function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): string | undefined {
+  const isHeld = news.some(({ type }) => type === 'OrderHeld');
+  if (state.processState === 'Error' && !isHeld) return 'leaves the order in Error';
+  if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isHeld)))
+    return `leaves the order with ${state.lockedBy === null ? 'nobody' : 'its fault'}`;
+  const ending = state.outcome ?? instance.state.ending?.outcome;
+  if (kind === 'cancel' && ending !== 'cancelled') return `leads to ${ending}`;
+  if (kind === 'compensate' && ending !== 'compensated') return `leads to ${ending}`;
+  if (kind === 'terminate' && state.outcome !== 'terminated') return `leads to ${state.processState} ${state.outcome}`;
+  if (kind === 'mark-compensated' && !news.some(({ type }) => type === 'MarkedCompensated')) return 'marks nothing';
+  const goesOn = news.some(({ type }) => type === 'OrderReleased' || type === 'StepAsked' || type === 'ActivityStarted');
+  return kind === 'resubmit' && before?.state.held && !goesOn ? 'lets nothing go on' : undefined;
+}
+
+/** What was shown as of the state before is what came of it. */
+function otherThan(foreseen: Foreseen | undefined, { state, instance }: Tracked): string | undefined {
+  if (!foreseen || foreseen.rev + 1 !== state.rev) return undefined;
+  const { processState, asks, fault } = foreseen.plan;
+  if (processState !== state.processState) return `was to lead to ${processState}, and leads to ${state.processState}`;
+  if (fault !== state.fault?.type) return `was to leave ${fault}, and leaves ${state.fault?.type}`;
+  const [shown, asked] = [asks.map(({ path }) => path).join(' '), instance.lastAsked.join(' ')];
+  return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
+}
+
+function answeredWrongly(happening: Instructed, history: History): string | undefined {
+  const { orderId, decision, reason, outcome, still, isWrong, reasons } = happening;
+  const order = history.orders.get(orderId);
+  if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknown(happening);
+  const wrong = (what: string) => `${decision.kind} of ${orderId} (${reason}) is answered ${outcome}${what}`;
+  if (isWrong && outcome === 'done') return wrong(', and brings along what is wrong');
+  const isRefused = outcome === 'infeasible' || outcome === 'invalid';
+  if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(', and nobody is told why');
+  if (decision.kind !== 'signal') {
+    const isGiven = order.journal.some((fact) => fact.type === 'InstructionGiven' && fact.reason === reason);
+    // Of two tries at once the one that comes too early is answered first.
+    const isTooEarly = isGiven && outcome === 'not-found';
+    if (isGiven !== (outcome === 'done') && !isTooEarly) return wrong(`, and was ${isGiven ? '' : 'not '}carried out`);
+  }
+  if (!still || outcome === 'stale' || outcome === 'unreadable') return undefined;
+  if (outcome === 'not-found' || outcome === 'key-reused') return wrong(', and it is there');
+  return !isWrong && isFeasible(happening, order) ? wrong(', though nothing speaks against it') : undefined;
+}
+
+const unknown = ({ orderId, outcome }: Instructed): string | undefined =>
+  outcome === 'not-found' ? undefined : `${orderId} is not stored, and an instruction is answered ${outcome}`;
+
+/** Where that is sure, from what is stored alone. */
+function isFeasible({ decision: { kind, ...decision } }: Instructed, { state, instance, journal }: Tracked): boolean {
+  if (state.processState === 'Processed') return false;
+  const { ending, held, endBy } = instance.state;
+  const isError = state.processState === 'Error';
+  const answers = 'answer' in decision;
+  if (kind === 'terminate') return true;
+  if (ending) return kind === 'resubmit' && isError && !answers;
+  if (kind === 'cancel') return true;
+  if (kind === 'compensate') return isError;
+  if (kind === 'resubmit') return isError && endBy === undefined && (held?.fault.type === 'OperatorAsked') === answers;
+  if (kind === 'signal')
+    return state.workflow.name === 'approval' && !journal.some(({ type }) => type === 'FaultHandled' || type === 'SignalReceived');
+  return false;
+}

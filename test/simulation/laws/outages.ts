@@ -1,0 +1,33 @@
+import type { Happening } from '../sight.ts';
+import type { Law } from './law.ts';
+
+type Failed = Extract<Happening, { type: 'failed' }>;
+
+/** What the system throws itself where it is right to: somebody has the order, or its host is to stop. */
+const known: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'AbortError']);
+const texts: ReadonlySet<string> = new Set(['The announcement was not taken.', 'The time for this request is over.']);
+/** A process of the deployment before is told so: the newer one is about to start. */
+const isOlder = ({ name, message }: Failed): boolean =>
+  name === 'UnreadableRecordError' && message.includes('its workflow sale@2 is not part');
+
+/** F1, F2: only outages are thrown, and what is told as an error has a reason: a slip of the program must not hide behind redelivery. */
+export function outages(): Law {
+  let isPoisoned = false;
+  const strange = new Set<string>();
+  return {
+    name: 'outages',
+    after(happening) {
+      if (happening.type === 'poisoned') isPoisoned = true;
+      if (happening.type === 'newer' || happening.type === 'damaged') strange.add(happening.orderId);
+      if (happening.type !== 'failed' || known.has(happening.name) || texts.has(happening.message) || isOlder(happening)) return undefined;
+      if (isPoisoned && happening.where.startsWith('record not processed')) return undefined;
+      return isAbout(happening, strange) ? undefined : `${happening.where}: ${happening.name}: ${happening.message}`;
+    },
+  };
+}
+
+/** Of an order that is damaged, or another program's, anything may be said. */
+function isAbout({ orderId, message }: Failed, strange: ReadonlySet<string>): boolean {
+  if (orderId !== undefined) return strange.has(orderId);
+  return [...strange].some((id) => message.includes(id));
+}

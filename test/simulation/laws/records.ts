@@ -1,0 +1,77 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import type { StateRecord } from '../../../lib/record.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, writerOf } from './law.ts';
+
+const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
+const tailBytesMax = 8 * 1024;
+
+/** S2, S16: the attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
+export const records = (): Law => ({
+  name: 'records',
+  after(happening, history) {
+    if (happening.type !== 'written') return undefined;
+    const { before, after } = happening;
+    const order = history.orders.get(after.orderId);
+    const wrong =
+      order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
+    return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
+  },
+});
+
+function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
+  if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
+  if ((processState === 'Pending' || processState === 'Processed') && lockedBy !== null)
+    return `is ${processState}, and belongs to ${lockedBy}`;
+  if ((processState === 'Processed') !== (outcome !== null)) return `is ${processState}, and has come to ${outcome}`;
+  return (processState === 'Error') === (fault !== null) ? undefined : `is ${processState}, and has the fault ${fault?.type}`;
+}
+
+function wrongInDue({ processState, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord): string | undefined {
+  if (nextDueFor === null || nextDueAt === null) {
+    if (nextDueFor !== null || nextDueAt !== null || worklist !== null || worklistAt !== null)
+      return 'is due for nothing, and stands in the worklist';
+    return processState === 'Processed' && outbox.length === 0 ? undefined : `is ${processState}, and due for nothing`;
+  }
+  if (!kinds.has(nextDueFor.kind)) return `is due for ${JSON.stringify(nextDueFor)}`;
+  if (nextDueFor.kind === 'step' && nextDueFor.path === undefined) return 'is due for a step without a name';
+  if (worklist !== (nextDueFor.kind === 'reminder' ? 'error' : 'due')) return `is due for a ${nextDueFor.kind}, and stands in ${worklist}`;
+  return worklistAt === null || worklistAt > nextDueAt ? 'stands in the worklist later than it is due' : undefined;
+}
+
+const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
+  notes.some(({ type, at }) => typeof type !== 'string' || !Number.isFinite(at)) ? `has a note ${JSON.stringify(notes.at(-1))}` : undefined;
+
+/** Of a write of everything: what follows from the instance. */
+function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, before: StateRecord | undefined): string | undefined {
+  if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
+  if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
+  if (
+    state.epoch !== before?.epoch &&
+    state.processState !== 'Pending' &&
+    !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
+  )
+    return 'is claimed, and its journal does not say so';
+  if (state.outcome !== null && state.outcome !== instance.state.outcome)
+    return `has come to ${state.outcome}, and its instance to ${instance.state.outcome}`;
+  const isSame = was !== undefined && news.length === 0 && JSON.stringify(was.state) === JSON.stringify(instance.state);
+  if (isSame && before && before.outbox.length === 0 && JSON.stringify(was.keys) === JSON.stringify(instance.keys))
+    return 'is written for nothing';
+  // What only sends an outbox takes no notes.
+  if (state.notes.length > 0 && !isSame) return 'keeps notes that its journal does not know';
+  return missesDeadline(state, instance.state.activities);
+}
+
+/** What an agent was asked for is missed when its time is over, at the latest. */
+function missesDeadline(
+  { processState, recover, nextDueAt, nextDueFor }: StateRecord,
+  activities: Tracked['instance']['state']['activities'],
+): string | undefined {
+  if (processState !== 'Processing' || recover !== 'step' || nextDueFor?.kind === 'ask' || nextDueFor?.waitsUntil !== undefined)
+    return undefined;
+  const late = Object.entries(activities).find(([, { own, waits, reply }]) => {
+    const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
+    return phase === 'asked' && mode === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
+  });
+  return late && `waits for ${late[0]} longer than it was given`;
+}
