@@ -66,6 +66,12 @@ function claimOf(steps: readonly Deadline[]): DueFor {
   return { kind: 'claim', ...(agent === undefined ? {} : { agent }) };
 }
 
+/** What was counted as late stays so until it is asked again, whatever else is written meanwhile: it must not count once more. */
+function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>, now: number): number | undefined {
+  const until = nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil;
+  return until && until > now ? until : undefined;
+}
+
 /** The exact next deadline of an order, or none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
   // After a reset every asking is void: until the order is claimed, nothing of it can be late.
@@ -76,7 +82,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     record.recover === 'step' || completeBy === null || steps.length === 0
       ? steps
       : [{ at: completeBy, for: claimOf(steps), counts: true }];
-  const wait = longWait(record, now);
+  const wait = countedUntil(record, now);
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;
   const candidates: Deadline[] = [
@@ -92,7 +98,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     undefined,
   );
   if (!first) return undefined;
-  // What comes before the end of the long wait must not make it forgotten; nor may an asking its place among those who wait.
+  // What comes before its end must not make the wait forgotten; nor may an asking its place among those who wait.
   const { waitingSince, path } = record.nextDueFor ?? {};
   const waits = waitsUntil !== undefined && first.at < waitsUntil ? { waitsUntil } : {};
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};

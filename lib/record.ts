@@ -39,7 +39,7 @@ export interface DueFor {
   readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder';
   readonly path?: string;
   readonly agent?: string;
-  /** Something is late for good, and has been given until then: milliseconds since 1970. */
+  /** Something was counted as late, and has been given until then: milliseconds since 1970. */
   readonly waitsUntil?: number;
   /** The service behind the agent was away when it was asked for first: milliseconds since 1970. */
   readonly waitingSince?: number;

@@ -354,6 +354,33 @@ describe('what is still to be told', () => {
     );
   });
 
+  test('F-59 S15 a mark that is set after an expiry was counted leaves it counted: it is asked again, and not counted twice', async (context) => {
+    let isFirst = true;
+    const desk = openDesk(context, lineOf(stepsNamed('one')), {
+      sendsAlong: false,
+      around: (ports) => ({
+        ...sendingFails('redress-response-test', () => true)(ports),
+        store: {
+          ...ports.store,
+          patch: async (...write) => {
+            const isMark = isFirst;
+            isFirst = false;
+            if (isMark) await desk.clock.advance(10_000);
+            if (isMark) await desk.supervisor.pass();
+            return ports.store.patch(...write);
+          },
+        },
+      }),
+    });
+    await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
+    const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
+    assert.equal((await desk.state(orderId)).failureCount, 1);
+    await desk.take('worker-requests');
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.deepEqual([(await desk.request()).attempt, (await desk.state(orderId)).failureCount], [2, 1]);
+  });
+
   test('F-59 no answer proves that it was told: only an acknowledgement does', async (context) => {
     const { desk, orderId, away } = await untold(context);
     await desk.answer(await desk.request());

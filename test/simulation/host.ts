@@ -85,8 +85,9 @@ export class SimulatedHost {
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
-  /** It has stood still until then. */
-  frozenUntil = 0;
+  private frozenUntil = 0;
+  /** What is asked of a service, by the signal that all its tries share. */
+  readonly asking = new WeakMap<AbortSignal, string>();
   private readonly sight: Sight;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -140,6 +141,8 @@ export class SimulatedHost {
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
+          const requestId = signal && this.asking.get(signal);
+          if (requestId !== undefined) this.sight.saw({ type: 'rests', requestId, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),

@@ -23,8 +23,6 @@ export class Services {
   readonly effects = new Map<string, Effect>();
   private readonly sight: Sight;
   private readonly known = new Map<string, Known>();
-  /** When the last try failed, by the signal that all tries of one delivery share. */
-  private readonly failed = new WeakMap<AbortSignal, number>();
 
   constructor(sight: Sight) {
     this.sight = sight;
@@ -46,20 +44,7 @@ export class Services {
   }
 
   private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
-    const { timeline } = this.sight;
-    const failedAt = this.failed.get(call.signal);
-    // Who stood still meanwhile may be as late as he likes.
-    if (failedAt !== undefined && host.frozenUntil <= failedAt)
-      this.sight.saw({ type: 'tried again', requestId: call.requestId, pauseMs: timeline.now - failedAt });
-    try {
-      return await this.travelOnce(host, operation, call, arrive);
-    } catch (error) {
-      this.failed.set(call.signal, timeline.now);
-      throw error;
-    }
-  }
-
-  private async travelOnce<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
+    host.asking.set(call.signal, call.requestId);
     const { faults, chance, timeline } = this.sight;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);

@@ -72,8 +72,8 @@ export type Happening =
   | { readonly type: 'poisoned'; readonly body: string }
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
-  /** An agent tries once more within one asking, so long after its last try failed. */
-  | { readonly type: 'tried again'; readonly requestId: string; readonly pauseMs: number };
+  /** An agent rests between two tries within one asking. */
+  | { readonly type: 'rests'; readonly requestId: string; readonly ms: number };
 
 /** What every part of a world needs of it. */
 export interface Sight {

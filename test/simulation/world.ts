@@ -327,8 +327,8 @@ function describe(happening: Happening): string {
       return `${happening.key} to ${happening.orderId} came once more: ${happening.outcome}`;
     case 'newer':
       return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
-    case 'tried again':
-      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
+    case 'rests':
+      return `${happening.requestId} is tried again in ${happening.ms} ms`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
     case 'purged':

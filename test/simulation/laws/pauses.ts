@@ -14,8 +14,8 @@ type UndoFailed = Extract<CoreFact, { type: 'UndoFailed' }> & { readonly at: num
 export const pauses = (): Law => ({
   name: 'pauses',
   after(happening, history) {
-    if (happening.type === 'tried again' && happening.pauseMs > tryMaxMs)
-      return `${happening.requestId} is tried again after ${happening.pauseMs} ms`;
+    if (happening.type === 'rests' && (happening.ms < 0 || happening.ms > tryMaxMs))
+      return `${happening.requestId} is tried again after ${happening.ms} ms`;
     if (happening.type === 'sent' && happening.delayMs > delayMaxMs)
       return `a message to ${happening.queue} is to wait for ${happening.delayMs} ms`;
     if (happening.type !== 'written') return undefined;

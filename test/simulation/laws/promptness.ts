@@ -15,7 +15,7 @@ interface Cancelled {
 }
 
 /** L1: an order that was called, and is not wanted any more, does not go on until it ends by itself. */
-export function promptness({ quietSince }: Times): Law {
+export function promptness({ now, quietSince }: Times): Law {
   const cancelled = new Map<string, Cancelled>();
   return {
     name: 'promptness',
@@ -26,7 +26,7 @@ export function promptness({ quietSince }: Times): Law {
         if (fact.type === 'CancelAsked' && fact.path.endsWith('/visit')) {
           const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.asking ?? '1', 10)));
           if (history.orders.get(child)?.state.processState === 'Processing')
-            cancelled.set(`${orderId}/${fact.path}`, { at: fact.at, child });
+            cancelled.set(`${orderId}/${fact.path}`, { at: now(), child });
         }
         if (fact.type === 'ActivityClosed') {
           const late = lateness(orderId, fact, cancelled.get(`${orderId}/${fact.path}`), history);
@@ -39,13 +39,13 @@ export function promptness({ quietSince }: Times): Law {
 
   function lateness(
     orderId: string,
-    { path, at }: Extract<CoreFact, { type: 'ActivityClosed' }> & { readonly at: number },
+    { path }: Extract<CoreFact, { type: 'ActivityClosed' }>,
     asked: Cancelled | undefined,
     history: History,
   ): string | undefined {
     const quiet = quietSince();
     if (!asked || quiet === undefined || hadTrouble(asked.child, history)) return undefined;
-    const after = at - Math.max(asked.at, quiet);
+    const after = now() - Math.max(asked.at, quiet);
     const boundMs = asked.at > quiet ? toldMs : foundOutMs;
     return after > boundMs ? `${orderId} has cancelled ${path}, and it takes ${Math.round(after / 1000)} s to end` : undefined;
   }
