@@ -59,6 +59,8 @@ export class Outside {
   private calls = 0;
   /** Leases that were asked for and not given back: `host order`. */
   private readonly leases = new Set<string>();
+  /** Damaged orders that somebody has tried to end for good. */
+  private readonly tried = new Set<string>();
 
   constructor(reach: Reach) {
     this.reach = reach;
@@ -160,8 +162,11 @@ export class Outside {
   /** A person looks at an order in Error and decides. */
   decide(orderId: string, { finally: isLast, isDamaged = false }: { readonly finally: boolean; readonly isDamaged?: boolean }): void {
     const { chance } = this.reach.sight;
+    // What cannot be undone by its journal is ended as it is, once somebody has tried.
+    const hasTried = this.tried.has(orderId);
+    if (isDamaged && isLast) this.tried.add(orderId);
     const kinds = isDamaged
-      ? (['compensate', 'terminate'] as const)
+      ? ((isLast && hasTried ? ['terminate'] : ['compensate', 'terminate']) as readonly ('compensate' | 'terminate')[])
       : this.isBeingUndone(orderId)
         ? (['resubmit'] as const)
         : isLast

@@ -86,7 +86,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(replies()),
   requests(),
   acknowledgements(),
-  outbox(),
+  outbox(times),
   effects(),
   sound(compensation()),
   undoOrder(),

@@ -1,14 +1,14 @@
 import { queues } from '../../../lib/messages.ts';
 import type { OutboxEntry } from '../../../lib/record.ts';
 import { type History, responseQueue } from '../history.ts';
-import type { Law } from './law.ts';
+import type { Law, Times } from './law.ts';
 
 const undeliverableMs = 900_000;
 const isOld = (entry: OutboxEntry, now: number): boolean =>
   entry.kind === 'status' && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
 
 /** S26: nothing leaves an outbox that has not gone out. */
-export function outbox(): Law {
+export function outbox({ toleranceMs, now }: Times): Law {
   const sent = new Set<string>();
   const isOut = (entry: OutboxEntry, history: History): boolean =>
     entry.kind === 'announcement' ? history.announced.has(entry.id) : sent.has(JSON.stringify(entry.message));
@@ -22,7 +22,7 @@ export function outbox(): Law {
       const kept = new Set(after.outbox.map(({ id }) => id));
       const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isOut(entry, history));
       const given = history.orders.get(after.orderId)?.news.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;
-      const old = before.outbox.filter((entry) => !kept.has(entry.id) && isOld(entry, after.updatedAt)).length;
+      const old = before.outbox.filter((entry) => !kept.has(entry.id) && isOld(entry, now() + toleranceMs)).length;
       if (given > old) return `${after.orderId} says that it has given up ${given} messages, and may give up ${old}`;
       if (!lost || given > 0) return undefined;
       return `${lost.id} leaves the outbox and was never sent`;
