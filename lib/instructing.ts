@@ -76,14 +76,27 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
   }
 
-  async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+  /** Somebody else may have made it whole meanwhile: what it remembers since must not be lost again. */
+  async function wholeOrRebuilt(orderId: string): Promise<Found | undefined> {
     try {
-      return await instructFound(asItIs, orderId, decision, how);
+      return await asItIs(orderId);
     } catch (error) {
-      const isDamage = error instanceof UnreadableRecordError || error instanceof InvariantError;
-      if (!isDamage || (decision.kind !== 'compensate' && decision.kind !== 'terminate')) throw error;
-      return instructFound(rebuiltOne, orderId, decision, how);
+      if (!(error instanceof UnreadableRecordError)) throw error;
+      return rebuiltOne(orderId);
     }
+  }
+
+  /** As it is; else whole by now, or rebuilt; and rebuilt where it can be read and makes no sense. */
+  async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+    const isUndone = decision.kind === 'compensate' || decision.kind === 'terminate';
+    for (const find of isUndone ? [asItIs, wholeOrRebuilt] : []) {
+      try {
+        return await instructFound(find, orderId, decision, how);
+      } catch (error) {
+        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+      }
+    }
+    return instructFound(isUndone ? rebuiltOne : asItIs, orderId, decision, how);
   }
 
   async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {

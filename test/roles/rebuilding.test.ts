@@ -107,6 +107,16 @@ describe('an order whose instance cannot be read is compensated all the same', (
     });
   }
 
+  test('F-29, S10: the same decision comes twice at once, and the second one finds what the first one has rebuilt', async (context) => {
+    const desk = openDesk(context, app);
+    const { orderId } = await damaged(desk, () => '{"half');
+    const decide = (id: string) =>
+      desk.system.scheduler.instruct(orderId, { kind: 'compensate', by: 'olga', reason: 'lost' }, { id, key: 'click' });
+    const answers = await timePasses(desk.clock, Promise.all([decide('one'), decide('two')]));
+    assert.deepEqual(answers.map(({ outcome }) => outcome).toSorted(), ['done', 'replayed']);
+    assert.equal((await desk.state(orderId)).epoch, 2);
+  });
+
   test('F-29 what can be read and makes no sense is the same', async (context) => {
     const desk = openDesk(context, app);
     const { orderId } = await damaged(desk, (blob) => blob.replace('"order/ship":{', '"order/nowhere":{'));
