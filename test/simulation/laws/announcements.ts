@@ -49,7 +49,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
   [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
-  [/^ord_[a-z0-9]+\/processed(\/recalled)?$/, 'Order Processed'],
+  [/^ord_[a-z0-9]+\/processed(\/[a-z]+)?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
 
@@ -115,8 +115,8 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
     };
   });
 
-function endOf({ orderId, state, instance }: Tracked, before: StateRecord | undefined): readonly Detail[] {
+function endOf({ orderId, caller, state }: Tracked, before: StateRecord | undefined): readonly Detail[] {
   if (state.processState !== 'Processed' || before?.processState === 'Processed') return [];
-  const id = `${orderId}/processed${instance.state.recalled ? '/recalled' : ''}`;
+  const id = `${orderId}/processed${caller !== undefined && state.outcome !== 'completed' ? `/${state.outcome}` : ''}`;
   return [{ id, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
 }
