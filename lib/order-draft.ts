@@ -17,7 +17,7 @@ import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
-import type { DetailType, FaultSummary, OutboxEntry, StateRecord } from './record.ts';
+import type { DetailType, FaultSummary, OutboxEntry, Outcome, StateRecord } from './record.ts';
 import { asksAgent, isValid, trusted, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
@@ -204,7 +204,7 @@ export class OrderDraft {
       const { outcome = 'completed' } = this.instance.state;
       this.set({ processState: 'Processed', outcome, fault: null, lockedBy: null });
       this.note({ type: 'OrderProcessed', outcome });
-      if (this.settings.announceProcessed) this.announce('Order Processed', this.processedId(), { outcome });
+      if (this.settings.announceProcessed) this.announce('Order Processed', this.processedId(outcome), { outcome });
       this.status(outcome === 'completed' ? 'completed' : 'failed');
       this.answerCaller();
     }
@@ -214,10 +214,13 @@ export class OrderDraft {
     if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
   }
 
-  /** What was completed, and is taken back by whoever called it, ends twice: whoever drops repetitions must hear of both. */
-  private processedId(): string {
+  /**
+   * What was called may end twice: completed, then taken back. Whoever drops repetitions must hear of both. The outcome
+   * tells them apart: whether it was completed once is not known any more of an order whose record was damaged.
+   */
+  private processedId(outcome: Outcome): string {
     const id = `${this.record.orderId}/processed`;
-    return this.instance.state.recalled ? `${id}/recalled` : id;
+    return this.loaded.order.caller && outcome !== 'completed' ? `${id}/${outcome}` : id;
   }
 
   /** The alert lies in the same write as the Error: one cannot be without the other. */

@@ -54,7 +54,9 @@ export function rebuild(
     at: now,
   };
   const known: Instance = {
-    state: isNew ? state : { ...state, phase: 'held', held, ...(order.caller ? { called: true } : {}) },
+    state: isNew
+      ? state
+      : { ...state, phase: 'held', held, ...(order.caller ? { called: true } : {}), ...(isRecalled(entries) ? { recalled: true } : {}) },
     tail: [],
     seq: entries.at(-1)?.seq ?? 0,
     lastAsked: [],
@@ -62,6 +64,9 @@ export function rebuild(
   const tail = entries.filter(({ seq }) => !pages.flat().some((each) => each.seq === seq));
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems: [...holes, ...problems] };
 }
+
+/** Finished orders are never rebuilt: what was completed before, and is not finished now, is being taken back. */
+const isRecalled = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
 /** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {

@@ -126,19 +126,31 @@ for (const sendsAlong of [true, false]) {
         told.map(({ id, detail }) => [id, detail['outcome']]),
         [
           [`${childId}/processed`, 'completed'],
-          [`${childId}/processed/recalled`, 'compensated'],
+          [`${childId}/processed/compensated`, 'compensated'],
         ],
       );
     });
   });
 }
 
-const called = async (on: Desk) => {
-  const orderId = await submitted(on, { city: 'Rome' });
+const called = async (on: Desk, breaks = false) => {
+  const orderId = await submitted(on, { city: 'Rome', breaks });
   const [request = assert.fail()] = on.messages('workflows-requests');
   await on.deliver('workflows-requests');
   return { orderId, request, childId: childIdOf(String(request['idempotencyKey'])) };
 };
+
+/** The one that was called was completed, and is being undone for the other one. */
+async function takenBack(context: TestContext) {
+  const on = openDesk(context, app, { variables: { ANNOUNCE_PROCESSED: 'on' } });
+  const { orderId, childId } = await called(on, true);
+  for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
+  await on.deliver('workflows-replies');
+  await on.answer(await on.request('desk'), ok({ id: 'tour' }), { agent: 'desk' });
+  await on.deliver('workflows-requests');
+  assert.equal((await on.request('desk')).operation, 'cancel');
+  return { on, orderId, childId };
+}
 
 describe('what may go wrong between the two', () => {
   test('F-80, F-170: cancelling the one cancels the other, and waits until that is undone', async (context) => {
@@ -170,6 +182,38 @@ describe('what may go wrong between the two', () => {
     const { processState, fault } = await on.state(childId);
     assert.deepEqual([processState, fault?.type], ['Error', 'RecordUnreadable']);
   });
+
+  const damages = [
+    { kind: 'compensate', what: 'its state', damage: (blob: string) => blob.replace(/"state":.*/, '"state":{"ph'), pages: 'kept' },
+    { kind: 'terminate', what: 'all its journal too', damage: () => '{"half', pages: 'lost' },
+  ] as const;
+  for (const { kind, what, damage, pages } of damages)
+    test(`S17, F-29: what was completed is damaged while it is taken back (${what}): its second end has an id of its own`, async (context) => {
+      const { on, orderId, childId } = await takenBack(context);
+      const { blob } = await on.state(childId);
+      const update = on.database.prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)');
+      update.run(damage(blob), childId);
+      if (pages === 'lost') on.database.prepare('DELETE FROM pages WHERE orderId = ?').run(childId);
+      await on.send('wake-ups', { v: 1, type: 'wake-up', orderId: childId, sentAt: new Date(on.clock.now()).toISOString() });
+      await on.deliver('wake-ups');
+      const decision = { kind, by: 'olga', reason: 'lost' } as const;
+      assert.equal((await on.system.scheduler.instruct(childId, decision, { id: 'end-1' })).outcome, 'done');
+      for (let asked = await on.requests('desk'); asked.length > 0; asked = await on.requests('desk'))
+        for (const request of asked) await on.answer(request, ok({ id: 'gone' }), { agent: 'desk' });
+
+      const { outcome } = await on.state(childId);
+      const told = on.announced().filter(({ id }) => id.startsWith(`${childId}/processed`));
+      assert.deepEqual(
+        told.map(({ id, detail }) => [id.slice(childId.length), detail['outcome']]),
+        [
+          ['/processed', 'completed'],
+          [`/processed/${outcome}`, outcome],
+        ],
+      );
+      // Whoever takes it back hears that at once, if the journal still says that it was completed.
+      await on.deliver('workflows-replies');
+      assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
+    });
 
   test('S10: the same call delivered twice makes one order', async (context) => {
     const on = openDesk(context, app);

@@ -1,10 +1,12 @@
 import { timeText } from '../../../lib/messages.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import type { OutboxEntry, StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, type Times, writerOf } from './law.ts';
 
 /** What was announced, or lies in an outbox to be: its text by its id. */
 type Said = Map<string, string>;
+
+type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
 
 /** S17: what people are told says what the record says at that moment, under the right title, and nothing is left out. */
 export function announcements({ announcesProcessed }: Times): Law {
@@ -24,6 +26,8 @@ export function announcements({ announcesProcessed }: Times): Law {
       const order = history.orders.get(happening.after.orderId);
       if (!order || order.damagedAt !== undefined) return undefined;
       for (const entry of happening.after.outbox) if (entry.kind === 'announcement') said.set(entry.id, JSON.stringify(entry.detail));
+      const unheard = happening.before && unheardOf(order, happening.before, said);
+      if (unheard) return unheard;
       const due = [...dueOf(order, happening.before), ...(announcesProcessed ? endOf(order, happening.before) : [])];
       // Who looks at an order begins before he writes.
       const isByOther = writerOf(happening.after) === undefined;
@@ -34,17 +38,18 @@ export function announcements({ announcesProcessed }: Times): Law {
 }
 
 function isSame(text: string | undefined, detail: Detail, mayBeEarlier: boolean): boolean {
-  if (text === undefined || !mayBeEarlier) return text === JSON.stringify(detail);
-  const { at } = JSON.parse(text) as { readonly at: string };
-  return at <= String(detail['at']) && text === JSON.stringify({ ...detail, at });
+  return text === JSON.stringify(detail) || (mayBeEarlier && timeOf(text) <= String(detail['at']) && isSameThen(text, detail));
 }
+
+const isSameThen = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
+const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
 
 const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+\/stuck\/.+$/, 'Compensation Stuck'],
   [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
-  [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable)$/, 'Service Exception'],
-  [/^ord_[a-z0-9]+\/processed(\/recalled)?$/, 'Order Processed'],
+  [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
+  [/^ord_[a-z0-9]+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
 
@@ -76,6 +81,28 @@ function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord |
   };
 }
 
+/** Whoever gives a client's messages up says so of the first of them, in the same write. */
+function unheardOf({ orderId, state, news }: Tracked, before: StateRecord, said: Said): string | undefined {
+  const given = news.filter(({ type }) => type === 'ResponseUndeliverable').length;
+  if (given === 0) return undefined;
+  const kept = new Set(state.outbox.map(({ id }) => id));
+  const gone = before.outbox.filter((entry): entry is StatusEntry => entry.kind === 'status' && !kept.has(entry.id));
+  // All the others that are given up come after the first of them.
+  const first = gone.slice(0, Math.max(0, gone.length - given + 1));
+  // Sending them takes its time: this is said of the moment after that.
+  const isTold = first.some((entry) => isSameThen(said.get(`${entry.id}/undeliverable`), noticeOf(entry, before, state)));
+  return isTold ? undefined : `${orderId} gives up ${given} messages and tells nobody`;
+}
+
+function noticeOf({ id, channel }: StatusEntry, { orderId, processState, failureCount }: StateRecord, { updatedAt }: StateRecord): Detail {
+  return {
+    ...{ id: `${id}/undeliverable`, orderId, at: timeText(updatedAt) },
+    ...{ class: 'basic-failure', type: 'ResponseUndeliverable', source: channel },
+    ...{ before: processState, after: processState, failureCount },
+    message: `The response queue ${channel} takes nothing: its client is not told how this order goes.`,
+  };
+}
+
 const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
   news.flatMap((fact) => {
     if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
@@ -88,8 +115,8 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
     };
   });
 
-function endOf({ orderId, state, instance }: Tracked, before: StateRecord | undefined): readonly Detail[] {
+function endOf({ orderId, caller, state }: Tracked, before: StateRecord | undefined): readonly Detail[] {
   if (state.processState !== 'Processed' || before?.processState === 'Processed') return [];
-  const id = `${orderId}/processed${instance.state.recalled ? '/recalled' : ''}`;
+  const id = `${orderId}/processed${caller !== undefined && state.outcome !== 'completed' ? `/${state.outcome}` : ''}`;
   return [{ id, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
 }
