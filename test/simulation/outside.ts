@@ -180,7 +180,7 @@ export class Outside {
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
     if (chance.happens(0.5))
       this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: isWrong && 'answer' in answer });
-    else this.decideAsSeen(orderId, decision, key);
+    else this.decideAsSeen(orderId, decision, key, isWrong && 'answer' in answer);
   }
 
   /** It was, until it could not be read. */
@@ -190,7 +190,7 @@ export class Outside {
   }
 
   /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
-  private decideAsSeen(orderId: string, decision: Decision, key: string): void {
+  private decideAsSeen(orderId: string, decision: Decision, key: string, isWrong: boolean): void {
     const { timeline, chance } = this.reach.sight;
     let hasLooked = false;
     this.persist('operator', `look at ${orderId}`, async ({ system }) => {
@@ -201,7 +201,7 @@ export class Outside {
       this.waiting += 1;
       timeline.after(chance.between(1000, 20_000), 'a person decides', () => {
         this.waiting -= 1;
-        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0 });
+        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0, isWrong });
         else this.decideOnce(orderId, decision, key, rev ?? 0);
       });
       return true;
