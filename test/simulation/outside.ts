@@ -273,12 +273,14 @@ export class Outside {
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
     this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
       if (foresees) await this.foresee(system, orderId, decision, key);
-      const rev = this.revOf(orderId);
-      const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
+      const since = this.revOf(orderId);
+      const id = `${key}/${++tries}`;
+      const how = { id, key: callKey(role, key, { ...decision }), ...seen };
       const answer = await system.scheduler.instruct(orderId, decision, how).catch(unreadable);
       const { outcome } = answer;
-      const still = rev === this.revOf(orderId);
-      sight.saw({ type: 'instructed', orderId, decision, reason: key, outcome, still, isWrong, reasons: reasonsIn(answer) });
+      const still = since === this.revOf(orderId);
+      const reasons = reasonsIn(answer);
+      sight.saw({ type: 'instructed', orderId, decision, reason: key, id, outcome, since, still, isWrong, reasons });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.
