@@ -180,7 +180,7 @@ export class Outside {
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
     if (chance.happens(0.5))
       this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: isWrong && 'answer' in answer });
-    else this.decideAsSeen(orderId, decision, key);
+    else this.decideAsSeen(orderId, decision, key, isWrong && 'answer' in answer);
   }
 
   /** It was, until it could not be read. */
@@ -190,7 +190,7 @@ export class Outside {
   }
 
   /** He looks first, and thinks for a while: the order may have gone on meanwhile. */
-  private decideAsSeen(orderId: string, decision: Decision, key: string): void {
+  private decideAsSeen(orderId: string, decision: Decision, key: string, isWrong: boolean): void {
     const { timeline, chance } = this.reach.sight;
     let hasLooked = false;
     this.persist('operator', `look at ${orderId}`, async ({ system }) => {
@@ -201,7 +201,7 @@ export class Outside {
       this.waiting += 1;
       timeline.after(chance.between(1000, 20_000), 'a person decides', () => {
         this.waiting -= 1;
-        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0 });
+        if (chance.happens(0.5)) this.instruct(orderId, decision, key, { ifMatch: rev ?? 0, isWrong });
         else this.decideOnce(orderId, decision, key, rev ?? 0);
       });
       return true;
@@ -273,12 +273,14 @@ export class Outside {
     const role = decision.kind === 'signal' || key.startsWith('cancel') ? 'client' : 'operator';
     this.persist(role, `${decision.kind} ${key}`, async ({ system }) => {
       if (foresees) await this.foresee(system, orderId, decision, key);
-      const rev = this.revOf(orderId);
-      const how = { id: `${key}/${++tries}`, key: callKey(role, key, { ...decision }), ...seen };
+      const since = this.revOf(orderId);
+      const id = `${key}/${++tries}`;
+      const how = { id, key: callKey(role, key, { ...decision }), ...seen };
       const answer = await system.scheduler.instruct(orderId, decision, how).catch(unreadable);
       const { outcome } = answer;
-      const still = rev === this.revOf(orderId);
-      sight.saw({ type: 'instructed', orderId, decision, reason: key, outcome, still, isWrong, reasons: reasonsIn(answer) });
+      const still = since === this.revOf(orderId);
+      const reasons = reasonsIn(answer);
+      sight.saw({ type: 'instructed', orderId, decision, reason: key, id, outcome, since, still, isWrong, reasons });
       sight.tell(() => `${decision.kind} of ${orderId} is answered: ${outcome}`);
       if (ifMatch !== undefined && outcome !== 'unreadable') sight.saw({ type: 'decided', orderId, reason: key, saw: ifMatch, answer });
       // It may have been posted, and not be stored yet; who comes too early comes again a few times.

@@ -37,15 +37,18 @@ export type Happening =
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /**
-   * A decision or signal was answered. `reason`: its own name. `still`: nobody has written the order between the call and
-   * its answer. `isWrong`: its payload, or its answer to a question, is not what the workflow takes.
+   * A decision or signal was answered. `reason`: its own name; `id`: that of the try. `since`: the order's revision when the
+   * try began, undefined where there was none; `still`: nobody has written it since. `isWrong`: its payload, or its answer
+   * to a question, is not what the workflow takes.
    */
   | {
       readonly type: 'instructed';
       readonly orderId: string;
       readonly decision: Decision;
       readonly reason: string;
+      readonly id: string;
       readonly outcome: Instructed['outcome'] | 'unreadable';
+      readonly since: number | undefined;
       readonly still: boolean;
       readonly isWrong: boolean;
       /** Why it was refused. */

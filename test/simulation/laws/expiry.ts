@@ -16,14 +16,15 @@ export function expiry({ toleranceMs }: Times): Law {
       const notes = after.notes.slice(before.notes.length).filter(({ type }) => counting.has(type));
       if (failureCount !== before.failureCount + notes.length && !isCleared(before, after, history))
         return `${orderId} has ${before.failureCount} failures, ${notes.length} more are counted, and it has ${failureCount}`;
-      if (notes.length === 0) return undefined;
+      // When it was found to be late: until it is written its clock may have been set back.
+      const foundAt = notes[0]?.at;
+      if (foundAt === undefined) return undefined;
       const due = `${orderId} ${before.epoch} ${before.nextDueFor?.path ?? ''} ${before.nextDueAt}`;
       if (counted.has(due)) return `${orderId} counts the same expiry twice: ${due}`;
       counted.add(due);
-      if (before.heldUntil !== null && before.heldUntil > after.updatedAt)
+      if (before.heldUntil !== null && before.heldUntil > foundAt)
         return `${orderId} counts an expiry while ${before.heldBy} has it to himself`;
-      if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > after.updatedAt)
-        return `${orderId} counts an expiry before its time`;
+      if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > foundAt) return `${orderId} counts an expiry before its time`;
       return undefined;
     },
   };

@@ -1,4 +1,5 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
+import type { StateRecord } from '../../../lib/record.ts';
 import type { History, Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import type { Law } from './law.ts';
@@ -6,18 +7,22 @@ import type { Law } from './law.ts';
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Happening, { type: 'instructed' }>;
 type Foreseen = Extract<Happening, { type: 'foreseen' }>;
+/** By the reason of a decision: the write that carried it out. */
+type CarriedOut = Map<string, Pick<StateRecord, 'rev' | 'lastBy'>>;
 
 /** L10: what a person decided is done when it is answered `done`, is what he was shown, and is refused only where it cannot be done. */
 export function instructions(): Law {
   const foreseen = new Map<string, Foreseen>();
+  const carriedOut: CarriedOut = new Map();
   return {
     name: 'instructions',
     after(happening, history) {
       if (happening.type === 'foreseen') foreseen.set(happening.reason, happening);
-      if (happening.type === 'instructed') return answeredWrongly(happening, history);
+      if (happening.type === 'instructed') return answeredWrongly(happening, history, carriedOut);
       if (happening.type !== 'written') return undefined;
       const order = history.orders.get(happening.after.orderId);
       const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
+      if (given) carriedOut.set(given.reason, happening.after);
       if (!order || !given || !happening.before || order.damagedAt !== undefined) return undefined;
       const wrong =
         mayNot(given, happening.before.processState, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
@@ -59,8 +64,8 @@ function otherThan(foreseen: Foreseen | undefined, { state, instance }: Tracked)
   return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
 }
 
-function answeredWrongly(happening: Instructed, history: History): string | undefined {
-  const { orderId, decision, reason, outcome, still, isWrong, reasons } = happening;
+function answeredWrongly(happening: Instructed, history: History, carriedOut: CarriedOut): string | undefined {
+  const { orderId, decision, reason, id, outcome, still, isWrong, reasons } = happening;
   const order = history.orders.get(orderId);
   if (!order || order.damagedAt !== undefined || outcome === 'replayed') return order ? undefined : unknown(happening);
   const wrong = (what: string) => `${decision.kind} of ${orderId} (${reason}) is answered ${outcome}${what}`;
@@ -68,15 +73,22 @@ function answeredWrongly(happening: Instructed, history: History): string | unde
   const isRefused = outcome === 'infeasible' || outcome === 'invalid';
   if (isRefused && (reasons.length === 0 || reasons.some((each) => each.trim().length < 10))) return wrong(', and nobody is told why');
   if (decision.kind !== 'signal') {
-    const isGiven = order.journal.some((fact) => fact.type === 'InstructionGiven' && fact.reason === reason);
-    // Of two tries at once the one that comes too early is answered first.
-    const isTooEarly = isGiven && outcome === 'not-found';
-    if (isGiven !== (outcome === 'done') && !isTooEarly) return wrong(`, and was ${isGiven ? '' : 'not '}carried out`);
+    const write = carriedOut.get(reason);
+    const isGiven = write !== undefined;
+    if (isGiven !== (outcome === 'done') && !isOvertaken(happening, write)) return wrong(`, and was ${isGiven ? '' : 'not '}carried out`);
+    if (isGiven && outcome === 'done' && !write.lastBy.includes(id)) return wrong(', and another try has carried it out');
   }
   if (!still || outcome === 'stale' || outcome === 'unreadable') return undefined;
   if (outcome === 'not-found' || outcome === 'key-reused') return wrong(', and it is there');
   return !isWrong && isFeasible(happening, order) ? wrong(', though nothing speaks against it') : undefined;
 }
+
+/** A try that began before, and saw the order as it was then, is refused rightly though a later one has carried it out since. */
+const isOvertaken = ({ id, since, outcome }: Instructed, write: Pick<StateRecord, 'rev' | 'lastBy'> | undefined): boolean =>
+  write !== undefined &&
+  ['infeasible', 'invalid', 'not-found'].includes(outcome) &&
+  (since === undefined || since < write.rev) &&
+  !write.lastBy.includes(id);
 
 const unknown = ({ orderId, outcome }: Instructed): string | undefined =>
   outcome === 'not-found' ? undefined : `${orderId} is not stored, and an instruction is answered ${outcome}`;
