@@ -73,7 +73,8 @@ test('F-64: a data file with damaged pages that was in use is refused at the sta
 test('F-64: a page that turns out to be damaged when it is read ends the host with what to do, and the next start is refused', async (t) => {
   const { data, variables } = site(t);
   const first = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
-  for (let index = 0; index < 20; index++) await post(first.url, data, { order: work(), reference: `reference-${index}` }, `order-${index}`);
+  for (let index = 0; index < 20; index++)
+    await post(first.url, data, { order: work(), reference: `reference-${index}` }, `order-${index}`);
   assert.equal((await first.kill('SIGTERM')).code, 0);
   const file = readFileSync(dataFile(data));
   // A page full of records of orders: nobody reads it before he is asked for a list.
