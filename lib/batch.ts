@@ -1,14 +1,11 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type PutBackPorts, putBack } from './put-back.ts';
-import type { Telemetry } from './telemetry.ts';
 
 /** The queue that a record came from, without the prefix of the deployment. */
 export const queueOf = ({ eventSourceARN }: SQSRecord, prefix = ''): string => {
   const name = eventSourceARN.slice(eventSourceARN.lastIndexOf(':') + 1);
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
 };
-
-type Ports = PutBackPorts & { readonly telemetry: Telemetry };
 
 /**
  * Handles each group of a batch by itself. The records of a group that throws go back to their queue; the others do
@@ -19,7 +16,7 @@ export async function inGroups<T>(
   event: SQSEvent,
   groups: ReadonlyMap<T, readonly SQSRecord[]>,
   handle: (group: T, records: readonly SQSRecord[]) => Promise<void>,
-  ports: Ports,
+  ports: PutBackPorts,
 ): Promise<SQSBatchResponse> {
   const { telemetry } = ports;
   const failures: string[] = [];
@@ -51,7 +48,7 @@ export async function inGroups<T>(
 }
 
 /** Every record by itself. */
-export const oneByOne = (event: SQSEvent, handle: (record: SQSRecord) => Promise<void>, ports: Ports): Promise<SQSBatchResponse> =>
+export const oneByOne = (event: SQSEvent, handle: (record: SQSRecord) => Promise<void>, ports: PutBackPorts): Promise<SQSBatchResponse> =>
   inGroups(
     event,
     new Map(event.Records.map((record) => [record.messageId, [record]])),
