@@ -19,6 +19,7 @@ import {
   parallel,
   retry,
   scope,
+  secret,
   sequence,
   waitFor,
 } from 'redress';
@@ -47,7 +48,13 @@ export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.
 const About = z.object({ what: z.string() });
 /** Names the effect: the idempotency key under which it was asked for. */
 const Effect = z.object({ id: z.string() });
+/** With what nobody but its service and those who undo it may see: see `secretOf`. */
+const Booking = z.object({ id: z.string(), code: secret(z.string()) });
 const Body = z.object({ item: z.string() });
+/** What it is about nobody may see. */
+const Sealed = z.object({ item: secret(z.string()) });
+/** A call with more than that is refused. */
+const Short = z.object({ item: z.string().max(20) });
 const Items = z.object({ items: z.array(z.string()) });
 
 const nobody = (): never => {
@@ -66,7 +73,10 @@ const carrier = defineAgent('carrier', {
   ship: operation({ input: About, output: Effect, faults: [AddressInvalid], longestSeconds: 40, run: nobody }),
   recall: undoing,
 });
-const hotel = defineAgent('hotel', { book: operation({ input: About, output: Effect, faults: [NoRoom], run: nobody }), cancel: undoing });
+const hotel = defineAgent('hotel', {
+  book: operation({ input: About, output: Booking, faults: [NoRoom], run: nobody }),
+  cancel: operation({ input: Booking, output: Effect, run: nobody }),
+});
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
@@ -115,11 +125,11 @@ const approval = defineWorkflow('approval', { version: 1, order: Body, onExhaust
 );
 
 const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom] }, ({ order }) => {
-  const night = hotel.book({ what: order.item }).undo(({ id }) => hotel.cancel({ id }));
+  const night = hotel.book({ what: order.item }).undo(({ id, code }) => hotel.cancel({ id, code }));
   const second = hotel
     .book({ what: order.item })
     .named('second')
-    .undo(({ id }) => hotel.cancel({ id }));
+    .undo(({ id, code }) => hotel.cancel({ id, code }));
   return answering(sequence(night, second), { room: night.output.id });
 });
 
@@ -128,7 +138,7 @@ const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [N
   const room = hotel
     .book({ what: order.item })
     .named('room')
-    .undo(({ id }) => hotel.cancel({ id }));
+    .undo(({ id, code }) => hotel.cancel({ id, code }));
   return answering(sequence(mail.tell({ what: order.item }).lasting(), room), { room: room.output.id });
 });
 
@@ -148,7 +158,7 @@ const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'o
 );
 
 /** Takes three hours, and is often not wanted any more by then. */
-const visit = defineWorkflow('visit', { version: 1, order: Body, toCaller: [OutOfStock] }, ({ order }) =>
+const visit = defineWorkflow('visit', { version: 1, order: Short, toCaller: [OutOfStock] }, ({ order }) =>
   sequence(reserve(order.item), delay({ seconds: 10_800 })),
 );
 
@@ -181,7 +191,7 @@ const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) =
   return sequence(reserve(order.item), parallel(enter, charge(order.item))).on(Refused, ({ compensate }) => compensate());
 });
 
-const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {
+const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order }) => {
   const post = ledger.post({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
   const ask = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
@@ -196,6 +206,11 @@ const newerSale = defineWorkflow('sale', { version: 2, order: Body, toOperator: 
   ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
 
+/** What begins so is secret wherever it stands. */
+export const secretWord = 'a secret of ';
+/** What the hotel answers to a booking under this key, beside its name. */
+export const secretOf = (key: string): string => secretWord + key;
+
 const app = defineApp({
   workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter],
   agents: [stock, bank, carrier, hotel, mail, ledger],
@@ -203,10 +218,12 @@ const app = defineApp({
 
 /** Workflows that a client may name, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
-  ...['sale', 'pair', 'approval', 'trip', 'weekend', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
+  ...['sale', 'pair', 'approval', 'trip', 'weekend', 'journey', 'tour', 'renewal', 'entry'].map((workflow) => ({
     workflow,
     body: { item: 'tea' },
   })),
+  { workflow: 'letter', body: { item: `${secretWord}tea` } },
+  { workflow: 'weekend', body: { item: 'more than whoever is called takes' } },
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
   // What can be undone of so many does not stay in the state: it goes into pages.
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },

@@ -32,6 +32,7 @@ export function disturb(world: Disturbed): void {
     const { outside } = world;
     const states = world.states();
     if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
+    if (states.length > 0 && outside.waiting < 10 && chance.happens(0.01)) outside.meddle(chance.pick(states).orderId);
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
       if (chance.happens(0.15) && outside.waiting < 10) outside.decide(orderId, { finally: false });

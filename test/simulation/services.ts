@@ -1,8 +1,8 @@
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import { atMostOnce, type Remote, refusals } from './app.ts';
+import { atMostOnce, type Remote, refusals, secretOf } from './app.ts';
 import type { Site } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Sight } from './sight.ts';
+import { type Sight, toldOf } from './sight.ts';
 
 /** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
 interface Known {
@@ -33,18 +33,21 @@ export class Services {
       asked: (operation, input, call) => {
         // A service without idempotency leaves alone what comes after the time that was given for it.
         const inTime = () => !atMostOnce.has(operation) || this.sight.timeline.now < call.completeBy.getTime() - host.skewMs;
-        return this.travel(host, operation, call, () => (inTime() ? this.does(operation, input, call) : this.fails(operation)));
+        return this.travel(host, operation, input, call, () =>
+          inTime() ? this.does(operation, input, call) : this.fails(operation, input),
+        );
       },
       looked: (operation, key, call) =>
-        this.travel(host, `${operation} lookup`, call, () => {
+        this.travel(host, `${operation} lookup`, key, call, () => {
           const effect = this.effects.get(key);
-          return effect && !effect.undone ? { id: key } : undefined;
+          return effect && !effect.undone ? answerTo(effect.operation, key) : undefined;
         }),
     };
   }
 
-  private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
-    host.asking.set(call.signal, call.requestId);
+  private async travel<T>(host: SimulatedHost, operation: string, input: unknown, call: Call<string>, arrive: () => T): Promise<T> {
+    const { requestId, tries } = host.asking.get(call.signal) ?? { requestId: call.requestId, tries: 0 };
+    host.asking.set(call.signal, { requestId, tries: tries + 1 });
     const { faults, chance, timeline } = this.sight;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
@@ -56,7 +59,7 @@ export class Services {
       site,
       () => {
         const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim });
-        if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation);
+        if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation, input);
         return arrive();
       },
       { latencyMs, about: () => victim().orderId },
@@ -66,21 +69,32 @@ export class Services {
     throw new TransientFailure('The connection broke.');
   }
 
-  private fails(operation: string): never {
-    throw new TransientFailure(`${operation} does not answer.`);
+  /** Services like to quote what they were sent. */
+  private fails(operation: string, input: unknown): never {
+    throw new TransientFailure(`${operation} does not answer to ${JSON.stringify(input)}.`);
   }
 
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
     const isUndo = (input as { id?: string }).id !== undefined;
     if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
-      throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
+      throw new PermanentFailure('TooLate', `It cannot be taken back now: ${JSON.stringify(input)}.`);
+    if (operation === 'hotel.cancel') this.checkCode(input as { readonly id: string; readonly code: string });
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];
-    if (answer === 'refused' && refusal) return call.failed(refusal, 'No.', { why: refusal.path.slice(refusal.path.lastIndexOf('/') + 1) });
+    if (answer === 'refused' && refusal)
+      return call.failed(refusal, `No "{${JSON.stringify(input)}\\".`, {
+        why: refusal.path.slice(refusal.path.lastIndexOf('/') + 1),
+        quoted: JSON.stringify(input),
+      });
     if (!before) this.effect(operation, key, input);
-    return { id: key };
+    return answerTo(operation, key);
+  }
+
+  /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
+  private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
+    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be cancelled', new Error(`${id} has another code than ${code}`)));
   }
 
   private decide(operation: string, key: string): Known {
@@ -102,6 +116,8 @@ export class Services {
     else this.effects.set(key, { operation, times: 1, undone: false });
   }
 }
+
+const answerTo = (operation: string, key: string) => ({ id: key, ...(operation === 'hotel.book' ? { code: secretOf(key) } : {}) });
 
 /** The order whose effect it is. */
 const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });

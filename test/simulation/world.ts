@@ -109,6 +109,7 @@ export class World implements Sight {
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
+      claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       quietSince: () => this.quietSince,
     });
@@ -331,6 +332,10 @@ function describe(happening: Happening): string {
       return `${happening.requestId} is tried again in ${happening.ms} ms`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
+    case 'wanted':
+      return `${happening.holder} wants ${happening.orderId} for ${happening.leaseMs} ms`;
+    case 'renewed':
+      return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
     case 'purged':
       return `gone: ${happening.body}`;
     case 'answered':

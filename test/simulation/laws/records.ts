@@ -13,8 +13,9 @@ export const records = (): Law => ({
     if (happening.type !== 'written') return undefined;
     const { before, after } = happening;
     const order = history.orders.get(after.orderId);
+    const isWhole = writerOf(after) !== undefined && order?.damagedAt === undefined;
     const wrong =
-      order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
+      order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (isWhole ? wrongInWhole(order, before) : undefined));
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
   },
 });
