@@ -1,8 +1,10 @@
+import type { UndoPlan } from '../../lib/core/undo-plan.ts';
 import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import type { InstructionPlan } from '../../lib/operator.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
+import type { StepReport } from '../../lib/steps.ts';
 import type { Submission, SubmissionProblem } from '../../lib/submission.ts';
 import { createTelemetry, type LogFields, type Telemetry } from '../../lib/telemetry.ts';
 import type { Faults } from './faults.ts';
@@ -72,6 +74,14 @@ export type Happening =
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
   /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
+  /** Somebody was shown how the steps of an order fare, and what an undo of it would do, as of `rev`. */
+  | {
+      readonly type: 'looked';
+      readonly orderId: string;
+      readonly rev: number;
+      readonly steps: readonly StepReport[];
+      readonly plan: UndoPlan;
+    }
   /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
   | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
   /** He is told that he keeps it, or not. */

@@ -6,7 +6,7 @@ const declared: ReadonlyMap<string, string> = new Map(Object.values(refusals).ma
 /** What the services of the worlds say without having declared it. */
 const undeclared: ReadonlySet<string> = new Set(['TooLate']);
 
-/** F-30: a fault is what the workflow declares, with what the service said of it; what is not declared is unexpected. */
+/** F-30: wherever a fault is told of it is what the workflow declares, and says something; what is not declared is unexpected. */
 export const faults = (): Law => ({
   name: 'faults',
   after(happening, history) {
@@ -20,15 +20,10 @@ export const faults = (): Law => ({
 });
 
 function wrongIn(fault: Fault): string | undefined {
-  const { type, class: faultClass, message, data, permanent } = fault;
+  const { type, class: faultClass, message, permanent } = fault;
   const text = JSON.stringify(fault);
   if (message.trim() === '' || typeof permanent !== 'boolean') return `a fault that says nothing: ${text}`;
-  const name = type.slice(type.lastIndexOf('/') + 1);
-  const path = declared.get(name);
-  if (path !== undefined) {
-    const { why, quoted } = (data ?? {}) as { readonly why?: string; readonly quoted?: string };
-    const isWhole = why === name && typeof quoted === 'string' && message.startsWith('No "{');
-    return type === path && faultClass === 'expected' && isWhole ? undefined : `a fault that is declared otherwise: ${text}`;
-  }
-  return undeclared.has(name) && faultClass !== 'unexpected' ? `a fault that nobody declared: ${text}` : undefined;
+  const path = declared.get(type.slice(type.lastIndexOf('/') + 1));
+  if (path !== undefined && (type !== path || faultClass !== 'expected')) return `a fault that is declared otherwise: ${text}`;
+  return undeclared.has(type) && faultClass !== 'unexpected' ? `a fault that nobody declared: ${text}` : undefined;
 }

@@ -53,6 +53,7 @@ import { submissions } from './submissions.ts';
 import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
 import { versions } from './versions.ts';
+import { views } from './views.ts';
 
 export type { Law } from './law.ts';
 
@@ -122,6 +123,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   deadlines(),
   sizes(),
   versions(),
+  views(),
   damage(),
   salvage(),
   quarantined(),
