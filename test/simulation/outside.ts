@@ -7,7 +7,7 @@ import { acquireLease, lockPolicies } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf, type Submission } from '../../lib/submission.ts';
 import type { System } from '../../lib/system.ts';
-import { offers } from './app.ts';
+import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
@@ -143,7 +143,7 @@ export class Outside {
       const isWrong = sight.chance.happens(0.15);
       const signal: Decision = isWrong
         ? sight.chance.pick([wrongName, wrongPayload])
-        : { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
+        : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
@@ -176,7 +176,7 @@ export class Outside {
           : (['resubmit', 'cancel', 'compensate', 'terminate'] as const);
     const kind = chance.pick<'resubmit' | 'cancel' | 'compensate' | 'terminate'>(kinds);
     const isWrong = chance.happens(0.1);
-    const answers = { answer: { yes: isWrong ? 'perhaps' : true } };
+    const answers = { answer: { yes: isWrong ? 'perhaps' : true, note: secretOf('somebody') } };
     const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? answers : {};
     const key = `decision-${++this.calls}`;
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };

@@ -117,7 +117,7 @@ export class Services {
   }
 }
 
-const answerTo = (operation: string, key: string) => ({ id: key, ...(operation === 'hotel.book' ? { code: secretOf(key) } : {}) });
+const answerTo = (operation: string, key: string) => ({ id: key, ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}) });
 
 /** The order whose effect it is. */
 const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });
