@@ -5,10 +5,11 @@ import type { Law } from './law.ts';
 
 /** What of a journal must still be there after its record was damaged. */
 interface Readable {
-  /** Lines by number, as text, up to the last that can be read. */
+  /** All that there were, by number, as text. */
   readonly lines: ReadonlyMap<number, string>;
+  /** Up to this one they can be read. */
   readonly last: number;
-  /** Whether these are all that there were. */
+  /** Whether these are all. */
   readonly whole: boolean;
   /** Whether they have been made into a new record. */
   readonly isRebuilt: boolean;
@@ -34,12 +35,12 @@ export function salvage(): Law {
       return wrongIn(order, readable);
     },
     atEnd: (history) =>
-      [...damaged].flatMap(([orderId, { lines, isRebuilt }]) => {
+      [...damaged].flatMap(([orderId, { lines, last, isRebuilt }]) => {
         const order = history.orders.get(orderId);
         if (!order || !isRebuilt) return [];
         const kept = new Set(wholeJournal(history.pages.get(orderId) ?? [], order.instance.tail).map(textOf));
-        const missing = [...lines.values()].find((line) => !kept.has(line));
-        return missing === undefined ? [] : [`${orderId} was damaged, and has lost ${missing}, which could be read`];
+        const missing = [...lines].find(([seq, line]) => seq <= last && !kept.has(line));
+        return missing === undefined ? [] : [`${orderId} was damaged, and has lost ${missing[1]}, which could be read`];
       }),
   };
 }
@@ -51,7 +52,10 @@ function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole 
   if (rebuilt.whole !== whole) return `${orderId} is rebuilt of ${rebuilt.whole ? 'all' : 'a part'} of its journal, which is not so`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
   if (other) return `${orderId} is rebuilt with ${JSON.stringify(other)} instead of ${lines.get(other.seq)}`;
-  return rebuilt.seq === last + 1 ? undefined : `${orderId} could be read to line ${last}, and goes on with line ${rebuilt.seq}`;
+  // A page may know more, where nobody came to write what was put aside.
+  return rebuilt.seq > last && rebuilt.seq <= lines.size + 1
+    ? undefined
+    : `${orderId} could be read to line ${last}, and goes on with line ${rebuilt.seq}`;
 }
 
 /** In whatever order its fields stand. */
@@ -72,6 +76,6 @@ function readableIn({ state: { blob }, instance, journal }: Tracked, at: number)
   }
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
-  const lines = new Map(journal.flatMap((line) => (line.seq <= last ? [[line.seq, textOf(line)] as const] : [])));
+  const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
   return { lines, last, whole, isRebuilt: false };
 }

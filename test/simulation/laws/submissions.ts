@@ -11,6 +11,10 @@ export function submissions({ claimsOnSubmit }: Times): Law {
   return {
     name: 'submissions',
     after(happening, history) {
+      if (happening.type === 'written' && !happening.before && happening.caller === undefined) {
+        const { orderId: id, processState } = happening.after;
+        return (processState === 'Pending') === claimsOnSubmit ? `${id} is made, and is ${processState}` : undefined;
+      }
       if (happening.type !== 'submitted') return undefined;
       const { orderId, workflow, outcome, replayed } = happening;
       if (outcome !== 'accepted' && outcome !== 'key-reused') return `${orderId} is answered ${outcome}`;
