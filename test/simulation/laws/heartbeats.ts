@@ -24,7 +24,8 @@ export function heartbeats(): Law {
       if (happening.type !== 'sent') return undefined;
       if (happening.queue === 'carrier-requests' && happening.body.includes('"type":"request"')) {
         const { requestId, completeBy, remainingMs } = JSON.parse(happening.body) as Beat;
-        if (requestId !== undefined) asked.set(requestId, { completeBy, remainingMs });
+        // Sent once more it may have less.
+        if (remainingMs > (asked.get(requestId)?.remainingMs ?? 0)) asked.set(requestId, { completeBy, remainingMs });
       }
       return happening.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(happening, asked) : undefined;
     },

@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
-import { chanceOf } from '../../../test/simulation/random.ts';
 import { commit } from '../../commit.ts';
 import { type Clean, cleanWorlds } from './clean.ts';
 import { catchers, interval, percent, score, survivors, type Tried, table, writePage } from './page.ts';
-import { type Mutant, makePlan } from './plan.ts';
+import { type Mutant, makePlan, shuffled } from './plan.ts';
 import { Player } from './player.ts';
 import { Results } from './results.ts';
 import { type Limits, tryMutant } from './trial.ts';
@@ -50,13 +49,6 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
   const told = summary(tried, clean.worlds.length, limits.unseenMax) + (tried.length < inFiles.length ? boundsOf(tried) : '');
   process.stdout.write(`${survivors(tried)}\n\n${table(tried)}\n\n${told}\n`);
   if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
-}
-
-/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
-function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
-  const chance = chanceOf(seed);
-  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
-  return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
 }
 
 async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, limits: Limits, cores: number): Promise<void> {
