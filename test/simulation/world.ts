@@ -79,6 +79,8 @@ export class World implements Sight {
   private readonly isRollout: boolean;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
+  /** Those that are asked after something of a kind. */
+  private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -221,10 +223,18 @@ export class World implements Sight {
   }
 
   private look(happening: Happening): void {
-    for (const law of this.laws) {
-      const wrong = law.after?.(happening, this.history);
-      if (wrong !== undefined) this.broken.push(`${law.name}: ${wrong}`);
+    for (const { name, after } of this.lawsOn(happening.type)) {
+      const wrong = after?.wrongWith(happening, this.history);
+      if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
     }
+  }
+
+  private lawsOn(kind: Happening['type']): readonly Law[] {
+    const known = this.lawsByKind.get(kind);
+    if (known) return known;
+    const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
+    this.lawsByKind.set(kind, found);
+    return found;
   }
 
   tell(line: () => string): void {
