@@ -124,7 +124,7 @@ export class World implements Sight {
       periodMs: this.periodMs,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
-      nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
+      isPassVain: () => this.faults.over && !this.shared.isAnythingDue(),
     });
     this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.outside = new Outside(this.reach);
