@@ -215,7 +215,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
-    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
+    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now));
     return 'written';
   }
 
@@ -344,9 +344,10 @@ const noticesOf = (
   return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
 };
 
-const unchanged = ({ record, instance }: Loaded): Planned => ({
-  record,
-  instance,
+/** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
+const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
+  record: { ...record, notes: [] },
+  instance: journal(instance, record.notes, now),
   asks: [],
   cancels: [],
   wakeUps: [],
