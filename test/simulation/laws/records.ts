@@ -47,7 +47,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
   if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
   if (
-    state.epoch !== before?.epoch &&
+    state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
     !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
