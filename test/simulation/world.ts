@@ -199,7 +199,7 @@ export class World implements Sight {
     this.faults.over = true;
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.skewMs = 0;
-    this.fleet.supervisorsGoneUntil = 0;
+    this.fleet.supervisorsReturn();
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 

@@ -46,7 +46,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
   if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
   if (
-    state.epoch !== before?.epoch &&
+    state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
     !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
@@ -56,8 +56,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   const isSame = was !== undefined && news.length === 0 && JSON.stringify(was.state) === JSON.stringify(instance.state);
   if (isSame && before && before.outbox.length === 0 && JSON.stringify(was.keys) === JSON.stringify(instance.keys))
     return 'is written for nothing';
-  // What only sends an outbox takes no notes.
-  if (state.notes.length > 0 && !isSame) return 'keeps notes that its journal does not know';
+  if (state.notes.length > 0) return 'keeps notes that its journal does not know';
   return missesDeadline(state, instance.state.activities);
 }
 
