@@ -44,8 +44,8 @@ const bothShare = 0.05;
 const unbornShare = 0.2;
 /** What a call of a service takes: long enough for many orders to be at work at the same time. */
 const latencyMs = 100;
-/** After the last kill, for whatever is waited for. */
-const patienceMs = 150_000;
+/** After the last kill. A service that was found away is tried once a minute, and then what waited for it comes little by little. */
+const patienceMs = 300_000;
 /** So many kills may come before the orders that are due with them. */
 const aheadMax = 3;
 /** So many customers may wait for their answers at a time. */
