@@ -2,6 +2,7 @@ import type { Breakers } from './breaker.ts';
 import type { Outgoing } from './channel.ts';
 import type { Json } from './core/json.ts';
 import type { UndoPage } from './core/state.ts';
+import type { Documents } from './documents.ts';
 import type { Announcement } from './publisher.ts';
 import type { ClientRecord, OrderRecord, Outcome, ProcessState, StateHead, StateRecord } from './record.ts';
 
@@ -74,7 +75,7 @@ export interface Asked {
  * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
  * whether the write happened: whoever wrote loads again and looks for his `writeId`.
  */
-export interface Store extends Asked, Breakers {
+export interface Store extends Asked, Breakers, Documents {
   /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
   readonly sendsAlong: boolean;
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { check } from '../core/check.ts';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/definition.ts';
 import { exprVersion } from '../core/expression.ts';
+import type { ChannelPolicies } from '../poison/policy.ts';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import { type Answering, calledBy } from './call.ts';
@@ -141,6 +142,8 @@ export interface App {
   readonly workflows: readonly WorkflowDefinition[];
   readonly agents: readonly AgentDefinition[];
   readonly local?: LocalTrial;
+  /** What becomes of messages that can't be processed, by channel: an agent's name, `submissions` or `wake-ups`. */
+  readonly channels?: ChannelPolicies;
 }
 
 /** Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting. */
@@ -148,10 +151,12 @@ export function defineApp({
   workflows,
   agents,
   local,
+  channels,
 }: {
   workflows: readonly WorkflowDefinition[];
   agents: readonly AnyAgent[];
   local?: LocalTrial;
+  channels?: ChannelPolicies;
 }): App {
-  return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}) };
+  return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}), ...(channels ? { channels } : {}) };
 }

@@ -8,6 +8,7 @@ import { shardCount, shardOf } from '../../lib/record.ts';
 import type { Along, OneAsking, Store } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 
 /** A store under test, the same data as another process sees it, and where its messages and announcements arrive. */
@@ -381,6 +382,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   });
 
   listContract(name, open);
+  documentsContract(name, open);
 
   // ---- clients
 

@@ -68,11 +68,20 @@ interface CallOptions {
 export const sample = (name: string): { readonly order: unknown } & { readonly [field: string]: unknown } =>
   JSON.parse(readFileSync(new URL(`../../examples/orders/samples/${name}.json`, import.meta.url), 'utf8'));
 
+/**
+ * Posts an order. A server that replaces a function may end one in the middle of a call: whoever is not answered, or with a
+ * 5xx, submits again under the same key, as clients do.
+ */
 export async function submit(body: object): Promise<string> {
-  const posted = await call('POST', '/orders', { body, headers: { 'idempotency-key': `${runId}-${++keys}` } });
-  const text = await posted.text();
-  if (posted.status !== 202) throw new Error(`POST /orders: ${posted.status} ${text}`);
-  return (JSON.parse(text) as { orderId: string }).orderId;
+  const key = `${runId}-${++keys}`;
+  for (let tried = 1; ; tried++) {
+    const posted = await call('POST', '/orders', { body, headers: { 'idempotency-key': key } }).catch((error: unknown) => String(error));
+    const text = typeof posted === 'string' ? posted : await posted.text();
+    if (typeof posted !== 'string' && posted.status === 202) return (JSON.parse(text) as { orderId: string }).orderId;
+    const mayComeRight = typeof posted === 'string' || posted.status >= 500;
+    if (!mayComeRight || tried >= 20) throw new Error(`POST /orders: ${typeof posted === 'string' ? '' : posted.status} ${text}`);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
 }
 
 export const orderOf = async (orderId: string): Promise<Order> =>

@@ -6,6 +6,7 @@ import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
 import { together } from '../../together.ts';
 import { absent, anyOf, atRev, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
+import { dynamoDbDocuments } from './documents.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
   breakerItem,
@@ -259,6 +260,8 @@ export function dynamoDbStore({
       const answer = await attempt(() => putIf(table, breakerItem(breaker), loadedRev === 0 ? absent : atRev(loadedRev)));
       return answer.outcome === 'written' ? answer : { outcome: 'refused', current: answer.current && breakerOf(answer.current) };
     },
+
+    ...dynamoDbDocuments(table, attempt),
 
     /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */
     forget: async () => 0,

@@ -17,7 +17,9 @@ export const putIf = ({ client, table }: Table, item: Item, when: Condition): Pr
 
 /** Removes the item, but only when `when` holds. */
 export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): Promise<Answer> =>
-  answerOf(client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when) })));
+  answerOf(
+    client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
+  );
 
 /** Sets and removes attributes when `when` holds; the item's other attributes stay as they are. */
 export function setIf(

@@ -61,7 +61,13 @@ const breakers = `
   CREATE TABLE breakers (agent TEXT PRIMARY KEY, rev INTEGER NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
 `;
 
+const documents = `
+  CREATE TABLE documents (
+    collection TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, expiresAt INTEGER, record TEXT NOT NULL, PRIMARY KEY (collection, id)
+  ) WITHOUT ROWID;
+`;
+
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked, undoPages, breakers];
+export const changes: readonly string[] = [first, asked, undoPages, breakers, documents];
 
 export const schemaVersion = changes.length;

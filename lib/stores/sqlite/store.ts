@@ -5,6 +5,7 @@ import type { ClientRecord } from '../../record.ts';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
+import { sqliteDocuments } from './documents.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
 export type SendWithin = (along: Along) => void;
@@ -47,6 +48,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const selectBreaker = database.prepare('SELECT record FROM breakers WHERE agent = ?');
   const insertBreaker = database.prepare('INSERT INTO breakers (record, rev, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const updateBreaker = database.prepare('UPDATE breakers SET record = ?, rev = ? WHERE agent = ? AND rev = ?');
+  const { forgetExpired, ...documents } = sqliteDocuments(database);
   const selectFinished = database.prepare(
     "SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?",
   );
@@ -186,8 +188,11 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         return { outcome: 'refused', current: breakerOf(selectBreaker.get(breaker.agent)) ?? null } as const;
       }),
 
+    ...documents,
+
     forget: (finishedBefore, limit) =>
       database.write(() => {
+        forgetExpired(finishedBefore);
         const ids = idsOf(selectFinished.all(finishedBefore, limit));
         for (const id of ids) for (const remove of deletes) remove.run(id);
         return ids.length;

@@ -1,0 +1,38 @@
+import type { JsonObject } from './core/json.ts';
+
+/** A record that is no order: what a channel is, how often a message failed, a message that was set aside. */
+export interface Document {
+  /** Whose it is and what it is: made in `collections`. */
+  readonly collection: string;
+  /** Sorts within its collection; at most 1,024 bytes. */
+  readonly id: string;
+  /** Rises by one at every write, from 1: its fence. */
+  readonly rev: number;
+  readonly content: JsonObject;
+  /** Milliseconds since 1970: from then on it may be gone. */
+  readonly expiresAt?: number;
+}
+
+/**
+ * Keeps documents. Whoever writes or removes one names the rev that he read, 0 where there was nothing; `refused` carries what
+ * stands there, or null.
+ */
+export interface Documents {
+  document(collection: string, id: string): Promise<Document | undefined>;
+  /** By id, from behind `after`; at most `limit`. */
+  documents(collection: string, after: string | undefined, limit: number): Promise<readonly Document[]>;
+  putDocument(document: Document, loadedRev: number): Promise<DocumentWrite>;
+  removeDocument(collection: string, id: string, loadedRev: number): Promise<DocumentWrite>;
+}
+
+export type DocumentWrite = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Document | null };
+
+/** One for each channel, so that whoever may write to one can write to no other: rights go by the collection. */
+export const collections = {
+  /** Whether a channel is open, under the id `CHANNEL`. */
+  channel: (channel: string) => `CHANNEL#${channel}`,
+  /** How often handling a message failed, by its conversation. */
+  tracks: (channel: string) => `TRACK#${channel}`,
+  /** Messages that were set aside, by the time at which they were sent. */
+  setAside: (channel: string) => `SET-ASIDE#${channel}`,
+} as const;

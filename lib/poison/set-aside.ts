@@ -1,0 +1,43 @@
+import type { JsonObject } from '../core/json.ts';
+import { collections, type Document } from '../documents.ts';
+import { channelOf } from './policy.ts';
+
+/** One failure of handling a message. Times are milliseconds since 1970. */
+export interface Attempt {
+  readonly at: number;
+  readonly error: string;
+}
+
+/** A message that nobody could process, with its story, kept for a person. */
+export interface SetAside {
+  readonly id: string;
+  /** The queue that it came on, and goes to when it is resubmitted. */
+  readonly queue: string;
+  readonly messageId: string;
+  /** As it came, byte for byte. */
+  readonly body: string;
+  readonly reason: string;
+  /** Oldest first; those before the last ten are only counted. */
+  readonly attempts: readonly Attempt[];
+  readonly failures: number;
+  readonly sentAt: number;
+  readonly setAsideAt: number;
+  /** Where the channel knows who sent it, and the policy lets it be kept. */
+  readonly senderId?: string;
+  /** Whose it is, where it says so. */
+  readonly orderId?: string;
+  readonly type?: string;
+}
+
+/** Sorts by when it was sent; the same for every delivery of the same message, so that it is set aside once. */
+export const setAsideId = ({ queue, sentAt, messageId }: Pick<SetAside, 'queue' | 'sentAt' | 'messageId'>): string =>
+  `${new Date(sentAt).toISOString().replaceAll(/[-:.]/g, '')}-${queue}-${messageId}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
+
+export const setAsideDocument = (message: SetAside): Document => ({
+  collection: collections.setAside(channelOf(message.queue)),
+  id: message.id,
+  rev: 1,
+  content: { ...message } as unknown as JsonObject,
+});
+
+export const setAsideIn = ({ content }: Document): SetAside => content as unknown as SetAside;

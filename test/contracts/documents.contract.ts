@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { collections, type Document, type Documents } from '../../lib/documents.ts';
+import { noon } from '../support/records.ts';
+import { listOf } from '../support/workflows.ts';
+
+interface Opened {
+  readonly store: Documents;
+  readonly other: Documents;
+  close(): Promise<void>;
+}
+
+const bank = collections.setAside('bank');
+const message = (id: string, rev = 1, more: Partial<Document> = {}): Document => ({
+  collection: bank,
+  id,
+  rev,
+  content: { text: 'Größe 😀 "quoted" \\ \u2028', list: [1.5, null, true, {}], rev },
+  ...more,
+});
+
+/** What every store promises of documents. */
+export function documentsContract(name: string, open: () => Opened | Promise<Opened>): void {
+  const it = (title: string, body: (opened: Opened) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      const opened = await open();
+      try {
+        await body(opened);
+      } finally {
+        await opened.close();
+      }
+    });
+
+  it('a document is read as it was written, by everybody, and under its own collection only', async ({ store, other }) => {
+    assert.equal(await store.document(bank, 'm1'), undefined);
+    assert.deepEqual(await store.putDocument(message('m1', 1, { expiresAt: noon }), 0), { outcome: 'written' });
+    assert.deepEqual(await other.document(bank, 'm1'), message('m1', 1, { expiresAt: noon }));
+    assert.equal(await other.document(collections.tracks('bank'), 'm1'), undefined);
+    assert.deepEqual(await other.documents(collections.setAside('mail'), undefined, 10), []);
+  });
+
+  it('F-112: of fifty who read the same rev one writes, and the others learn what stands there', async ({ store, other }) => {
+    await store.putDocument(message('m1'), 0);
+    const answers = await Promise.all(
+      listOf(50, (index) => (index % 2 ? store : other).putDocument(message('m1', 2, { content: { by: index } }), 1)),
+    );
+    const won = answers.findIndex(({ outcome }) => outcome === 'written');
+    const current = message('m1', 2, { content: { by: won } });
+    for (const [index, answer] of answers.entries())
+      assert.deepEqual(answer, index === won ? { outcome: 'written' } : { outcome: 'refused', current });
+    assert.deepEqual(await store.putDocument(message('m1', 1, { content: {} }), 0), { outcome: 'refused', current });
+    assert.deepEqual(await store.putDocument(message('m2', 2), 1), { outcome: 'refused', current: null });
+  });
+
+  it('F-120: a collection is listed by id, page by page', async ({ store, other }) => {
+    const ids = listOf(25, (index) => `m${String(index).padStart(2, '0')}`);
+    for (const id of ids.toReversed()) await store.putDocument(message(id), 0);
+    const pages: string[][] = [];
+    for (let after: string | undefined; ; ) {
+      const page = await other.documents(bank, after, 10);
+      if (page.length === 0) break;
+      pages.push(page.map(({ id }) => id));
+      after = page.at(-1)?.id;
+    }
+    assert.deepEqual(pages, [ids.slice(0, 10), ids.slice(10, 20), ids.slice(20)]);
+  });
+
+  it('a document is removed once, by whoever read it last', async ({ store, other }) => {
+    await store.putDocument(message('m1'), 0);
+    await store.putDocument(message('m1', 2), 1);
+    assert.deepEqual(await other.removeDocument(bank, 'm1', 1), { outcome: 'refused', current: message('m1', 2) });
+    assert.deepEqual(await other.removeDocument(bank, 'm1', 2), { outcome: 'written' });
+    assert.deepEqual(await store.removeDocument(bank, 'm1', 2), { outcome: 'refused', current: null });
+    assert.deepEqual(await store.putDocument(message('m1'), 0), { outcome: 'written' });
+  });
+}
