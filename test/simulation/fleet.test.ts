@@ -36,7 +36,7 @@ function hosts(context: TestContext) {
     periodMs: 20_000,
     portsOf: (host) => ({ ...portsOf(host, shared, queues, sight), remote: services.remoteFor(host) }),
     nextRelease: () => 'old',
-    nextDue: () => undefined,
+    isPassVain: () => false,
   });
   fleet.start('one');
   /** Who of them has looked after orders within so long. */

@@ -17,8 +17,8 @@ export interface FleetOptions {
   /** Of which deployment the next process is that starts. */
   nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
-  /** When a supervisor that finds nothing now will find something, at the earliest; undefined where it looks all the time. */
-  nextDue(): number | undefined;
+  /** Whether a pass of a supervisor would find nothing now, and nothing could come of it. */
+  isPassVain(): boolean;
 }
 
 const sweepMs = 3_600_000;
@@ -70,7 +70,8 @@ export class Fleet {
     timeline.after(afterMs, `${host.id} ${name}`, () => {
       if (host.isDead || host.isLeaving) return;
       if (this.areSupervisorsGone) return this.awaitReturn(() => this.superviseFrom(host, name, 0));
-      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.untilNextPass());
+      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.options.periodMs);
+      if (name === 'supervisor' && this.options.isPassVain()) return next();
       host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
     });
   }
@@ -97,13 +98,6 @@ export class Fleet {
     };
     this.gone.add(goOn);
     timeline.after(this.goneUntil - timeline.now, 'supervisors are back', goOn);
-  }
-
-  /** Where it does not matter, a pass that would find nothing is left out: nothing would come of it. */
-  private untilNextPass(): number {
-    const { nextDue, periodMs, sight } = this.options;
-    const at = nextDue();
-    return at === undefined ? periodMs : Math.max(periodMs, Math.min(sweepMs, at - sight.timeline.now));
   }
 
   /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */

@@ -1,7 +1,7 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
-import { type Law, writerOf } from './law.ts';
+import { type Law, on, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
 const tailBytesMax = 8 * 1024;
@@ -9,14 +9,13 @@ const tailBytesMax = 8 * 1024;
 /** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
 export const records = (): Law => ({
   name: 'records',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { before, after } = happening;
     const order = history.orders.get(after.orderId);
     const wrong =
       order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
-  },
+  }),
 });
 
 function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
