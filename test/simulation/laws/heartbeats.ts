@@ -23,7 +23,9 @@ export function heartbeats(): Law {
     after: on(['sent'], (happening) => {
       if (happening.queue === 'carrier-requests' && happening.body.includes('"type":"request"')) {
         const { requestId, completeBy, remainingMs } = JSON.parse(happening.body) as Beat;
-        if (requestId !== undefined) asked.set(requestId, { completeBy, remainingMs });
+        // Sent once more it has less time; which of the copies its agent goes by is not known here.
+        if (requestId !== undefined && remainingMs > (asked.get(requestId)?.remainingMs ?? 0))
+          asked.set(requestId, { completeBy, remainingMs });
       }
       return happening.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(happening, asked) : undefined;
     }),
