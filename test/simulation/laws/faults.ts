@@ -1,6 +1,6 @@
 import { engineFaults, type Fault, shortType } from '../../../lib/core/fault.ts';
 import { refusals } from '../app.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 const declared: ReadonlyMap<string, string> = new Map(Object.values(refusals).map(({ name, path }) => [name, path]));
 /** What the services of the worlds say without having declared it. */
@@ -12,8 +12,7 @@ const engines: ReadonlySet<string> = new Set(Object.values(engineFaults).map(sho
 /** F-30: wherever a fault is told of it is what the workflow declares, and says something; what is not declared is unexpected. */
 export const faults = (): Law => ({
   name: 'faults',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const order = history.orders.get(happening.after.orderId);
     const wrong = order?.news
       .map((fact) => ('fault' in fact && fact.fault ? wrongIn(fact.fault) : undefined))
@@ -21,7 +20,7 @@ export const faults = (): Law => ({
     const { fault = null } = order?.state ?? {};
     if (fault && fault.message.length < 3) return `${order?.orderId} is in Error, and its fault says nothing`;
     return wrong && `${order?.orderId} has ${wrong}`;
-  },
+  }),
 });
 
 function wrongIn(fault: Fault): string | undefined {

@@ -1,5 +1,5 @@
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Sent = Extract<Happening, { type: 'sent' }>;
 
@@ -20,15 +20,15 @@ export function heartbeats(): Law {
   const asked = new Map<string, Asked>();
   return {
     name: 'heartbeats',
-    after(happening) {
-      if (happening.type !== 'sent') return undefined;
+    after: on(['sent'], (happening) => {
       if (happening.queue === 'carrier-requests' && happening.body.includes('"type":"request"')) {
         const { requestId, completeBy, remainingMs } = JSON.parse(happening.body) as Beat;
-        // Sent once more it may have less.
-        if (remainingMs > (asked.get(requestId)?.remainingMs ?? 0)) asked.set(requestId, { completeBy, remainingMs });
+        // Sent once more it has less time; which of the copies its agent goes by is not known here.
+        if (requestId !== undefined && remainingMs > (asked.get(requestId)?.remainingMs ?? 0))
+          asked.set(requestId, { completeBy, remainingMs });
       }
       return happening.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(happening, asked) : undefined;
-    },
+    }),
   };
 }
 

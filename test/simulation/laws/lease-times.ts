@@ -1,4 +1,4 @@
-import { type Law, type Times, writerOf } from './law.ts';
+import { type Law, on, type Times, writerOf } from './law.ts';
 
 interface Wanted {
   readonly leaseMs: number;
@@ -15,7 +15,7 @@ export function leaseTimes({ toleranceMs, now }: Times): Law {
   const renewed = new Set<string>();
   return {
     name: 'lease times',
-    after(happening) {
+    after: on(['wanted', 'locked', 'renewed', 'written'], (happening) => {
       if (happening.type === 'wanted') {
         const { orderId, holder, leaseMs } = happening;
         wanted.set(`${holder} ${orderId}`, { leaseMs, now: happening.now });
@@ -37,6 +37,6 @@ export function leaseTimes({ toleranceMs, now }: Times): Law {
       const from = heldUntil - own.leaseMs;
       const isSo = from >= Math.min(own.now, now()) - toleranceMs && from <= Math.max(own.now, now()) + toleranceMs;
       return isSo ? undefined : `${heldBy} wants ${orderId} for ${own.leaseMs} ms, and has it until ${heldUntil}`;
-    },
+    }),
   };
 }

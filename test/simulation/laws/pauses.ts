@@ -2,7 +2,7 @@ import { delayMaxMs } from '../../../lib/channel.ts';
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** The longest pause of an agent between two tries: it grows from the first on. */
 const longestAfter = (tries: number): number => Math.min(5000, 100 * 2 ** (tries - 1));
@@ -16,7 +16,7 @@ export function pauses(): Law {
   const shares: number[] = [];
   return {
     name: 'pauses',
-    after(happening, history) {
+    after: on(['rests', 'sent', 'written'], (happening, history) => {
       if (happening.type === 'rests') shares.push(happening.ms / longestAfter(happening.tries));
       if (happening.type === 'rests' && (happening.ms < 0 || happening.ms > longestAfter(happening.tries)))
         return `${happening.requestId} is tried again after ${happening.ms} ms`;
@@ -26,7 +26,7 @@ export function pauses(): Law {
       const { orderId } = happening.after;
       const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
       return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
-    },
+    }),
     atEnd: () => {
       const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
       return shares.length < 40 || (mean > 0.25 && mean < 0.75) ? [] : [`agents rest for ${mean} of what they may, all in all`];

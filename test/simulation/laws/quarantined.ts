@@ -1,13 +1,13 @@
 import { timeText } from '../../../lib/messages.ts';
 import type { StateRecord } from '../../../lib/record.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 const types: ReadonlySet<string> = new Set(['RecordUnreadable', 'InvariantViolated']);
 
 /** S17, L7: whoever puts an order before a person because it cannot be worked on says so, and why, in the same write, under two titles. */
 export const quarantined = (): Law => ({
   name: 'quarantined',
-  after(happening) {
+  after: on(['published', 'written'], (happening) => {
     if (happening.type === 'published') {
       const { id, detail } = happening.announcement;
       return id.endsWith('/unreadable') ? wrongInNotice(id, detail) : undefined;
@@ -17,7 +17,7 @@ export const quarantined = (): Law => ({
     if (after.fault === null || !types.has(after.fault.type) || after.errorGen === before.errorGen) return undefined;
     const wrong = wrongIn(before, after);
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
-  },
+  }),
 });
 
 function wrongIn(

@@ -2,15 +2,15 @@ import { failingUndos } from '../../../lib/core/undoing.ts';
 import { timeText } from '../../../lib/messages.ts';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Instructed = Extract<Happening, { type: 'instructed' }>;
 
 /** L10: who is refused is told why, as the order stands at that moment, and what he can do instead. */
 export const reasons = (): Law => ({
   name: 'reasons',
-  after(happening, history) {
-    if (happening.type !== 'instructed' || !happening.still || happening.outcome !== 'infeasible') return undefined;
+  after: on(['instructed'], (happening, history) => {
+    if (!happening.still || happening.outcome !== 'infeasible') return undefined;
     const order = history.orders.get(happening.orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
     const wanted = reasonsFor(happening, order);
@@ -18,7 +18,7 @@ export const reasons = (): Law => ({
     return isSo
       ? undefined
       : `${happening.reason} on ${happening.orderId} is refused with ${happening.reasons.join(' ')} instead of ${wanted.join(' ')}`;
-  },
+  }),
 });
 
 function reasonsFor(happening: Instructed, order: Tracked): readonly string[] | undefined {

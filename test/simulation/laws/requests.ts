@@ -1,7 +1,7 @@
 import { requestIdFrom } from '../../../lib/core/identity.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, onAny } from './law.ts';
 
 const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
 
@@ -19,7 +19,7 @@ export function requests(): Law {
   const early = new Set<string>();
   return {
     name: 'requests',
-    after(happening, history) {
+    after: onAny((happening, history) => {
       if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
         // Without an id it asks for nothing: it was put back for a newer version of the program.
         const { requestId, remainingMs = 0, putBack } = JSON.parse(happening.body) as Sent;
@@ -29,10 +29,11 @@ export function requests(): Law {
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
       if (happening.type === 'written') for (const id of askedBy(happening.after.orderId, history)) written.add(id);
+      if (early.size === 0) return undefined;
       const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
       early.clear();
       return wrong && `${wrong} is sent, and no write says so`;
-    },
+    }),
   };
 }
 

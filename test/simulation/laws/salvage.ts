@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { wholeJournal } from '../../../lib/steps.ts';
 import type { Tracked } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** What of a journal must still be there after its record was damaged. */
 interface Readable {
@@ -22,7 +22,7 @@ export function salvage(): Law {
   const damaged = new Map<string, Readable>();
   return {
     name: 'salvage',
-    after(happening, history) {
+    after: on(['damaged', 'written'], (happening, history) => {
       if (happening.type === 'damaged') {
         const order = history.orders.get(happening.orderId);
         // What was made anew once is no more than what was left of it then.
@@ -36,7 +36,7 @@ export function salvage(): Law {
       if (happening.before?.blob === happening.after.blob) return void damaged.set(orderId, { ...readable, isFenced: true });
       damaged.set(orderId, { ...readable, isRebuilt: true });
       return wrongIn(order, readable);
-    },
+    }),
     atEnd: (history) =>
       [...damaged].flatMap(([orderId, { lines, last, isRebuilt }]) => {
         const order = history.orders.get(orderId);

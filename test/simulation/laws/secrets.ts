@@ -1,12 +1,12 @@
 import { secretWord } from '../app.ts';
 import { responseQueue } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S24: what is marked secret stands in no journal, announcement, message to a client, alert or log, whoever repeats it. */
 export const secrets = (): Law => ({
   name: 'secrets',
-  after(happening, history) {
+  after: on(['written', 'published', 'sent', 'failed'], (happening, history) => {
     const told = textsOf(happening);
     if (happening.type === 'written') {
       const { blob: _, ...head } = happening.after;
@@ -14,7 +14,7 @@ export const secrets = (): Law => ({
     }
     const open = told.find((text) => text.includes(secretWord));
     return open && `for everybody to see: ${open}`;
-  },
+  }),
 });
 
 function textsOf(happening: Happening): string[] {

@@ -1,5 +1,5 @@
 import { queues } from '../../../lib/messages.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 interface SetAside {
   readonly queue: string;
@@ -20,8 +20,8 @@ const reasons: readonly RegExp[] = [
 /** S17, S25: of every message that is kept for a person he was told before: what it is, where it lay, of which order, and why. */
 export const setAside = (): Law => ({
   name: 'set aside',
-  after(happening, history) {
-    if (happening.type !== 'sent' || happening.queue !== queues.setAside) return undefined;
+  after: on(['sent'], (happening, history) => {
+    if (happening.queue !== queues.setAside) return undefined;
     const { queue, messageId, reason, at, body } = JSON.parse(happening.body) as SetAside;
     if (!reasons.some((known) => known.test(reason))) return `${messageId} of ${queue} is set aside, since: ${reason}`;
     const id = `${queue}/${messageId}`;
@@ -35,7 +35,7 @@ export const setAside = (): Law => ({
     return history.announced.get(id)?.has(JSON.stringify(detail))
       ? undefined
       : `${id} is set aside, and nobody is told ${JSON.stringify(detail)}`;
-  },
+  }),
 });
 
 function orderIn(body: string): string | undefined {

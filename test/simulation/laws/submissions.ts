@@ -1,7 +1,7 @@
 import { timeText } from '../../../lib/messages.ts';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 type Submitted = Extract<Happening, { type: 'submitted' }>;
 
@@ -10,7 +10,7 @@ export function submissions({ claimsOnSubmit }: Times): Law {
   const fresh = new Set<string>();
   return {
     name: 'submissions',
-    after(happening, history) {
+    after: on(['written', 'submitted'], (happening, history) => {
       if (happening.type === 'written' && !happening.before && happening.caller === undefined) {
         const { orderId: id, processState } = happening.after;
         return (processState === 'Pending') === claimsOnSubmit ? `${id} is made, and is ${processState}` : undefined;
@@ -25,7 +25,7 @@ export function submissions({ claimsOnSubmit }: Times): Law {
       if (replayed === false && fresh.has(orderId)) return `${orderId} is new a second time`;
       if (replayed === false) fresh.add(orderId);
       return wrongAnswer(happening, history);
-    },
+    }),
   };
 
   function wrongAnswer({ orderId, answer }: Submitted, history: History): string | undefined {

@@ -5,7 +5,7 @@ import type { StepReport } from '../../../lib/steps.ts';
 import { definitions, lasting } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Looked = Extract<Happening, { type: 'looked' }>;
 type Program = NonNullable<ReturnType<typeof definitions.program>>;
@@ -13,14 +13,13 @@ type Program = NonNullable<ReturnType<typeof definitions.program>>;
 /** F-160: what a person is shown of each step is what has happened to it; what an undo would take back is what is done, and no secret is in it. */
 export const views = (): Law => ({
   name: 'views',
-  after(happening, history) {
-    if (happening.type !== 'looked') return undefined;
+  after: on(['looked'], (happening, history) => {
     const order = history.orders.get(happening.orderId);
     if (!order || order.damagedAt !== undefined || order.state.rev !== happening.rev) return undefined;
     const program = definitions.program(order.state.workflow.name, order.state.workflow.version);
     const wrong = program && (wrongPaths(happening, order, program) ?? wrongStep(happening, order, program) ?? wrongPlan(happening, order));
     return wrong && `${happening.orderId}, rev ${happening.rev}: ${wrong}`;
-  },
+  }),
 });
 
 /** Each step that began, in each of its turns, and each that did not, once. */
