@@ -31,8 +31,8 @@ export function refusals(): Law {
       const named = reference === undefined ? {} : { reference };
       posted.set(body, { key, body, pointer, ...named, mayAnswer: responseChannel === responseQueue });
     }
+    if (happening.type === 'set aside') aside.add(happening.message.body);
     if (happening.type !== 'sent') return undefined;
-    if (happening.queue === queues.setAside) aside.add((JSON.parse(happening.body) as { readonly body: string }).body);
     if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
     return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body) : undefined;
   };
@@ -42,8 +42,10 @@ export function refusals(): Law {
     const one = [...posted.values()].find(({ key }) => key === idempotencyKey);
     if (!one || queue !== responseQueue || !one.mayAnswer) return `${idempotencyKey} is refused on ${queue}`;
     refused.add(one.body);
+    const [{ code } = {}] = errors as readonly { readonly code?: string }[];
+    // Handling it failed too often, whatever was wrong: then it lies before a person, too.
     const pointers = (errors as readonly { readonly pointer: string }[]).map(({ pointer }) => pointer);
-    const wanted = one.pointer ?? '/idempotencyKey';
+    const wanted = code === 'internal' && aside.has(one.body) ? '' : (one.pointer ?? '/idempotencyKey');
     const named = one.reference === undefined ? {} : { reference: one.reference };
     const isWhole = JSON.stringify(rest) === JSON.stringify({ v: 1, type: 'status', ...named, seq: 1, status: 'refused' });
     return isWhole && pointers.includes(wanted) && !Number.isNaN(Date.parse(String(at))) ? undefined : `${one.key} is refused with ${body}`;
