@@ -1,16 +1,16 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S25: a message that nobody can make sense of is kept whole for a person in the end, and keeps nobody else from his work. */
 export function poison(): Law {
   const open = new Set<string>();
   return {
     name: 'poison',
-    after(happening) {
+    after: on(['poisoned', 'purged', 'set aside'], (happening) => {
       if (happening.type === 'poisoned') open.add(asItCame(happening.body));
       if (happening.type === 'purged') open.delete(asItCame(happening.body));
       if (happening.type === 'set aside') open.delete(asItCame(happening.message.body));
       return undefined;
-    },
+    }),
     atEnd: () => [...open].map((body) => `${body.trim()} is nowhere to be found`),
   };
 }
