@@ -25,7 +25,8 @@ type Store = Pick<Documents, 'document' | 'putDocument' | 'removeDocument'>;
 /** Where nothing fails for so long, what failed before is forgotten. */
 const keptForMs = 86_400_000;
 const attemptsKept = 10;
-const racesMax = 5;
+/** Of those who handle messages of one conversation at the same time, each round one wins. */
+const racesMax = 25;
 
 /** Stands where an attempt has begun. Whoever made it takes it back, or says what came of it; unless he has died. */
 export const neverHeardOf = 'It began, and was never heard of again.';

@@ -67,6 +67,8 @@ export class Deployment {
   readonly clock: Clock;
   /** How often the store was written to. */
   writes = 0;
+  /** Runs of functions that ended with an exception. */
+  crashes = 0;
   private readonly database: Database = openDatabase(':memory:');
   private readonly dueShards = this.database.prepare("SELECT DISTINCT shard FROM states WHERE worklist = 'due' AND worklistAt <= ?");
   private looked: { readonly at: number; readonly shards: ReadonlySet<number> } = { at: 0, shards: new Set() };
@@ -238,7 +240,10 @@ export class Deployment {
         const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
         over(messages.map(({ messageId }) => messageId).filter((id) => !failed.has(id)));
       },
-      () => over([]),
+      () => {
+        this.crashes += 1;
+        over([]);
+      },
     );
     this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }

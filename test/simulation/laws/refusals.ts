@@ -5,7 +5,7 @@ import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
 
-const taken = ['purged', 'refused', 'posted wrongly', 'sent'] as const;
+const taken = ['purged', 'set aside', 'refused', 'posted wrongly', 'sent', 'set aside'] as const;
 type Taken = (typeof taken)[number];
 
 interface Posted {
