@@ -35,6 +35,8 @@ export interface SchedulerOptions {
   /** Names this host in claims and leases; different for every process. */
   readonly hostId: string;
   readonly announceProcessed?: boolean;
+  /** How far the clocks of hosts may be apart. */
+  readonly clockToleranceMs?: number;
   readonly lockPolicy?: LockPolicy;
   /** Told of every order that is held for an unhandled fault; what it throws is its own affair. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
@@ -64,7 +66,8 @@ const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
-  const settings = { hostId, announceProcessed: options.announceProcessed ?? false, isOutput: definitions.isOutput };
+  const { announceProcessed = false, clockToleranceMs = 0 } = options;
+  const settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
   let writes = 0;
 
   async function load(orderId: string): Promise<Loaded | undefined> {
