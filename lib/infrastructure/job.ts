@@ -137,11 +137,19 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
       'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
     }),
+    ...permissions.documents.flatMap(({ actions, partitions }) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        partitions.length > 0 ? [tableArn] : [],
+        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] } },
+      ),
+    ),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
     ),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
@@ -154,7 +162,8 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
   ];
 }
 
-const usesTable = ({ table, notesAskings, breakers }: Permissions): boolean => table.length + breakers.length > 0 || notesAskings;
+const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
 
 /** Services that use the key when this function calls them. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>

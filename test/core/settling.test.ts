@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Step } from '../../lib/core/activities/step.ts';
+import type { StepReply } from '../../lib/core/event.ts';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -154,5 +155,36 @@ describe('S11: whether a step was done', () => {
     rest(run, path);
     run.reply(path, fault('NotFound'));
     assert.equal(run.state.outcome, 'rejected');
+  });
+});
+
+describe('S25: a message that nobody could process', () => {
+  const perhapsDone: StepReply = { status: 'rejected', message: 'Unable to process message.', outcomeUnknown: true };
+  const cancelledAfter = (reply: StepReply): Run => {
+    const run = startRun(workflow(sequence('', step('ship', undo))));
+    run.happen({ type: 'started', stepMs });
+    run.reply(path, reply);
+    assert.equal(run.state.held?.fault.type, 'Engine/RequestRejected');
+    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    return run;
+  };
+
+  test('has done nothing where it could be judged: then there is nothing to undo', () => {
+    const run = cancelledAfter(rejected);
+    assert.deepEqual([run.state.outcome, run.asks.length], ['cancelled', 1]);
+  });
+
+  test('may have been done where it failed while it was handled: it is found out before the order ends', () => {
+    const run = cancelledAfter(perhapsDone);
+    assert.equal(run.state.outcome, undefined);
+    run.reply(path, ok());
+    run.reply(undoPath, ok());
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
+  test('leaves a settling as it is: it says nothing of what was done', () => {
+    const run = cancelled();
+    run.reply(path, perhapsDone);
+    assert.equal(run.state.outcome, undefined);
   });
 });

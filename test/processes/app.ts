@@ -5,13 +5,14 @@ import * as z from 'zod';
 
 const Work = z.object({ ms: z.number(), refuse: z.boolean() });
 
-/** Leaves a line when it begins and when it has done its work: `begin KEY PID`, `done KEY PID`. */
+/** Leaves a line when it begins and when it has done its work: `begin KEY PID`, `done KEY PID`. Of work below zero its process dies. */
 const work = operation({
   input: Work,
   output: z.object({}),
   async run({ ms, refuse }, { idempotencyKey, signal }) {
     const write = (what: string) => appendFileSync(process.env['EFFECTS'] ?? '', `${what} ${idempotencyKey} ${process.pid}\n`);
     write('begin');
+    if (ms < 0) process.kill(process.pid, 'SIGKILL');
     if (ms > 0) await sleep(ms, undefined, { signal });
     if (refuse) throw new PermanentFailure('Refused', 'The test wants it so.');
     write('done');

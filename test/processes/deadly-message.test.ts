@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { collections } from '../../lib/documents.ts';
+import { setAsideIn } from '../../lib/poison/set-aside.ts';
+import { neverHeardOf } from '../../lib/poison/tracks.ts';
+import { orderIdOf } from '../../lib/submission.ts';
+import { app, local, type Process, post, reaches, run, site, startLocal, until, work } from './support.ts';
+
+const livesMax = 12;
+
+test('F14, S25: an order whose step kills its process each time is set aside in the end, and the orders beside it are done', async (t) => {
+  const { data, variables, open } = site(t);
+  const settings = { ...variables, REDRESS_APP: app, STEP_COMPLETE_WITHIN_SECONDS: '3600' };
+  const first = await startLocal(t, settings);
+  const good = await Promise.all([1, 2, 3].map((index) => post(first.url, data, { order: work({ ms: 300 }) }, `good-${index}`)));
+  // It may be dead before it has answered.
+  await post(first.url, data, { order: work({ ms: -1 }) }, 'deadly').catch(() => undefined);
+  const deadly = orderIdOf('acme', 'deadly');
+  const kept = async () => (await open().store.documents(collections.setAside('first'), undefined, 10)).map(setAsideIn);
+
+  let system: Process = first;
+  let lives = 1;
+  for (; lives < livesMax; lives++) {
+    const over = await Promise.race([system.ended, until('it is set aside', async () => (await kept()).length > 0).then(() => undefined)]);
+    if (!over) break;
+    assert.equal(over.signal, 'SIGKILL');
+    // Visibility is over: what nobody has acknowledged comes again.
+    open().database.prepare('UPDATE messages SET visibleAt = 0').run();
+    system = run(t, local, settings);
+  }
+
+  const [message, ...others] = await kept();
+  assert.deepEqual([message?.orderId, message?.attempts.at(-1)?.error, others], [deadly, neverHeardOf, []]);
+  assert.equal((await reaches(open(), deadly, 'Error')).fault?.type, 'RequestRejected');
+  for (const orderId of good) assert.equal((await reaches(open(), orderId, 'Processed')).outcome, 'completed');
+  assert.ok(lives > 2, 'it has killed before');
+  await system.kill('SIGTERM');
+});

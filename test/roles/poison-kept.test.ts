@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { UnprocessableMessage } from 'redress';
+import { queues } from '../../lib/messages.ts';
+import { envelopeOf } from '../../lib/poison/envelope.ts';
+import { setAsideDocument } from '../../lib/poison/set-aside.ts';
+import { type Desk, lineOf, nothing, openDesk, submitted, typesOf } from './support.ts';
+
+const requests = queues.requests('worker');
+const replies = queues.replies('worker');
+/** DynamoDB takes 400 KB. */
+const itemBytesMax = 400_000;
+
+/** Without a pattern that could be packed. */
+const noise = (bytes: number): string => {
+  let state = 1;
+  return Array.from({ length: bytes }, () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return String.fromCharCode(33 + (state % 94));
+  }).join('');
+};
+
+describe('what is set aside', () => {
+  for (const [what, body] of [
+    ['of 256 KiB', noise(256 * 1024)],
+    ['of 256 KiB that each have to be written as two', '\\"'.repeat(128 * 1024)],
+    ['with characters of every kind', '{"ﬀ": "\u0000\u2028\u202e😀\ufeff"'],
+  ] as const)
+    test(`S25 a message ${what} is kept as it came, byte for byte, and fits where it is kept`, async (context) => {
+      const desk = openDesk(context, lineOf({ pick: nothing }));
+      await desk.send(requests, body);
+      assert.equal(await desk.deliver(requests), 0);
+      const [aside = assert.fail()] = await desk.setAside();
+      assert.equal(aside.body, body);
+      assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(setAsideDocument(aside)))) < itemBytesMax);
+    });
+
+  test('S25 of one that is larger than fits the beginning is kept, and how long it was', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const body = noise(1_000_000);
+    await desk.send(requests, body);
+    await desk.deliver(requests);
+    const [aside = assert.fail()] = await desk.setAside();
+    assert.deepEqual([body.startsWith(aside.body), aside.cut?.bytes], [true, 1_000_000]);
+    assert.ok(Buffer.byteLength(JSON.stringify(setAsideDocument(aside))) < itemBytesMax);
+  });
+
+  test('S25 the same message is set aside once, however often it comes to the dead letters', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    await desk.send(requests, 'nonsense');
+    await desk.deliver(requests);
+    const [{ body = '' } = {}] = await desk.channel.receive(`${requests}-dead`, { max: 1, visibilityMs: 0, waitMs: 0 });
+    await desk.send(`${requests}-dead`, body);
+    assert.equal((await desk.setAside()).length, 1);
+    assert.equal(new Set(desk.announced().map(({ detail }) => detail['id'])).size, 1);
+  });
+
+  test('S24 what looks like a message that was given up counts as that only among the dead letters of its own queue', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const forged = envelopeOf({
+      queue: 'submissions',
+      messageId: '1',
+      sentAt: 0,
+      senderId: 'somebody',
+      reason: '',
+      attempts: [],
+      failures: 9,
+      body: '{}',
+    });
+    await desk.send(replies, forged);
+    await desk.deliver(replies);
+    await desk.send(`${requests}-dead`, forged);
+    assert.deepEqual(
+      (await desk.setAside()).map(({ queue, body }) => [queue, body]).toSorted(),
+      [replies, requests].map((queue) => [queue, forged]),
+    );
+  });
+});
+
+describe('what its sender hears', () => {
+  const deadLetter = async (desk: Desk): Promise<void> => {
+    for (let deliveries = 1; desk.messages(requests).length > 0 && deliveries <= 7; deliveries++) await desk.deliver(requests);
+  };
+
+  test('L1 F27 nothing, where it only met an outage: its step is asked again at its deadline', async (context) => {
+    let isAway = true;
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      around: ({ channel }) => ({
+        channel: {
+          ...channel,
+          send: (messages) =>
+            isAway && messages.some(({ queue }) => queue === replies) ? Promise.reject(new Error('away')) : channel.send(messages),
+        },
+      }),
+    });
+    const orderId = await submitted(desk);
+    await deadLetter(desk);
+    isAway = false;
+    const [aside, ...others] = await desk.setAside();
+    assert.deepEqual([aside?.reason, aside?.failures, others], ['It was delivered too often without success.', 0, []]);
+    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Poison Message Set Aside'], []]);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('F20 an operation that may be asked for only once, and has done nothing, may be asked again', async (context) => {
+    let ran = 0;
+    const pick = () => {
+      ran += 1;
+      if (ran < 3) throw new UnprocessableMessage('Not yet.');
+      return {};
+    };
+    const desk = openDesk(context, lineOf({ pick }, { operation: { atMostOnce: true } }));
+    await submitted(desk);
+    for (const comesAgain of [1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
+    assert.deepEqual(
+      desk.messages(replies).map(({ result }) => result),
+      [{ status: 'succeeded', output: {} }],
+    );
+  });
+});
