@@ -1,4 +1,4 @@
-import { asks } from './core/definition.ts';
+import { asks, type Template } from './core/definition.ts';
 import { parseExpression } from './core/expression.ts';
 import { expressionsIn, nodeAt, type Program } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
@@ -32,9 +32,13 @@ export function discreetPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
 
 /** Pointers into the input of a step's undo that are made of what a step answered in secret: that answer is not kept. */
 function secretInputAt(program: Program, path: string): readonly string[] {
+  return secretInputOf(program, nodeAt(program, path).undo?.input ?? null);
+}
+
+/** Pointers into an input that are made of what steps answered in secret. */
+export function secretInputOf(program: Program, input: Template): readonly string[] {
   const secret = new Map([...program.nodes].map(([at, node]) => [node.name, secretOutputAt(program, at)]));
-  const { undo } = nodeAt(program, path);
-  return [...expressionsIn(undo?.input ?? null)].flatMap(({ text, pointer }) => {
+  return [...expressionsIn(input)].flatMap(({ text, pointer }) => {
     const parsed = parseExpression(text);
     const names = parsed.ok ? parsed.expression.steps.map(({ name }) => name) : [];
     return names.some((name) => readsSecret(text, name, secret.get(name) ?? [])) ? [pointer] : [];

@@ -13,6 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { collections } from '../documents.ts';
 import { SetupError } from '../errors.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
@@ -136,6 +137,9 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     }),
     ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
       'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
+    }),
+    ...allow(['dynamodb:DeleteItem'], permissions.clearsSetAside ? [tableArn] : [], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [collections.setAside('*')] },
     }),
     ...allow(
       ['dynamodb:Query'],

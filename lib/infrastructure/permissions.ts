@@ -10,6 +10,8 @@ export interface Permissions {
   readonly notesAskings: boolean;
   /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
   readonly breakers: readonly string[];
+  /** Whether it takes messages that were set aside out of the table, and nothing else. */
+  readonly clearsSetAside: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -28,6 +30,7 @@ const none: Permissions = {
   table: [],
   notesAskings: false,
   breakers: [],
+  clearsSetAside: false,
   indexes: [],
   sendsTo: [],
   looksInto: [],
@@ -53,7 +56,9 @@ const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], se
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
-    ...withQueues(scheduling(app), answers(app)),
+    // What was set aside goes to its queue again, whichever that is.
+    ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
+    clearsSetAside: true,
     looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
     indexes: orderIndexes,
     readsCursorSecret: true,
