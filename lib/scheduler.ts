@@ -23,7 +23,7 @@ import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { together } from './together.ts';
-import { plan, planNew, withDeadline } from './transition.ts';
+import { type Beginning, plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
@@ -49,10 +49,10 @@ export interface Scheduler {
    * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
-  /** Creates an order, claimed in the same write unless `claim` says otherwise. */
+  /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is cancelled in that write. */
   create(
     order: OrderRecord,
-    options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number },
+    options: { readonly claim: boolean; readonly unwanted?: true; readonly stepMs: number; readonly maxFailures: number },
   ): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
@@ -184,10 +184,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  function fittingNew(loaded: Loaded, claim: boolean, now: number): Planned {
-    const planned = planNew(loaded, claim, now, settings);
+  function fittingNew(loaded: Loaded, begin: Beginning, now: number): Planned {
+    const planned = planNew(loaded, begin, now, settings);
     const room = roomIn({ ...planned.record, blob: encodeInstance(planned.instance) }, planned.instance, loaded);
-    return room === undefined ? planned : planNew(loaded, claim, now, { ...settings, room });
+    return room === undefined ? planned : planNew(loaded, begin, now, { ...settings, room });
   }
 
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
@@ -215,7 +215,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
-    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
+    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now));
     return 'written';
   }
 
@@ -262,14 +262,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
     },
 
-    async create(order, { claim, stepMs, maxFailures }) {
+    async create(order, { claim, unwanted, stepMs, maxFailures }) {
       const { name, version } = order.workflow;
       const program = definitions.program(name, version);
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
       const record = newRecord(order, program.definition, { stepMs, maxFailures });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
-      const planned = fittingNew(loaded, claim, now);
+      const planned = fittingNew(loaded, unwanted ? 'never' : claim ? 'now' : 'later', now);
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
@@ -280,7 +280,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         now,
       );
       if (isImpossible(state)) throw tooLarge(state);
-      const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
+      const wakeUp = claim || unwanted ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
       const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
 
@@ -344,9 +344,10 @@ const noticesOf = (
   return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
 };
 
-const unchanged = ({ record, instance }: Loaded): Planned => ({
-  record,
-  instance,
+/** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
+const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
+  record: { ...record, notes: [] },
+  instance: journal(instance, record.notes, now),
   asks: [],
   cancels: [],
   wakeUps: [],

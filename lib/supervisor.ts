@@ -232,11 +232,15 @@ export function createSupervisor({
       breakers.clear();
       probed.clear();
       const until = clock.now();
-      for (const shard of shuffled(until)) {
+      for (let index = 0; index < shardCount; index++) {
+        // Supervisors that run at the same time begin at different shards.
+        const shard = (index + until) % shardCount;
         const seen = new Set<string>();
         // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
         for (let found = pageSize; found === pageSize; ) {
-          const ids = (await store.due('due', shard, until, seen.size + pageSize)).filter((id) => !seen.has(id)).slice(0, pageSize);
+          const due = await store.due('due', shard, until, seen.size + pageSize);
+          if (due.length === 0) break;
+          const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
           await lookAtAll(ids, counts);
           for (const id of ids) seen.add(id);
           found = ids.length;
@@ -261,9 +265,6 @@ export function createSupervisor({
 }
 
 const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
-
-/** Supervisors that run at the same time begin at different shards. */
-const shuffled = (seed: number): readonly number[] => Array.from({ length: shardCount }, (_, index) => (index + seed) % shardCount);
 
 function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;

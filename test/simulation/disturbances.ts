@@ -56,15 +56,15 @@ const isIn =
     processState === wanted;
 
 function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
-  const { chance, faults, timeline } = sight;
+  const { chance, faults } = sight;
   for (const host of fleet.all) {
     if (host.isDead) continue;
     if (befalls(sight, 'clock jumps', host)) host.skewMs = chance.between(-skewMaxMs, skewMaxMs);
     if (chance.happens(0.01)) host.leave(graceMs);
     if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, 120_000));
   }
-  if (timeline.now < fleet.supervisorsGoneUntil || !faults.chooses('supervisors gone')) return;
-  fleet.supervisorsGoneUntil = timeline.now + chance.between(60_000, goneMaxMs);
+  if (fleet.areSupervisorsGone || !faults.chooses('supervisors gone')) return;
+  fleet.supervisorsGo(chance.between(60_000, goneMaxMs));
   for (const role of ['supervisor', 'sweeper'] as const) faults.lands('supervisors gone', 'supervisor', { role });
 }
 

@@ -67,6 +67,9 @@ export interface CallOptions {
 /** Carries a call out; `fault` is what goes wrong with it. */
 type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
 
+/** As long as a sweep takes, or less. */
+const shortSweepMs = 60;
+
 /** A run's time before its end is announced to it. */
 const marginMs = 1000;
 
@@ -303,8 +306,11 @@ export class SimulatedHost {
   /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
   private limit(spec: FunctionSpec, stopping: AbortController): number {
     const { timeline, faults, chance } = this.sight;
-    if (!faults.chooses('time runs out')) return timeline.now + spec.timeoutMs;
-    const limitMs = chance.between(5, 3000);
+    // A sweep is short, and there are few.
+    const isSweep = spec.name === 'sweeper';
+    const isShort = faults.chooses('time runs out') || (isSweep && faults.chooses('time runs out'));
+    if (!isShort) return timeline.now + spec.timeoutMs;
+    const limitMs = chance.between(5, isSweep ? shortSweepMs : 3000);
     timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () => this.goOn(() => stopping.abort()));
     timeline.after(limitMs, `${this.id} is cut off`, () => void this.isCutOff());
     return timeline.now + limitMs;

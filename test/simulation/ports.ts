@@ -67,12 +67,10 @@ export class Shared {
     this.store = sqliteStore(this.database, sendsAlong ? (along) => this.sendWithin(along) : undefined);
   }
 
-  /** When a supervisor finds something, at the earliest: it is of no use to look before. */
-  nextDue(): number {
-    return [...this.last.values()].reduce(
-      (least, { state }) => (state.worklist === 'due' ? Math.min(least, state.worklistAt ?? 0) : least),
-      forGood,
-    );
+  /** Whether a supervisor whose clock is right finds something. */
+  isAnythingDue(): boolean {
+    const { now } = this.sight.timeline;
+    return some(this.last, ({ state }) => state.worklist === 'due' && (state.worklistAt ?? 0) <= now);
   }
 
   /** A byte of what is stored of an order is another one: nobody can read it any more. */

@@ -79,6 +79,8 @@ export class World implements Sight {
   private readonly isRollout: boolean;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
+  /** Those that are asked after something of a kind. */
+  private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -122,7 +124,7 @@ export class World implements Sight {
       periodMs: this.periodMs,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
-      nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
+      isPassVain: () => this.faults.over && !this.shared.isAnythingDue(),
     });
     this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.outside = new Outside(this.reach);
@@ -197,7 +199,7 @@ export class World implements Sight {
     this.faults.over = true;
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.skewMs = 0;
-    this.fleet.supervisorsGoneUntil = 0;
+    this.fleet.supervisorsReturn();
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 
@@ -221,10 +223,18 @@ export class World implements Sight {
   }
 
   private look(happening: Happening): void {
-    for (const law of this.laws) {
-      const wrong = law.after?.(happening, this.history);
-      if (wrong !== undefined) this.broken.push(`${law.name}: ${wrong}`);
+    for (const { name, after } of this.lawsOn(happening.type)) {
+      const wrong = after?.wrongWith(happening, this.history);
+      if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
     }
+  }
+
+  private lawsOn(kind: Happening['type']): readonly Law[] {
+    const known = this.lawsByKind.get(kind);
+    if (known) return known;
+    const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
+    this.lawsByKind.set(kind, found);
+    return found;
   }
 
   tell(line: () => string): void {

@@ -1,21 +1,20 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { refusals } from '../app.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
 
 /** What a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
 export const answers = (): Law => ({
   name: 'answers',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { orderId, news = [] } = history.orders.get(happening.after.orderId) ?? {};
     for (const fact of news) {
       const wrong = fact.type === 'FaultRaised' ? wrongFault(fact) : wrongOutput(`${orderId}`, fact);
       if (wrong !== undefined) return `${orderId}: ${wrong}`;
     }
     return undefined;
-  },
+  }),
 });
 
 /** By the last part of its type: what services refuse with is declared in each workflow. */

@@ -2,17 +2,16 @@ import type { StepState } from '../../../lib/core/activities/step.ts';
 import { rootPath } from '../../../lib/core/definition.ts';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 /** S15: how often a step may be late, and what becomes of it then, is what the workflow says, or else the deployment. */
 export const exhaustion = ({ maxFailures }: Times): Law => ({
   name: 'exhaustion',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const order = history.orders.get(happening.after.orderId);
     if (!order) return undefined;
     return pinnedOtherwise(order, maxFailures) ?? dealtWithWrongly(order);
-  },
+  }),
 });
 
 function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): string | undefined {

@@ -49,14 +49,16 @@ import { versions } from './versions.ts';
 export type { Law } from './law.ts';
 
 /** Of what is stored of a damaged order nothing can be expected but what `damage` says. */
-const sound = ({ name, after, ...law }: Law): Law => ({
-  name,
+const sound = ({ after, ...law }: Law): Law => ({
   ...law,
   ...(after
     ? {
-        after: (happening, history) => {
-          const orderId = happening.type === 'written' ? happening.after.orderId : '';
-          return history.orders.get(orderId)?.damagedAt === undefined ? after(happening, history) : undefined;
+        after: {
+          kinds: after.kinds,
+          wrongWith: (happening, history) => {
+            const orderId = happening.type === 'written' ? happening.after.orderId : '';
+            return history.orders.get(orderId)?.damagedAt === undefined ? after.wrongWith(happening, history) : undefined;
+          },
         },
       }
     : {}),

@@ -2,7 +2,7 @@ import { delayMaxMs } from '../../../lib/channel.ts';
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** The longest pause of an agent between two tries. */
 const tryMaxMs = 5000;
@@ -13,7 +13,7 @@ type UndoFailed = Extract<CoreFact, { type: 'UndoFailed' }> & { readonly at: num
 /** S14: whatever is tried again is tried after a pause within its bounds; nothing is put on a queue for longer than queues know. */
 export const pauses = (): Law => ({
   name: 'pauses',
-  after(happening, history) {
+  after: on(['rests', 'sent', 'written'], (happening, history) => {
     if (happening.type === 'rests' && (happening.ms < 0 || happening.ms > tryMaxMs))
       return `${happening.requestId} is tried again after ${happening.ms} ms`;
     if (happening.type === 'sent' && happening.delayMs > delayMaxMs)
@@ -22,7 +22,7 @@ export const pauses = (): Law => ({
     const { orderId } = happening.after;
     const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
     return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
-  },
+  }),
 });
 
 /** From 0.8 to 1.2 of what its failures so far come to. */

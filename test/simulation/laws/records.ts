@@ -1,7 +1,7 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
-import { type Law, writerOf } from './law.ts';
+import { type Law, on, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
 const tailBytesMax = 8 * 1024;
@@ -9,14 +9,13 @@ const tailBytesMax = 8 * 1024;
 /** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
 export const records = (): Law => ({
   name: 'records',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { before, after } = happening;
     const order = history.orders.get(after.orderId);
     const wrong =
       order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
-  },
+  }),
 });
 
 function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
@@ -47,7 +46,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
   if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
   if (
-    state.epoch !== before?.epoch &&
+    state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
     !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
@@ -57,8 +56,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   const isSame = was !== undefined && news.length === 0 && JSON.stringify(was.state) === JSON.stringify(instance.state);
   if (isSame && before && before.outbox.length === 0 && JSON.stringify(was.keys) === JSON.stringify(instance.keys))
     return 'is written for nothing';
-  // What only sends an outbox takes no notes.
-  if (state.notes.length > 0 && !isSame) return 'keeps notes that its journal does not know';
+  if (state.notes.length > 0) return 'keeps notes that its journal does not know';
   return missesDeadline(state, instance.state.activities);
 }
 

@@ -3,7 +3,10 @@ import { orderIdOf } from '../../../lib/submission.ts';
 import { responseQueue } from '../history.ts';
 import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
+
+const taken = ['purged', 'refused', 'posted wrongly', 'sent'] as const;
+type Taken = (typeof taken)[number];
 
 interface Posted {
   readonly key: string;
@@ -19,7 +22,7 @@ export function refusals(): Law {
   const posted = new Map<string, Posted>();
   const refused = new Set<string>();
   const aside = new Set<string>();
-  const take = (happening: Happening): string | undefined => {
+  const take = (happening: Extract<Happening, { type: Taken }>): string | undefined => {
     if (happening.type === 'purged') posted.delete(happening.body);
     if (happening.type === 'refused') {
       const { key, outcome, pointers, wanted } = happening;
@@ -50,7 +53,7 @@ export function refusals(): Law {
   };
   return {
     name: 'refusals',
-    after: take,
+    after: on(taken, take),
     atEnd: (history) =>
       [...posted.values()].flatMap(({ key, body, pointer }) => {
         const isStored = history.orders.has(orderIdOf(clientName, key));

@@ -1,7 +1,7 @@
 import { requestIdFrom } from '../../../lib/core/identity.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, onAny } from './law.ts';
 
 const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
 
@@ -12,7 +12,7 @@ export function requests(): Law {
   const early = new Set<string>();
   return {
     name: 'requests',
-    after(happening, history) {
+    after: onAny((happening, history) => {
       if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
         // Without an id it asks for nothing: it was put back for a newer version of the program.
         const { requestId } = JSON.parse(happening.body) as { readonly requestId?: string };
@@ -20,10 +20,11 @@ export function requests(): Law {
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
       if (happening.type === 'written') for (const id of askedBy(happening.after.orderId, history)) written.add(id);
+      if (early.size === 0) return undefined;
       const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
       early.clear();
       return wrong && `${wrong} is sent, and no write says so`;
-    },
+    }),
   };
 }
 
