@@ -1,10 +1,12 @@
 import type { StepState } from '../core/activities/step.ts';
 import { asks } from '../core/definition.ts';
 import { generationOf, idempotencyKeyOf, requestIdOf } from '../core/identity.ts';
+import type { JsonObject } from '../core/json.ts';
 import { nodeAt } from '../core/program.ts';
 import type { Definitions } from '../definitions.ts';
 import { agentOfReplies, agentOfRequests, queues, type Request, timeText } from '../messages.ts';
 import type { Loaded } from '../planned.ts';
+import { since } from '../put-back.ts';
 import type { SubmissionProblem } from '../submission.ts';
 import { bodyPointer, type Fitting, problemsOfOutput } from './fitting.ts';
 
@@ -93,7 +95,7 @@ function onward({ record: { orderId, processState, outcome } }: Loaded): string 
 }
 
 /** A request with all the time that is left, as often as it may have been put back. */
-export function renewed<T extends object>(given: T, { completeBy }: Request, now: number): T {
-  const { putBack: _, ...rest } = given as T & { readonly putBack?: unknown };
-  return { ...rest, remainingMs: Date.parse(completeBy) - now } as unknown as T;
+export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
+  const kept = Object.entries(given).filter(([field]) => field !== 'putBack' && field !== since);
+  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now } as JsonObject;
 }

@@ -1,6 +1,6 @@
 import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
-import type { Json } from '../core/json.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import type { Definitions } from '../definitions.ts';
 import { collections, type Document } from '../documents.ts';
 import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
@@ -213,7 +213,7 @@ async function checkAwaited(
   const { problems, reasons } = objectionsTo(queue, fitting, await loadedOrder(orderId, ports), { now, definitions: ports.definitions });
   if (reasons.length > 0) return { outcome: 'conflict', reasons };
   if (problems.length > 0) return { outcome: 'invalid', problems };
-  const sent = fitting.type === 'request' ? JSON.stringify(renewed(body as object, fitting, now)) : text;
+  const sent = fitting.type === 'request' ? JSON.stringify(renewed(body as JsonObject, fitting, now)) : text;
   return { outcome: 'fits', dispatch: { to: 'queue', queue, text: sent, orderId } };
 }
 
