@@ -259,6 +259,7 @@ test('F-120: a submission is mended and becomes an order once its sender is regi
   const wrong = await resubmit('submissions', id);
   assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [422, '/body/order/quantity']);
   const mended = { body: { ...body, order: { ...goodOrder, card: '[secret]' } } };
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: ['somebody-else'] } });
   assert.match((await resubmit('submissions', id, mended)).json.errors[0].detail, /robot is not registered for the client acme/);
   await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: ['robot'] } });
   assert.match((await resubmit('submissions', nameless)).json.errors[0].detail, /have the client send it again/);
