@@ -84,6 +84,8 @@ describe('a message is sent again as long as somebody waits for what it says', (
     const other = { ...asked, attempt: 9, requestId: asked.requestId.replace(/\.\d+$/, '.9') };
     assert.match(await tried(desk, 'workflows-requests', other), /Nobody waits/);
     assert.equal(await tried(desk, 'workflows-replies', replyTo(other, ok({}), desk.clock.now())), 'possible');
+    const another = { ...asked, requestId: asked.requestId.replace(/\d+#/, '2#') };
+    assert.match(await tried(desk, 'workflows-replies', replyTo(another, ok({}), desk.clock.now())), /Nobody waits/);
   });
 });
 
