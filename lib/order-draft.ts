@@ -91,6 +91,7 @@ export class OrderDraft {
             type: 'replied',
             requestId: incoming.requestId,
             sentAt: incoming.sentAt,
+            clocksApartMs: this.settings.clockToleranceMs,
             reply: trusted(this.current(), incoming, this.secrets()),
           });
         break;

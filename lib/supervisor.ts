@@ -41,8 +41,11 @@ type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
 /** What is late above its threshold is given so long, where its workflow says `wait`. */
 export const waitLongMs = 3_600_000;
-/** A wake-up that got lost is sent again after this time. */
-const wakeAgainMs = 30_000;
+/**
+ * A wake-up that got lost is sent again after what the order's steps may take, then after twice as long, and so on: whoever
+ * waits seconds is not to wait half a minute. After so long at the latest.
+ */
+const wakeAgainMaxMs = 30_000;
 const rememberedMax = 10_000;
 
 /** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
@@ -54,7 +57,7 @@ export function createSupervisor({
   clockToleranceMs = 0,
   pageSize = 100,
 }: SupervisorOptions): Supervisor {
-  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number }>();
+  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number; readonly againMs: number }>();
 
   async function look(orderId: string, counts: Counts): Promise<void> {
     counts.looked += 1;
@@ -64,7 +67,7 @@ export function createSupervisor({
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
-      return wakeOnce(orderId, 'unreadable', counts);
+      return wakeOnce({ orderId, stepMs: wakeAgainMaxMs }, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
 
@@ -75,7 +78,7 @@ export function createSupervisor({
     if (head.suspended) return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
-    if (!counted) return wakeOnce(orderId, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
+    if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
     const breaker = head.nextDueFor.agent === undefined ? undefined : await breakerOf(head.nextDueFor.agent);
     if (breaker && excuses(breaker, head.nextDueAt, head.stepMs, now)) await excuse(head, breaker, counts);
@@ -201,12 +204,13 @@ export function createSupervisor({
   }
 
   /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
-  async function wakeOnce(orderId: string, deadline: string, counts: Counts): Promise<void> {
+  async function wakeOnce({ orderId, stepMs }: Pick<StateHead, 'orderId' | 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
     const now = clock.now();
-    const last = lastWoken.get(orderId);
-    if (last?.deadline === deadline && now - last.at < wakeAgainMs) return;
+    const known = lastWoken.get(orderId);
+    const last = known?.deadline === deadline ? known : undefined;
+    if (last && now - last.at < last.againMs) return;
     if (lastWoken.size >= rememberedMax) lastWoken.clear();
-    lastWoken.set(orderId, { deadline, at: now });
+    lastWoken.set(orderId, { deadline, at: now, againMs: Math.min(wakeAgainMaxMs, last ? 2 * last.againMs : stepMs) });
     counts.woken += 1;
     await wake(orderId);
   }

@@ -12,6 +12,7 @@ export interface Disturbed {
   readonly queues: SimulatedQueues;
   readonly outside: Outside;
   damage(orderId: string): void;
+  look(orderId: string): Promise<void>;
   /** How wrong clocks may be. */
   readonly skewMaxMs: number;
   /** Least and most between two looks. */
@@ -32,6 +33,8 @@ export function disturb(world: Disturbed): void {
     const { outside } = world;
     const states = world.states();
     if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
+    if (states.length > 0 && outside.waiting < 10 && chance.happens(0.01)) outside.meddle(chance.pick(states).orderId);
+    if (states.length > 0 && chance.happens(0.2)) timeline.after(0, 'somebody looks', () => world.look(chance.pick(states).orderId));
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
       if (chance.happens(0.15) && outside.waiting < 10) outside.decide(orderId, { finally: false });

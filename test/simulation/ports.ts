@@ -80,7 +80,7 @@ export class Shared {
     this.database
       .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
       .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
-    this.sight.saw({ type: 'damaged', orderId });
+    this.sight.saw({ type: 'damaged', orderId, at });
   }
 
   private sendWithin({ messages, announcements }: Along): void {

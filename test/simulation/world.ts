@@ -8,6 +8,7 @@ import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
+import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
@@ -111,6 +112,7 @@ export class World implements Sight {
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
+      claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       quietSince: () => this.quietSince,
     });
@@ -147,6 +149,7 @@ export class World implements Sight {
       goneMaxMs: this.pace.goneMaxMs,
       states: () => this.states(),
       damage: (orderId) => this.shared.damage(orderId),
+      look: (orderId) => this.lookAt(orderId),
     });
     await this.untilRest();
     if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
@@ -183,9 +186,17 @@ export class World implements Sight {
   }
 
   private async checkEnd(isLate: boolean): Promise<void> {
-    for (const { orderId } of this.states()) this.history.pages.set(orderId, await this.shared.store.pages(orderId));
+    for (const { orderId } of this.states()) {
+      this.history.pages.set(orderId, await this.shared.store.pages(orderId));
+      await this.lookAt(orderId);
+    }
     if (isLate) this.broken.push(`nothing comes to rest: ${this.unrest()}`);
     for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
+  }
+
+  private async lookAt(orderId: string): Promise<void> {
+    const looked = await lookAt(this.shared.store, orderId);
+    if (looked) this.saw(looked);
   }
 
   /** While one deployment is replaced by the next, both are at work. */
@@ -341,6 +352,12 @@ function describe(happening: Happening): string {
       return `${happening.requestId} is tried again in ${happening.ms} ms`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
+    case 'looked':
+      return `${happening.orderId} is looked at`;
+    case 'wanted':
+      return `${happening.holder} wants ${happening.orderId} for ${happening.leaseMs} ms`;
+    case 'renewed':
+      return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
     case 'purged':
       return `gone: ${happening.body}`;
     case 'answered':

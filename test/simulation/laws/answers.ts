@@ -25,8 +25,9 @@ function wrongFault({ path, fault }: Raised): string | undefined {
   const name = type.slice(type.lastIndexOf('/') + 1);
   if (!declared.has(name))
     return faultClass === 'expected' && name !== 'ChildNotCompleted' ? `${type} at ${path} is said to be declared` : undefined;
-  const isByService = message === 'No.';
-  const isRight = permanent && faultClass === 'expected' && (!isByService || JSON.stringify(data) === JSON.stringify({ why: name }));
+  const isByService = message.startsWith('No "{');
+  const { why, quoted } = (data ?? {}) as { readonly why?: string; readonly quoted?: unknown };
+  const isRight = permanent && faultClass === 'expected' && (!isByService || (why === name && typeof quoted === 'string'));
   return isRight && (source === undefined || source.startsWith('order'))
     ? undefined
     : `${path} was refused, and the journal says ${JSON.stringify(fault)}`;

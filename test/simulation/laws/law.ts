@@ -35,6 +35,8 @@ export interface Times {
   now(): number;
   /** What a workflow may fail that says nothing of it. */
   readonly maxFailures: number;
+  /** Whether an order is claimed in the write that makes it. */
+  readonly claimsOnSubmit: boolean;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
   /** Since when nothing goes wrong any more; undefined while something may. */

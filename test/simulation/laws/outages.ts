@@ -19,6 +19,8 @@ export function outages(): Law {
     after: on(['poisoned', 'newer', 'damaged', 'failed'], (happening) => {
       if (happening.type === 'poisoned') isPoisoned = true;
       if (happening.type === 'newer' || happening.type === 'damaged') strange.add(happening.orderId);
+      if (happening.type === 'failed' && happening.message.trim() === '')
+        return `${happening.where}: ${happening.name}, and nothing is said`;
       if (happening.type !== 'failed' || known.has(happening.name) || texts.has(happening.message) || isOlder(happening)) return undefined;
       if (isPoisoned && happening.where.startsWith('record not processed')) return undefined;
       return isAbout(happening, strange) ? undefined : `${happening.where}: ${happening.name}: ${happening.message}`;

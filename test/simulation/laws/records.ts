@@ -12,11 +12,21 @@ export const records = (): Law => ({
   after: on(['written'], (happening, history) => {
     const { before, after } = happening;
     const order = history.orders.get(after.orderId);
+    const isWhole = writerOf(after) !== undefined && order?.damagedAt === undefined;
     const wrong =
-      order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
+      order &&
+      (wrongInLock(after) ??
+        wrongInDue(after) ??
+        wrongInNotes(after) ??
+        wrongInIds(after) ??
+        (isWhole ? wrongInWhole(order, before) : undefined));
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
   }),
 });
+
+/** Replies by their asking, with its time where they want more; wake-ups; what people and callers gave, by a name of theirs. */
+const messageId =
+  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/\d+)?)$/;
 
 function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
   if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
@@ -37,6 +47,11 @@ function wrongInDue({ processState, nextDueAt, nextDueFor, worklist, worklistAt,
   if (worklist !== (nextDueFor.kind === 'reminder' ? 'error' : 'due')) return `is due for a ${nextDueFor.kind}, and stands in ${worklist}`;
   return worklistAt === null || worklistAt > nextDueAt ? 'stands in the worklist later than it is due' : undefined;
 }
+
+const wrongInIds = ({ lastBy }: StateRecord): string | undefined => {
+  const strange = lastBy.find((id) => !messageId.test(id));
+  return strange === undefined ? undefined : `is written for ${strange}`;
+};
 
 const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
   notes.some(({ type, at }) => typeof type !== 'string' || !Number.isFinite(at)) ? `has a note ${JSON.stringify(notes.at(-1))}` : undefined;

@@ -5,6 +5,13 @@ import { type Law, onAny } from './law.ts';
 
 const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
 
+interface Sent {
+  readonly requestId?: string;
+  readonly remainingMs?: number;
+  /** How often it was put back. */
+  readonly putBack?: number;
+}
+
 /** S3, S26: what an agent is asked for was written before: a write that is refused asks for nothing. */
 export function requests(): Law {
   const written = new Set<string>();
@@ -15,7 +22,9 @@ export function requests(): Law {
     after: onAny((happening, history) => {
       if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
         // Without an id it asks for nothing: it was put back for a newer version of the program.
-        const { requestId } = JSON.parse(happening.body) as { readonly requestId?: string };
+        const { requestId, remainingMs = 0, putBack } = JSON.parse(happening.body) as Sent;
+        if (requestId !== undefined && putBack !== undefined && !(remainingMs > 0 && putBack > 0))
+          return `${requestId} is put back (${putBack}) with ${remainingMs} ms left`;
         if (requestId !== undefined && !written.has(requestId)) early.add(requestId);
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
