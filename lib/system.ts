@@ -5,6 +5,7 @@ import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
+import { type ChannelHealth, neverCloses } from './poison/channel-health.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -45,6 +46,8 @@ export interface System extends Ports {
   readonly scheduler: Scheduler;
   readonly submit: Submit;
   readonly emit: Emit;
+  /** Told of what becomes of messages. */
+  readonly channelHealth: ChannelHealth;
 }
 
 /** Whoever starts often in one process may load the definitions once, and give them each time. */
@@ -52,10 +55,11 @@ export interface SystemOptions {
   readonly hostId: string;
   readonly emit?: Emit;
   readonly definitions?: Definitions;
+  readonly channelHealth?: ChannelHealth;
 }
 
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
-  const { hostId, emit = () => {}, definitions = loadDefinitions(app) } = options;
+  const { hostId, emit = () => {}, definitions = loadDefinitions(app), channelHealth = neverCloses } = options;
   const scheduler = createScheduler({
     ...ports,
     definitions,
@@ -77,7 +81,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     stepMs,
     maxFailures,
   });
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit };
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };
 }
 
 /** Different for every process, also for two that start at the same time. */

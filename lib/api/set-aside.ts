@@ -170,7 +170,7 @@ const summaryOf = (channel: string, { id, queue, messageId, type, orderId, sende
   senderId: senderId ?? null,
   reason,
   failures,
-  bytes: Buffer.byteLength(message.body),
+  bytes: message.cut?.bytes ?? Buffer.byteLength(message.body),
   sentAt: timeText(message.sentAt),
   setAsideAt: timeText(message.setAsideAt),
   handling: message.handling ? { ...message.handling, at: timeText(message.handling.at) } : null,

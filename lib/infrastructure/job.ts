@@ -13,7 +13,6 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { collections } from '../documents.ts';
 import { SetupError } from '../errors.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
@@ -138,14 +137,19 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
       'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
     }),
-    ...allow(['dynamodb:DeleteItem'], permissions.clearsSetAside ? [tableArn] : [], {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [collections.setAside('*')] },
-    }),
+    ...permissions.documents.flatMap(({ actions, partitions }) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        partitions.length > 0 ? [tableArn] : [],
+        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] } },
+      ),
+    ),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
     ),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
@@ -158,7 +162,8 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
   ];
 }
 
-const usesTable = ({ table, notesAskings, breakers }: Permissions): boolean => table.length + breakers.length > 0 || notesAskings;
+const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
 
 /** Services that use the key when this function calls them. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>

@@ -1,6 +1,8 @@
+import { collections } from '../documents.ts';
 import { agentOfRequests, queues } from '../messages.ts';
+import { channelOf } from '../poison/policy.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
-import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
+import { type Cast, type FunctionSpec, hasCalls, topologyOf } from '../topology.ts';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -10,12 +12,14 @@ export interface Permissions {
   readonly notesAskings: boolean;
   /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
   readonly breakers: readonly string[];
-  /** Whether it takes messages that were set aside out of the table, and nothing else. */
-  readonly clearsSetAside: boolean;
+  /** What it does to documents in the table, and in which collections of them: these partitions, and no other. */
+  readonly documents: readonly DocumentRights[];
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
   readonly sendsTo: readonly string[];
+  /** Queues of which it says how long a message stays hidden. */
+  readonly holds: readonly string[];
   /** Queues of which it is told how much lies in them. */
   readonly looksInto: readonly string[];
   /** Whether it also sends to the response queues that clients have registered. */
@@ -26,13 +30,20 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
+/** Actions as IAM names them without `dynamodb:`. */
+export interface DocumentRights {
+  readonly actions: readonly string[];
+  readonly partitions: readonly string[];
+}
+
 const none: Permissions = {
   table: [],
   notesAskings: false,
   breakers: [],
-  clearsSetAside: false,
+  documents: [],
   indexes: [],
   sendsTo: [],
+  holds: [],
   looksInto: [],
   answersClients: false,
   announces: false,
@@ -58,22 +69,20 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   api: (_, app) => ({
     // What was set aside goes to its queue again, whichever that is.
     ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
-    clearsSetAside: true,
+    documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.setAside) }],
     looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
-  // A message that only a newer version can process is put back where it came from.
-  children: (spec, app) => ({ ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]), answersClients: false }),
-  submissions: (spec, app) => withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]),
-  // Here that is also one that meets a lease, or that lost too many races.
-  scheduler: (spec, app) => withQueues(scheduling(app), sourcesOf(spec)),
-  // And here one whose service is away.
+  children: (spec, app) => ({ ...judging(spec, withQueues(scheduling(app), answers(app))), answersClients: false }),
+  submissions: (spec, app) => judging(spec, scheduling(app)),
+  // It also puts back what meets a lease, or that lost too many races.
+  scheduler: (spec, app) => judging(spec, scheduling(app)),
+  // And an agent one whose service is away.
   agent: (spec, { agents }) => {
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
-      ...none,
-      sendsTo: [...[...names].map((name) => queues.replies(name)), ...sourcesOf(spec)],
+      ...judging(spec, { ...none, sendsTo: [...names].map((name) => queues.replies(name)) }),
       breakers: [...names],
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
@@ -84,8 +93,32 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     schedules.some(({ input }) => input.task === 'sweep')
       ? { ...supervising, table: [...supervising.table, 'Scan'] }
       : { ...supervising, indexes: [indexes.worklist.name] },
-  'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
+  'dead-letter': (spec, app) => ({
+    ...none,
+    table: ['GetItem'],
+    documents: [
+      { actions: ['DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
+      { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.setAside) },
+    ],
+    sendsTo: [...app.agents.map(({ name }) => queues.replies(name)), ...answers(app)],
+    answersClients: true,
+    announces: true,
+  }),
 };
+
+/**
+ * What comes from a queue is judged: failures are counted, and what fails too often goes to the dead letters. A message that
+ * only a newer version can process is put back where it came from.
+ */
+function judging(spec: FunctionSpec, given: Permissions): Permissions {
+  const from = sourcesOf(spec);
+  const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
+  return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents: [...given.documents, tracks], holds: from };
+}
+
+const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
+
+const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { responseQueuePrefix } from '../../lib/channel.ts';
+import { collections } from '../../lib/documents.ts';
 import type { IamQuestion } from '../../lib/iam.ts';
 import type { Job } from '../../lib/infrastructure/job.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
@@ -28,7 +29,8 @@ interface Platform {
   readonly reason: string;
 }
 
-const isOfTable = ({ permissions }: Job): boolean => permissions.table.length + permissions.breakers.length > 0 || permissions.notesAskings;
+const isOfTable = ({ permissions: { table, breakers, documents, notesAskings } }: Job): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
 const platform: readonly Platform[] = [
   {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -110,21 +112,33 @@ describe('a role may do what its function does, and nothing else', () => {
   });
 });
 
-describe('an agent writes nothing but what may be asked for only once, and that its service is away', () => {
+describe('an agent writes nothing but what may be asked for only once, that its service is away, and what failed', () => {
   const conditions = (name: string) =>
     statementsOf(stack, roleIdOf(name))
       .filter(({ Action }) => String(Action).includes('dynamodb:'))
       .map(({ Condition }) => Condition);
-  const away = (name: string) => ({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [keys.breaker(name).pk] } });
+  const within = (...partitions: string[]) => ({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': partitions } });
+  const own = (name: string) => [within(keys.breaker(name).pk), within(collections.tracks(name))];
 
   test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
-    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, away('post')]);
+    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, ...own('post')]);
     assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
   });
 
-  test('F20, F45: an agent without one comes near one partition of the table: that of its own breaker', () => {
-    assert.deepEqual(conditions('agent-stock'), [away('stock')]);
+  test('F13, F20, F45: an agent without one comes near two partitions of the table: that of its own breaker, and that of its failures', () => {
+    assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
+});
+
+test('F13: who reads the dead letters writes no order: he keeps messages, forgets what was counted, and tells who has sent them', () => {
+  const written = statementsOf(stack, roleIdOf('dead-letter'))
+    .filter(({ Action }) => /dynamodb:(Put|Delete|Update)/.test(String(Action)))
+    .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringEquals']?.['dynamodb:LeadingKeys']]);
+  const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
+  assert.deepEqual(written, [
+    ['dynamodb:DeleteItem', channels.map(collections.tracks)],
+    ['dynamodb:PutItem', channels.map(collections.setAside)],
+  ]);
 });
 
 describe('the supervisor knows no business', () => {

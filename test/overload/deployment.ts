@@ -156,7 +156,15 @@ export class Deployment {
         this.queues.send(message);
       }
     };
-    return { send, receive: notHere, acknowledge: notHere, release: notHere, depth: notHere };
+    const acknowledge = async (queue: string, receipts: readonly string[]): Promise<void> => {
+      await this.latency();
+      this.queues.acknowledge(queue, receipts);
+    };
+    const release = async (queue: string, receipts: readonly string[], afterMs: number): Promise<void> => {
+      await this.latency();
+      this.queues.release(queue, receipts, afterMs);
+    };
+    return { send, receive: notHere, acknowledge, release, depth: notHere };
   }
 
   private latency = (): Promise<void> => this.sleep(this.chance.between(2, 12));
@@ -179,6 +187,9 @@ export class Deployment {
       noteAsked: later(store.noteAsked, 1),
       putBreaker: later(store.putBreaker, 1),
       breaker: later(store.breaker, 0),
+      document: later(store.document, 0),
+      putDocument: later(store.putDocument, 1),
+      removeDocument: later(store.removeDocument, 1),
       load: later(store.load, 0),
       head: later(store.head, 0),
       // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.
