@@ -1,4 +1,4 @@
-import { asks } from './core/definition.ts';
+import { asks, type Template } from './core/definition.ts';
 import { parseExpression } from './core/expression.ts';
 import { definitionPath, expressionsIn, nodeAt, type Program } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
@@ -40,15 +40,15 @@ function secretInputAt(program: Program, path: string): readonly string[] {
   const known = secretInputs.get(program) ?? new Map<string, readonly string[]>();
   secretInputs.set(program, known);
   const at = definitionPath(path);
-  const pointers = known.get(at) ?? secretInputOf(program, at);
+  const pointers = known.get(at) ?? secretInputOf(program, nodeAt(program, at).undo?.input ?? null);
   known.set(at, pointers);
   return pointers;
 }
 
-function secretInputOf(program: Program, path: string): readonly string[] {
+/** Pointers into an input that are made of what steps answered in secret. */
+export function secretInputOf(program: Program, input: Template): readonly string[] {
   const secret = new Map([...program.nodes].map(([at, node]) => [node.name, secretOutputAt(program, at)]));
-  const { undo } = nodeAt(program, path);
-  return [...expressionsIn(undo?.input ?? null)].flatMap(({ text, pointer }) => {
+  return [...expressionsIn(input)].flatMap(({ text, pointer }) => {
     const parsed = parseExpression(text);
     const names = parsed.ok ? parsed.expression.steps.map(({ name }) => name) : [];
     return names.some((name) => readsSecret(text, name, secret.get(name) ?? [])) ? [pointer] : [];

@@ -138,6 +138,8 @@ export const SubmissionMessage = z.object({
   responseChannel: z.string().max(128).optional(),
 });
 
+export type SubmissionMessage = z.infer<typeof SubmissionMessage>;
+
 export type StatusKind = 'received' | 'refused' | 'delayed' | 'completed' | 'failed';
 
 /** What the scheduler takes in from queues. */

@@ -12,7 +12,7 @@ export interface PutBackPorts {
 }
 
 /** What is put into a message that was put back: since when it has waited. No version gives it another meaning. */
-const since = 'waitsSince';
+export const since = 'waitsSince';
 
 /**
  * Puts messages back to the queue that they came from, when only a newer version can process them. Resolves to those that have waited for too long, and were not put back.

@@ -84,7 +84,7 @@ export type DetailType = (typeof detailTypes)[number];
 /** Those that a person must see; the others are for whoever wants to know. */
 export const alertTypes = detailTypes.filter((type) => type !== 'Order Processed');
 
-/** What the supervisor did, for the journal: it reads no instance, so the scheduler writes it down with its next write. */
+/** What others did to an order without reading its instance, for the journal: the scheduler writes it down with its next write. */
 export type Note = { readonly at: number } & (
   | { readonly type: 'DeadlineExpired'; readonly path?: string; readonly failureCount: number }
   | { readonly type: 'OrderReset'; readonly failureCount: number }
@@ -92,6 +92,9 @@ export type Note = { readonly at: number } & (
   | { readonly type: 'DeadlineMoved'; readonly path?: string; readonly reason: string }
   /** `before`: it was in Error already, for something else. */
   | { readonly type: 'RecordUnreadable'; readonly reason: string; readonly before?: 'Error' }
+  /** What a person did with a message that was set aside. `message`: its id there. */
+  | { readonly type: 'MessageResubmitted'; readonly message: string; readonly by: string; readonly reason: string; readonly edited?: true }
+  | { readonly type: 'MessageDiscarded'; readonly message: string; readonly by: string; readonly reason: string }
 );
 
 /** The state of one order: what roles decide on without knowing the workflow, and the instance itself in `blob`. */

@@ -17,12 +17,15 @@ export async function readJournal(
   state: StateRecord,
 ): Promise<{ readonly journal: readonly JournalEntry[]; readonly instance: Instance | undefined }> {
   const instance = readableInstance(state);
-  if (instance && instance.tail.length === instance.seq) return { journal: instance.tail, instance };
+  if (instance && instance.tail.length === instance.seq) return { journal: withNotes(instance.tail, state), instance };
   const pages = await store.pages(state.orderId);
-  return instance
-    ? { journal: wholeJournal(pages, instance.tail), instance }
-    : { journal: salvagedJournal(state, pages).entries, instance };
+  const journal = instance ? wholeJournal(pages, instance.tail) : salvagedJournal(state, pages).entries;
+  return { journal: withNotes(journal, state), instance };
 }
+
+/** What others have noted stands where the next write will put it: first. */
+const withNotes = (journal: readonly JournalEntry[], { notes }: StateRecord): readonly JournalEntry[] =>
+  notes.length === 0 ? journal : [...journal, ...notes.map((note, index) => ({ seq: (journal.at(-1)?.seq ?? 0) + index + 1, ...note }))];
 
 function readableInstance(state: StateRecord): Instance | undefined {
   try {

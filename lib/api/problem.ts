@@ -25,7 +25,7 @@ export const problems = {
     detail: 'This address takes other methods. The Allow header names them.',
   },
   'not-acceptable': { status: 406, title: 'Not acceptable', detail: 'The answer has a media type that the Accept header excludes.' },
-  conflict: { status: 409, title: 'Conflict', detail: 'The order has moved on: this can no longer be done.' },
+  conflict: { status: 409, title: 'Conflict', detail: 'Things have moved on: this cannot be done now, or no more. "errors" says why.' },
   infeasible: {
     status: 409,
     title: 'Infeasible',

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
 import type { Definitions } from '../definitions.ts';
 import type { Scheduler } from '../scheduler.ts';
 import type { Store } from '../store.ts';
@@ -12,9 +13,10 @@ import type { ProblemCode, Refusal } from './problem.ts';
 export interface ApiOptions {
   readonly store: Store;
   readonly scheduler: Scheduler;
-  readonly channel: Pick<Channel, 'depth'>;
+  readonly channel: Pick<Channel, 'depth' | 'send'>;
   readonly submit: Submit;
   readonly definitions: Definitions;
+  readonly config: Pick<Config, 'defaultWorkflow'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;
@@ -31,7 +33,7 @@ export interface Call<Query = unknown, Head = unknown, Body = unknown> {
   readonly requestId: string;
   /** The id in the path; empty where it has none. */
   readonly id: string;
-  /** The name behind it; empty where the path has none. */
+  /** The name in the path: of a channel, or of what belongs to the id; empty where it has none. */
   readonly name: string;
   readonly query: Query;
   readonly headers: Head;
@@ -54,8 +56,8 @@ export interface Route<
   Head extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 > {
-  readonly method: 'GET' | 'POST' | 'PUT';
-  /** With `{id}` for what it is about, and `{name}` for what belongs to that. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With `{id}` for what it is about, and `{name}` for what belongs to that, or for a channel. */
   readonly path: string;
   /** Who may call; `anyone` needs no token. */
   readonly roles: readonly Role[] | 'anyone';

@@ -8,6 +8,7 @@ import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
+import { discardMessage, listSetAside, resubmitMessage, showSetAside, treatMany } from './set-aside.ts';
 
 const replays = `The same \`Idempotency-Key\` again changes nothing more, as long as it is among the last ${keysKept} of the order: then with \`Idempotent-Replayed: true\`.`;
 
@@ -128,6 +129,64 @@ export const routes: readonly Route[] = [
     answers: { 200: { description: 'A page of queue pairs, by name', schema: schemas.pageOf(schemas.ChannelState) } },
     refusals: [],
     handle: listChannels,
+  }),
+  route({
+    method: 'GET',
+    path: '/channels/{name}/set-aside',
+    roles: ['operator'],
+    summary: 'List the messages of a channel that nobody could process, oldest first',
+    query: schemas.SetAsideQuery,
+    answers: { 200: { description: 'A page of messages, without their bodies', schema: schemas.pageOf(schemas.SetAsideSummary) } },
+    refusals: ['not-found'],
+    handle: listSetAside,
+  }),
+  // Before those with an id: no message is called bulk.
+  route({
+    method: 'POST',
+    path: '/channels/{name}/set-aside/bulk',
+    roles: ['operator'],
+    summary: 'Resubmit or discard all messages of a channel that fit a filter, so many a call; or say what would become of each',
+    body: schemas.BulkBody,
+    answers: {
+      200: {
+        description: 'What became of each that was looked at. `next`, as the `cursor` of the next call, goes on behind them.',
+        schema: schemas.pageOf(schemas.TreatedInBulk),
+      },
+    },
+    refusals: ['not-found', 'bad-parameter'],
+    handle: treatMany,
+  }),
+  route({
+    method: 'GET',
+    path: '/channels/{name}/set-aside/{id}',
+    roles: ['operator'],
+    summary: 'Show a message that nobody could process, with its story',
+    answers: { 200: { description: 'The message', schema: schemas.SetAsideMessage } },
+    refusals: ['not-found'],
+    handle: showSetAside,
+  }),
+  route({
+    method: 'DELETE',
+    path: '/channels/{name}/set-aside/{id}',
+    roles: ['operator'],
+    summary: 'Discard a message that nobody could process',
+    body: schemas.DiscardBody,
+    answers: { 200: { description: 'It is gone; with dryRun, it would be', schema: schemas.MessageTreated } },
+    refusals: ['not-found', 'conflict', 'locked'],
+    handle: discardMessage,
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{name}/set-aside/{id}/resubmit',
+    roles: ['operator'],
+    summary: 'Send a message that nobody could process once more, as it is or mended',
+    body: schemas.ResubmitMessageBody,
+    answers: {
+      200: { description: 'dryRun: it could be sent', schema: schemas.MessageTreated },
+      202: { description: 'It is sent, and set aside no more', schema: schemas.MessageTreated },
+    },
+    refusals: ['not-found', 'conflict', 'locked'],
+    handle: resubmitMessage,
   }),
   route({
     method: 'GET',

@@ -110,6 +110,39 @@ export const ClientBody = z.strictObject({
   senders: z.array(senderId).max(100).default([]),
 });
 
+const queueName = z.string().min(1).max(bodyLimits.charactersMax);
+export const SetAsideFilter = z.strictObject({
+  id: z.string().min(1).max(512).exactOptional().describe('this one'),
+  queue: queueName.exactOptional().describe('that it came on'),
+  type: z.string().min(1).max(64).exactOptional().describe('of message: request, reply, submission'),
+  orderId: z.string().min(1).max(128).exactOptional(),
+  reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason for which it was set aside'),
+  sentAfter: moment,
+  sentBefore: moment,
+});
+export const SetAsideQuery = z.strictObject({ ...SetAsideFilter.shape, limit, cursor });
+
+const again = z.boolean().exactOptional().describe('also where it was begun before, and nobody knows whether it was sent');
+const dryRun = z.boolean().exactOptional().describe('says what would become of it, and changes nothing');
+export const ResubmitMessageBody = z.strictObject({
+  reason,
+  body: anyJson
+    .exactOptional()
+    .describe('the message in place of its own; what is masked where it is shown, and is left as it is, stays what it was'),
+  again,
+  dryRun,
+});
+export const DiscardBody = z.strictObject({ reason, dryRun });
+export const BulkBody = z.strictObject({
+  filter: SetAsideFilter,
+  action: z.enum(['resubmit', 'discard']),
+  reason,
+  dryRun: z.boolean().describe('true: lists what would become of each, and changes nothing'),
+  again,
+  limit: z.int().min(1).max(50).default(50).describe('messages of this call at the most'),
+  cursor,
+});
+
 // What goes out.
 
 const Fault = z.object({
@@ -225,6 +258,44 @@ export const ChannelState = z.strictObject({
     nextProbeAt: time.optional(),
     backSince: time.optional(),
   }),
+});
+const setAside = {
+  id: z.string(),
+  channel: z.string(),
+  queue: z.string(),
+  messageId: z.string(),
+  type: z.string().nullable(),
+  orderId: z.string().nullable(),
+  senderId: z.string().nullable(),
+  reason: z.string(),
+  failures: z.int().min(0),
+  bytes: z.int().min(0),
+  sentAt: time,
+  setAsideAt: time,
+  handling: z
+    .strictObject({ action: z.enum(['resubmit', 'discard']), by: z.string(), at: time, reason: z.string() })
+    .nullable()
+    .describe('what somebody has begun to do with it; after half a minute it was broken off'),
+};
+export const SetAsideSummary = z.strictObject(setAside);
+export const SetAsideMessage = z.strictObject({
+  ...setAside,
+  attempts: z.array(z.strictObject({ at: time, error: z.string() })).describe('the last ten, oldest first'),
+  body: anyJson.describe('the message; null where it is no JSON text; what is secret is masked'),
+  text: z.string().nullable().describe('what came instead of a JSON text'),
+});
+export const MessageTreated = z.strictObject({
+  id: z.string(),
+  channel: z.string(),
+  queue: z.string(),
+  action: z.enum(['resubmit', 'discard']),
+  dryRun: z.boolean(),
+  orderId: z.string().nullable().describe('in whose history it stands'),
+});
+export const TreatedInBulk = z.strictObject({
+  ...setAside,
+  outcome: z.enum(['done', 'possible', 'not-found', 'conflict', 'invalid', 'locked']),
+  errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
 });
 export const Health = z.strictObject({ status: z.literal('ok') });
 export const pageOf = (item: z.ZodType) => z.strictObject({ items: z.array(item), next: z.string().nullable() });

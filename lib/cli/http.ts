@@ -16,7 +16,7 @@ export interface Call {
 /** The system's HTTP API. A call rejects with RefusedError or UnreachableError, and answers in every other case. */
 export interface Api {
   readonly url: string;
-  call<T>(method: 'GET' | 'POST' | 'PUT', path: string, call?: Call): Promise<Answer<T>>;
+  call<T>(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, call?: Call): Promise<Answer<T>>;
 }
 
 const timeoutMsDefault = 15_000;

@@ -2,7 +2,7 @@ import { collections } from '../documents.ts';
 import { agentOfRequests, queues } from '../messages.ts';
 import { channelOf } from '../poison/policy.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
-import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
+import { type Cast, type FunctionSpec, hasCalls, topologyOf } from '../topology.ts';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -67,7 +67,9 @@ const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], se
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
-    ...withQueues(scheduling(app), answers(app)),
+    // What was set aside goes to its queue again, whichever that is.
+    ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
+    documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.setAside) }],
     looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
     indexes: orderIndexes,
     readsCursorSecret: true,
@@ -113,6 +115,8 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
   return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents: [...given.documents, tracks], holds: from };
 }
+
+const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
 
 const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 

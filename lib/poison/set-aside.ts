@@ -33,6 +33,17 @@ export interface SetAside {
   /** Whose it is, where it says so. */
   readonly orderId?: string;
   readonly type?: string;
+  /** What a person has begun to do with it, noted before it is done. */
+  readonly handling?: Handling;
+}
+
+/** Who does what with a message that was set aside. Long after, it tells of something that was broken off. */
+export interface Handling {
+  readonly action: 'resubmit' | 'discard';
+  readonly by: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly reason: string;
 }
 
 /** Sorts by when it was sent; the same for every delivery of the same message, so that it is set aside once. */

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import type { Role } from '../../lib/api/authentication.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { wakeUpMessage } from '../../lib/messages.ts';
 import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** What each token may act as. */
@@ -24,25 +25,32 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
+  'POST /channels/{name}/set-aside/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
+  'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'matrix', dryRun: true } },
+  'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
 };
 
 test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {
-  const { ask, orderInError } = startApi();
+  const { ask, orderInError, setAside } = startApi();
+  const message = await setAside({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
   for (const { method, path, roles } of routes) {
     const call = `${method} ${path}`;
     const good = call === 'POST /orders' ? [202] : call === cancel ? [202, 409] : call === signal ? [409] : [200];
-    for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : { any: 'acme' })) {
+    for (const [object, given] of Object.entries(
+      path.startsWith('/orders/{id}') ? objects : { any: path.startsWith('/channels') ? message : 'acme' },
+    )) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
-        const { status } = await ask(method, path.replace('{id}', id).replace('{name}', 'visa'), { as: who, ...wellFormed[call] });
+        const name = path.startsWith('/channels') ? 'wake-ups' : 'visa';
+        const { status } = await ask(method, path.replace('{id}', id).replace('{name}', name), { as: who, ...wellFormed[call] });
         const allowed = roles === 'anyone' || roles.some((role) => granted[who].includes(role));
         const seen = object === 'any' || (object === 'own' && who !== 'other');
         assert.ok((!allowed ? [403] : !seen ? [404] : good).includes(status), `${call} ${object} as ${who}: ${status}`);
       }
-      const { status } = await ask(method, path.replace('{id}', id), wellFormed[call]);
+      const { status } = await ask(method, path.replace('{id}', id).replace('{name}', 'wake-ups'), wellFormed[call]);
       assert.equal(status, roles === 'anyone' ? 200 : 401, `${call} ${object} without a token`);
     }
   }

@@ -4,6 +4,7 @@ import type { ZodType } from 'zod';
 import { refusalCodes } from '../../lib/api/openapi.ts';
 import { problems } from '../../lib/api/problem.ts';
 import { routes } from '../../lib/api/routes.ts';
+import { wakeUpMessage } from '../../lib/messages.ts';
 import { type Asked, goodSubmission, startApi } from './support.ts';
 
 test('the published contract has every call that is served, and no other one', async () => {
@@ -46,19 +47,24 @@ test('the published contract has every call that is served, and no other one', a
 });
 
 test('every answer is what the contract says, for every role', async () => {
-  const { ask, orderInError, submitOrder } = startApi();
+  const { ask, orderInError, submitOrder, setAside } = startApi();
   const orderId = await orderInError('k');
   await submitOrder('k2');
+  const message = await setAside({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'] } });
   const asked: { readonly [call: string]: Asked } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
+    'POST /channels/{name}/set-aside/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
+    'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'r', dryRun: true } },
+    'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
     'PUT /clients/{id}': { body: {} },
   };
   let checked = 0;
   for (const { method, path, answers } of routes) {
     for (const as of ['acme', 'operator', 'admin'] as const) {
-      const { status, json } = await ask(method, path.replace('{id}', path.startsWith('/clients') ? 'acme' : orderId), {
+      const id = path.startsWith('/clients') ? 'acme' : path.startsWith('/channels') ? message : orderId;
+      const { status, json } = await ask(method, path.replace('{id}', id).replace('{name}', 'wake-ups'), {
         as,
         ...asked[`${method} ${path}`],
       });
@@ -74,7 +80,9 @@ test('every answer is what the contract says, for every role', async () => {
     body: { kind: 'resubmit', reason: 'r' },
   });
   routes.find(({ path }) => path.endsWith('/instructions'))?.answers[202]?.schema?.parse(resubmitted.json);
-  assert.ok(checked >= 15, String(checked));
+  const sent = await ask('POST', `/channels/wake-ups/set-aside/${message}/resubmit`, { as: 'operator', body: { reason: 'r' } });
+  routes.find(({ path }) => path.endsWith('/resubmit'))?.answers[202]?.schema?.parse(sent.json);
+  assert.ok(checked >= 25, String(checked));
 });
 
 test('a person who opens the address learns what it is, and nothing on the page runs or is loaded', async () => {

@@ -16,6 +16,7 @@ import { sqliteChannel } from '../../lib/channels/sqlite.ts';
 import { manualClock } from '../../lib/clock.ts';
 import type { StepReply } from '../../lib/core/event.ts';
 import { loadDefinitions } from '../../lib/definitions.ts';
+import { type SetAside, setAsideDocument, setAsideId } from '../../lib/poison/set-aside.ts';
 import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
 import { createScheduler } from '../../lib/scheduler.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
@@ -88,6 +89,12 @@ export interface Answered {
   readonly json: any;
 }
 
+/** A message that was set aside. */
+export interface GivenMessage extends Partial<Pick<SetAside, 'senderId' | 'reason'>> {
+  readonly queue: string;
+  readonly body: string | object;
+}
+
 /** The embedded system in memory behind its API. Every answer is checked for what holds of all of them. */
 export function startApi({
   app = shop,
@@ -122,6 +129,7 @@ export function startApi({
     channel,
     submit,
     definitions,
+    config: { defaultWorkflow: 'fulfil-order' },
     clock,
     telemetry,
     issuer,
@@ -180,11 +188,40 @@ export function startApi({
     return orderId;
   };
 
+  let messages = 0;
+  /** As the dead-letter function does it; its id. */
+  async function setAside({ queue, body, reason = 'It is no message for an agent.', ...more }: GivenMessage): Promise<string> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const { orderId, type } = typeof body === 'string' ? {} : (body as { orderId?: string; type?: string });
+    const about = { queue, messageId: `m-${++messages}`, sentAt: clock.now() + messages };
+    const id = setAsideId(about);
+    const story = { reason, attempts: [{ at: clock.now(), error: reason }], failures: 4, setAsideAt: clock.now() };
+    const message = { ...about, ...story, id, body: text, ...(orderId ? { orderId } : {}), ...(type ? { type } : {}), ...more };
+    assert.equal((await store.putDocument(setAsideDocument(message), 0)).outcome, 'written');
+    return id;
+  }
+
   /** All that is stored, for comparing before and after. */
   const stored = async (): Promise<string> =>
     JSON.stringify([await store.list({}, undefined, 1000), await store.clients(), publisher.published(0, 1000).length]);
 
-  return { ask, submitOrder, answer, orderInError, stored, store, scheduler, channel, publisher, database, clock, api, lines, definitions };
+  return {
+    ask,
+    submitOrder,
+    answer,
+    orderInError,
+    setAside,
+    stored,
+    store,
+    scheduler,
+    channel,
+    publisher,
+    database,
+    clock,
+    api,
+    lines,
+    definitions,
+  };
 }
 
 /** Whatever a call answers stands in the published contract. */

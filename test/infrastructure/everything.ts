@@ -7,6 +7,7 @@ import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
 import { conversationOf } from '../../lib/poison/conversation.ts';
 import { channelOf } from '../../lib/poison/policy.ts';
+import { setAsideDocument, setAsideId } from '../../lib/poison/set-aside.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { childIdOf } from '../../lib/submission.ts';
 import { topologyOf } from '../../lib/topology.ts';
@@ -32,6 +33,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await stuckOrders(roles);
   await heldOrders(roles);
   await callingOrders(roles, deployment);
+  await messagesSetAside(roles);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
   await servicesAway(roles);
@@ -177,6 +179,37 @@ async function newerMessages(roles: Roles): Promise<void> {
     await roles.outside.channel.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
     await roles.deliver(queue);
   }
+}
+
+/** What was set aside goes to every queue again, and what is not wanted is discarded. */
+async function messagesSetAside(roles: Roles): Promise<void> {
+  const { store, channel } = roles.outside;
+  let messages = 0;
+  const setAside = async (queue: string, body: string, orderId: string): Promise<string> => {
+    const sentAt = roles.clock.now();
+    const about = { queue, messageId: `m-${++messages}`, sentAt, orderId, body };
+    const id = setAsideId(about);
+    await store.putDocument(setAsideDocument({ ...about, id, reason: 'nobody knows', attempts: [], failures: 0, setAsideAt: sentAt }), 0);
+    return `/channels/${channelOf(queue)}/set-aside/${id}`;
+  };
+  const treat = async (method: 'POST' | 'DELETE', path: string, status: number): Promise<void> => {
+    const answer = await roles.call(method, path, { ...operator, body: { reason: 'as it should be' } });
+    assert.equal(answer.status, status, JSON.stringify(answer.body));
+  };
+  for (const queue of ['stock-requests', 'stock-replies', 'post-requests', 'post-replies', queues.calls, queues.callReplies]) {
+    const workflow = channelOf(queue) === 'workflows' ? 'outer' : channelOf(queue) === 'post' ? 'stamped' : 'one';
+    const id = await submit(roles, workflow);
+    for (const to of queue.endsWith('-replies') ? [queue.replace(/replies$/, 'requests')] : []) await roles.deliver(to);
+    const [message] = await channel.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
+    assert.ok(message, queue);
+    await channel.acknowledge(queue, [message.receipt]);
+    const path = await setAside(queue, message.body, id);
+    assert.equal((await roles.call('GET', path, operator)).status, 200);
+    await treat('POST', `${path}/resubmit`, 202);
+    await roles.settle();
+  }
+  await treat('DELETE', await setAside(queues.wakeUps, 'torn', 'nobody'), 200);
+  assert.equal((await roles.call('GET', '/channels/stock/set-aside', operator)).status, 200);
 }
 
 const damage = (roles: Roles, table: string, id: string) =>

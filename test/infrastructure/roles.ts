@@ -44,7 +44,7 @@ export interface Roles {
   telemetryOf(name: string): Telemetry;
   /** Runs a function once. */
   run(name: string, event: unknown): Promise<unknown>;
-  call(method: 'GET' | 'PUT' | 'POST', path: string, call: ApiCall): Promise<ApiAnswer>;
+  call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, call: ApiCall): Promise<ApiAnswer>;
   /** Gives what lies in a queue to the function behind it, as Lambda does. How many messages it were. */
   deliver(queue: string, each?: (message: Received) => Received): Promise<number>;
   /** Delivers until nothing lies in any queue but in those that are left alone. */

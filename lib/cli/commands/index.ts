@@ -17,6 +17,9 @@ import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
 import { orderWatch } from './order-watch.ts';
 import { reset } from './reset.ts';
+import { setAsideList } from './set-aside-list.ts';
+import { setAsideShow } from './set-aside-show.ts';
+import { setAsideDiscard, setAsideResubmit } from './set-aside-treat.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
@@ -47,6 +50,10 @@ export const commands: readonly CliCommand[] = [
   breakerList,
   channelList,
   channelReceive,
+  setAsideList,
+  setAsideShow,
+  setAsideResubmit,
+  setAsideDiscard,
   clientPut,
   clientList,
   supervise,
