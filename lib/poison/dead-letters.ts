@@ -13,7 +13,7 @@ import { conversationOf, saidIn } from './conversation.ts';
 import { type Poison, poisonIn } from './envelope.ts';
 import { storyOf } from './judge.ts';
 import { channelOf, policyOf } from './policy.ts';
-import { type SetAside, setAsideDocument, setAsideId } from './set-aside.ts';
+import { type SetAside, setAsideDocument, setAsideId, setAsideIn } from './set-aside.ts';
 import { tellSender } from './telling.ts';
 import { changeTrack, readTrack } from './tracks.ts';
 
@@ -43,6 +43,14 @@ export function createSettingAside({ app, store, channel, publisher, clock, tele
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
   }
 
+  /** Where it stands already, this was done before, up to somewhere: then what stands is told again. */
+  async function keep(message: SetAside): Promise<SetAside> {
+    const write = await store.putDocument(setAsideDocument(message), 0);
+    if (write.outcome === 'refused') return write.current ? setAsideIn(write.current) : message;
+    telemetry.count('messageSetAside');
+    return message;
+  }
+
   return async (delivery) => {
     const queue = delivery.queue.replace(/-dead$/, '');
     const policy = policyOf(channelOf(queue), app.channels);
@@ -50,10 +58,7 @@ export function createSettingAside({ app, store, channel, publisher, clock, tele
     const poison = givenUp ?? (await redriven(delivery, queue));
     // What was only delivered too often met an outage: its step is asked again, and a submission may still become an order.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
-    const kept = setAsideOf(poison, { at: clock.now(), keepsSender: policy.logsSender });
-    // Where it stands already, this was done before, up to somewhere.
-    const { outcome } = await store.putDocument(setAsideDocument(kept), 0);
-    if (outcome === 'written') telemetry.count('messageSetAside');
+    const kept = await keep(setAsideOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
     const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Set Aside', detail: detailOf(kept) }]);
     if (failed.length > 0) throw new Error('The announcement was not taken.');
     if (isJudged && policy.conversation === 'ends') await tellSender(poison, kept.id, { store, channel, clock });

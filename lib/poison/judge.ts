@@ -87,7 +87,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const { maxFailures } = policyFor(delivery);
     const attempt = attemptOf(error, begun?.at ?? clock.now());
     const { track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.known);
-    if (failureOf(error) === 'content') await tell(() => channelHealth.failed(channelOf(delivery.queue)));
+    if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(channelOf(delivery.queue)));
     const failures = track?.failures ?? 1;
     if (track && failures > maxFailures)
       return handOver(delivery, `Handling it failed ${failures} times, the last time with ${nameOf(error)}.`, track);
@@ -112,12 +112,12 @@ export function createJudge(ports: JudgePorts): Judge {
     return handOver(delivery, (error as Error).message, oneAttempt(error, clock.now()));
   }
 
-  /** Closing a channel must not be what keeps its messages. */
-  async function tell(what: () => Promise<void>): Promise<void> {
+  /** What becomes of the message is certain by now: that this goes wrong must not bring it back. */
+  async function ifPossible({ messageId }: Delivery, work: () => Promise<unknown>): Promise<void> {
     try {
-      await what();
+      await work();
     } catch (error) {
-      telemetry.log('warn', 'channel not told of', { error });
+      telemetry.log('warn', 'what became of a message is not noted', { error, messageId });
     }
   }
 
@@ -136,8 +136,8 @@ export function createJudge(ports: JudgePorts): Judge {
     },
 
     async succeeded(delivery, begun) {
-      if (begun || mayHaveFailed(delivery)) await tell(async () => void (await change(delivery, () => undefined, begun?.known)));
-      await tell(() => channelHealth.succeeded(channelOf(delivery.queue)));
+      if (begun || mayHaveFailed(delivery)) await ifPossible(delivery, () => change(delivery, () => undefined, begun?.known));
+      await ifPossible(delivery, () => channelHealth.succeeded(channelOf(delivery.queue)));
     },
 
     async failed(delivery, error, begun) {

@@ -49,8 +49,8 @@ export function refusals(): Law {
     if (one.workflow !== undefined && history.orders.get(orderIdOf(clientName, one.key))?.state.workflow.name === one.workflow)
       return `${one.key} is refused, and is stored`;
     // Handling it failed too often, whatever was wrong: then it lies before a person, too.
-    const isGivenUp = aside.has(one.body) && says(errors as readonly SubmissionProblem[], ' internal');
-    const wanted = isGivenUp ? ' internal' : (one.wanted ?? '/idempotencyKey idempotency-key-reused');
+    if (aside.has(one.body) && (errors as readonly SubmissionProblem[]).every(({ code }) => code === 'internal')) return undefined;
+    const wanted = one.wanted ?? '/idempotencyKey idempotency-key-reused';
     const named = one.reference === undefined ? {} : { reference: one.reference };
     const isWhole = JSON.stringify(rest) === JSON.stringify({ v: 1, type: 'status', ...named, seq: 1, status: 'refused' });
     return isWhole && says(errors as readonly SubmissionProblem[], wanted) && !Number.isNaN(Date.parse(String(at)))

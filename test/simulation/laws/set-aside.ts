@@ -1,36 +1,49 @@
-import { timeText } from '../../../lib/messages.ts';
 import type { SetAside } from '../../../lib/poison/set-aside.ts';
 import { type Law, on } from './law.ts';
 
 const reasons: readonly RegExp[] = [
+  /^This is no message for (an agent|the scheduler)\.$/,
   /^It is no submission: .+\.$/,
   /^It was refused: \/\w+(\/\w+)* .+\.$/,
   /^Its sender is not registered for this client\.$/,
   /^It was delivered too often without success\.$/,
+  /^Handling it failed \d+ times\.$/,
+  /^Handling it began \d+ times in vain, and the last process to try was never heard of again\.$/,
   /^It is for a newer version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z nobody came who runs that: deploy it again, then send the message anew\.$/,
 ];
 
 /** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */
 export function setAside(): Law {
-  const kept = new Map<string, SetAside>();
+  const kept: SetAside[] = [];
   return {
     name: 'set aside',
     after: on(['set aside'], ({ message }) => {
-      kept.set(message.id, message);
-      const { messageId, queue, reason } = message;
-      return reasons.some((known) => known.test(reason)) ? undefined : `${messageId} of ${queue} is set aside, since: ${reason}`;
+      kept.push(message);
+      const { id, reason } = message;
+      return reasons.some((known) => known.test(reason)) ? undefined : `${id} is set aside, since: ${reason}`;
     }),
     atEnd: (history) =>
-      [...kept.values()].flatMap((message) => {
-        const detail = JSON.stringify(detailOf(message));
-        return history.announced.get(message.id)?.has(detail) ? [] : [`${message.id} is set aside, and nobody is told ${detail}`];
+      kept.flatMap(({ id, queue, body, reason, failures, setAsideAt }) => {
+        const orderId = orderIn(body);
+        const detail = {
+          id,
+          ...(orderId === undefined ? {} : { orderId }),
+          ...{ at: new Date(setAsideAt).toISOString(), class: 'application-failure', type: 'PoisonMessage', source: queue },
+          ...{ before: 'queued', after: 'set aside', failureCount: failures, message: reason },
+        };
+        const announced = history.announced.get(id);
+        return announced?.size === 1 && announced.has(JSON.stringify(detail))
+          ? []
+          : [`${id} is set aside, and nobody is told ${JSON.stringify(detail)}, and nothing else`];
       }),
   };
 }
 
-const detailOf = ({ id, orderId, setAsideAt, queue, failures, reason }: SetAside) => ({
-  id,
-  ...(orderId === undefined ? {} : { orderId }),
-  ...{ at: timeText(setAsideAt), class: 'application-failure', type: 'PoisonMessage', source: queue },
-  ...{ before: 'queued', after: 'set aside', failureCount: failures, message: reason },
-});
+function orderIn(body: string): string | undefined {
+  try {
+    const { orderId } = (JSON.parse(body) ?? {}) as { readonly orderId?: unknown };
+    return typeof orderId === 'string' ? orderId : undefined;
+  } catch {
+    return undefined;
+  }
+}
