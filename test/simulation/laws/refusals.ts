@@ -35,8 +35,8 @@ export function refusals(): Law {
       const named = reference === undefined ? {} : { reference };
       posted.set(body, { key, body, wanted, ...named, mayAnswer: responseChannel === responseQueue });
     }
+    if (happening.type === 'set aside') aside.add(happening.message.body);
     if (happening.type !== 'sent') return undefined;
-    if (happening.queue === queues.setAside) aside.add((JSON.parse(happening.body) as { readonly body: string }).body);
     if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
     return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body, history) : undefined;
   };
