@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Issuer } from './api/app.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Channel } from './channel.ts';
+import { type ChannelHealth, createChannelHealth } from './channel-health.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { workflowsAgent } from './core/child-order.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
@@ -11,6 +13,7 @@ import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Store } from './store.ts';
 import { createSubmission, type Submit } from './submission.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { Valves } from './valves.ts';
 
 /** The four ports and what every role needs beside them; one per process. */
 export interface Ports {
@@ -23,6 +26,8 @@ export interface Ports {
   readonly issuer: Issuer;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
+  /** Where something beside the system feeds the functions; else whoever does it looks at the channels' records himself. */
+  readonly valves?: Valves | undefined;
 }
 
 /** What the host may be told of. */
@@ -44,6 +49,7 @@ export interface System extends Ports {
   readonly hostId: string;
   readonly scheduler: Scheduler;
   readonly submit: Submit;
+  readonly health: ChannelHealth;
   readonly emit: Emit;
 }
 
@@ -76,7 +82,9 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     stepMs,
     maxFailures,
   });
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit };
+  const agents = [...definitions.agents.map(({ name }) => name), workflowsAgent];
+  const health = createChannelHealth({ ...ports, documents: ports.store, agents, policies: app.channels });
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, health, emit };
 }
 
 /** Different for every process, also for two that start at the same time. */

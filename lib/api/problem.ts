@@ -25,7 +25,7 @@ export const problems = {
     detail: 'This address takes other methods. The Allow header names them.',
   },
   'not-acceptable': { status: 406, title: 'Not acceptable', detail: 'The answer has a media type that the Accept header excludes.' },
-  conflict: { status: 409, title: 'Conflict', detail: 'The order has moved on: this can no longer be done.' },
+  conflict: { status: 409, title: 'Conflict', detail: 'What this is about has moved on: it can no longer be done.' },
   infeasible: {
     status: 409,
     title: 'Infeasible',

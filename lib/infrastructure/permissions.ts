@@ -1,6 +1,6 @@
 import { agentOfRequests, queues } from '../messages.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
-import { type Cast, type FunctionSpec, hasCalls } from '../topology.ts';
+import { type Cast, type FunctionSpec, hasCalls, topologyOf } from '../topology.ts';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -10,6 +10,12 @@ export interface Permissions {
   readonly notesAskings: boolean;
   /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
   readonly breakers: readonly string[];
+  /** Queues that it shuts when handling what comes on them fails again and again: it says so in the table, and announces it. */
+  readonly closes: readonly string[];
+  /** Whether it keeps the mappings of all of those as the channels' records say, whoever changed them. */
+  readonly keepsValves: boolean;
+  /** Whether it reads which channels are closed. */
+  readonly readsClosures: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -28,6 +34,9 @@ const none: Permissions = {
   table: [],
   notesAskings: false,
   breakers: [],
+  closes: [],
+  keepsValves: false,
+  readsClosures: false,
   indexes: [],
   sendsTo: [],
   looksInto: [],
@@ -48,21 +57,25 @@ const scheduling = (app: Cast): Permissions => ({
 });
 
 /** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
-const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], sendsTo: [queues.wakeUps] };
+const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], readsClosures: true, sendsTo: [queues.wakeUps] };
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
     ...withQueues(scheduling(app), answers(app)),
-    looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
+    looksInto: consumedBy(app),
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
   // A message that only a newer version can process is put back where it came from.
-  children: (spec, app) => ({ ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]), answersClients: false }),
-  submissions: (spec, app) => withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]),
+  children: (spec, app) => ({
+    ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]),
+    answersClients: false,
+    closes: sourcesOf(spec),
+  }),
+  submissions: (spec, app) => ({ ...withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]), closes: sourcesOf(spec) }),
   // Here that is also one that meets a lease, or that lost too many races.
-  scheduler: (spec, app) => withQueues(scheduling(app), sourcesOf(spec)),
+  scheduler: (spec, app) => ({ ...withQueues(scheduling(app), sourcesOf(spec)), closes: sourcesOf(spec) }),
   // And here one whose service is away.
   agent: (spec, { agents }) => {
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
@@ -70,6 +83,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       ...none,
       sendsTo: [...[...names].map((name) => queues.replies(name)), ...sourcesOf(spec)],
       breakers: [...names],
+      closes: sourcesOf(spec),
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
@@ -78,9 +92,15 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   supervisor: ({ schedules }) =>
     schedules.some(({ input }) => input.task === 'sweep')
       ? { ...supervising, table: [...supervising.table, 'Scan'] }
-      : { ...supervising, indexes: [indexes.worklist.name] },
+      : { ...supervising, indexes: [indexes.worklist.name], keepsValves: true },
   'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
 };
+
+/** What anybody takes from, but the dead letters: they go on being set aside whatever is the matter. */
+const consumedBy = (app: Cast): readonly string[] =>
+  topologyOf(app)
+    .flatMap(sourcesOf)
+    .filter((queue) => !queue.endsWith('-dead'));
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 

@@ -54,14 +54,20 @@ test('every answer is what the contract says, for every role', async () => {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
     'PUT /clients/{id}': { body: {} },
+    'POST /channels/{id}/close': { body: { reason: 'r' } },
+    'POST /channels/{id}/open': { body: {} },
   };
   let checked = 0;
   for (const { method, path, answers } of routes) {
     for (const as of ['acme', 'operator', 'admin'] as const) {
-      const { status, json } = await ask(method, path.replace('{id}', path.startsWith('/clients') ? 'acme' : orderId), {
-        as,
-        ...asked[`${method} ${path}`],
-      });
+      const { status, json } = await ask(
+        method,
+        path.replace('{id}', path.startsWith('/clients') ? 'acme' : path.startsWith('/channels') ? 'payment' : orderId),
+        {
+          as,
+          ...asked[`${method} ${path}`],
+        },
+      );
       const schema: ZodType | undefined = answers[status]?.schema;
       if (!schema) continue;
       schema.parse(json);

@@ -4,6 +4,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsConfig } from '../../lib/aws.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
+import { channelOf } from '../../lib/poison/policy.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { childIdOf } from '../../lib/submission.ts';
 import { topologyOf } from '../../lib/topology.ts';
@@ -33,6 +34,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await newerMessages(roles);
   await servicesAway(roles);
   await roles.run('dead-letter', deadLetter);
+  await closedChannels(roles);
 }
 
 let orders = 0;
@@ -174,6 +176,23 @@ async function newerMessages(roles: Roles): Promise<void> {
     await roles.outside.channel.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
     await roles.deliver(queue);
   }
+}
+
+/** Each function closes each of its channels, an operator opens it again, and the supervisor sees to the mappings. */
+async function closedChannels(roles: Roles): Promise<void> {
+  for (const { name, sources } of topologyOf(app))
+    for (const { queue } of sources.filter((source) => !source.queue.endsWith('-dead'))) {
+      await roles.closes(name, queue);
+      const channel = channelOf(queue);
+      const opened = await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: {} });
+      assert.equal(opened.status, 200, JSON.stringify(opened.body));
+      await roles.supervise('supervisor');
+      const closed = await roles.call('POST', `/channels/${channel}/close`, { ...operator, body: { reason: 'maintenance' } });
+      assert.equal(closed.status, 200, JSON.stringify(closed.body));
+      await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: { canary: true } });
+      roles.pass(60_000);
+      await roles.supervise('supervisor');
+    }
 }
 
 const damage = (roles: Roles, table: string, id: string) =>
