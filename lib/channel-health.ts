@@ -5,6 +5,7 @@ import { queues, timeText } from './messages.ts';
 import { type ChannelPolicies, channelOf, policyOf } from './poison/policy.ts';
 import type { Publisher } from './publisher.ts';
 import type { Telemetry } from './telemetry.ts';
+import { together } from './together.ts';
 import type { Valves } from './valves.ts';
 
 /**
@@ -58,7 +59,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
     telemetry.count('channelClosed');
     telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
     // Neither waits for the other: where one can't be had, the supervisor shuts the valve, and its alarm speaks.
-    await Promise.all([
+    await together([
       unlessUnavailable(state.channel, () => announce(state)),
       unlessUnavailable(state.channel, async () => valves?.set(state.queues, 'closed')),
     ]);

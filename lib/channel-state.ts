@@ -1,6 +1,7 @@
 import { opened as awayFrom, type Breaker, phaseOf, releasedBy } from './breaker.ts';
 import type { JsonObject } from './core/json.ts';
 import { collections, type Document, type Documents } from './documents.ts';
+import { together } from './together.ts';
 
 /**
  * Whether a channel is open. Where nothing stands in the store, it is. Times are milliseconds since 1970. The record is what
@@ -187,7 +188,7 @@ const channelsMax = 1000;
 export async function closures(documents: Pick<Documents, 'document' | 'documents'>, now: number): Promise<Closures> {
   const entries = await documents.documents(collections.channels, undefined, channelsMax);
   const named = entries.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
-  const states = await Promise.all(named.map((entry) => channelState(entry.id, documents)));
+  const states = await together(named.map((entry) => channelState(entry.id, documents)));
   return new Map(states.flatMap((state) => (state ? [[state.channel, state] as const] : [])));
 }
 

@@ -91,7 +91,8 @@ export function createSupervisor({
   /** What the asking was behind for some of its time; first what nobody gets through. */
   async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Absence | undefined> {
     const agent = nextDueFor?.agent;
-    const [states, breaker] = await Promise.all([closed(), agent === undefined ? undefined : breakerOf(agent)]);
+    const states = await closed();
+    const breaker = agent === undefined ? undefined : await breakerOf(agent);
     const channels = [agent, queues.wakeUps].flatMap((name) => closedIn(states, name));
     const absences = [
       ...channels.map((state) => ({ record: absenceOf(state, now), reason: `the channel ${state.channel} is closed` })),

@@ -2,6 +2,7 @@ import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
 import { wrongInArchive } from './archive.ts';
+import { operate } from './channels.ts';
 import { disturb } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
@@ -110,6 +111,7 @@ export class World implements Sight {
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
+      closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       quietSince: () => this.quietSince,
     });
     this.shared = new Shared(this, this.queues, sendsAlong);
@@ -117,6 +119,7 @@ export class World implements Sight {
     this.fleet = new Fleet({
       sight: this,
       queues: this.queues,
+      channels: this.shared.channels,
       cut,
       variables,
       periodMs: this.periodMs,
@@ -134,6 +137,7 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     visit(this.reach, this.outside);
+    operate(this.reach, this.outside, this.seed);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,

@@ -20,6 +20,8 @@ export interface Times {
   readonly maxFailures: number;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
+  /** For how long the channel of an agent has been closed; undefined where it is open. */
+  closedForMs(agent: string | undefined): number | undefined;
   /** Since when nothing goes wrong any more; undefined while something may. */
   quietSince(): number | undefined;
 }
