@@ -3,7 +3,7 @@ import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
-import { disturb } from './disturbances.ts';
+import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
@@ -112,6 +112,7 @@ export class World implements Sight {
       maxFailures: Number(variables.MAX_FAILURES),
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
+      standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     });
     this.shared = new Shared(this, this.queues, sendsAlong);
