@@ -57,8 +57,8 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
 
     const child = await store.load(childIdOf(message.idempotencyKey));
     if (child) return goOn(message, child);
-    if (message.settling) return fail(message, { type: 'NotDone', message: 'No order was made for this call.', permanent: true });
-    // What comes so late may have been settled since: nobody waits for it any more.
+    if (message.settling) return neverBegin(message);
+    // Nobody waits for it any more.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');
     return start(message);
   }
@@ -96,6 +96,19 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
       return fail(request, { type: 'RequestRefused', message, permanent: true });
     }
     await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: true, ...config });
+  }
+
+  /**
+   * That it was not begun is true for good only if it can't be begun any more, by a message that is still on its way or a
+   * host that stood still. No clock says so, but an order in its place that was cancelled before it began; its end answers.
+   */
+  async function neverBegin(request: Request): Promise<void> {
+    const { name, version } = workflowOf(request);
+    const parent = await store.load(request.orderId);
+    if (!parent || !definitions.program(name, version))
+      return fail(request, { type: 'NotDone', message: 'No order was made for this call.', permanent: true });
+    const created = await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: false, unwanted: true, ...config });
+    if (created.outcome !== 'written') await take(request);
   }
 
   /** It may be finished already, or be under way to its end: then there is nothing to cancel. */

@@ -1,14 +1,16 @@
 import { asks } from './core/definition.ts';
 import { parseExpression } from './core/expression.ts';
-import { expressionsIn, nodeAt, type Program } from './core/program.ts';
+import { definitionPath, expressionsIn, nodeAt, type Program } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
 import type { UndoPlan } from './core/undo-plan.ts';
 import type { Loaded } from './planned.ts';
 
 /** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
-export const secretsOf = ({ program, order, instance }: Loaded): readonly string[] => [
+export const secretsOf = ({ program, order, instance: { state } }: Loaded): readonly string[] => [
   ...secretTexts(order.body, secretPointers(program.definition.order)),
-  ...Object.entries(instance.state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
+  ...Object.entries(state.outputs).flatMap(([path, output]) => secretTexts(output, secretOutputAt(program, path))),
+  // What a step answered too late is kept nowhere but in what its undo is asked with.
+  ...(state.undo ?? []).flatMap(({ path, input }) => (input === undefined ? [] : secretTexts(input, secretInputAt(program, path)))),
 ];
 
 export const secretOutputAt = (program: Program, path: string): readonly string[] => {
@@ -30,8 +32,20 @@ export function discreetPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   return { ...plan, steps };
 }
 
+/** By program and path in it: it takes expressions apart, and is asked for at every transition. */
+const secretInputs = new WeakMap<Program, Map<string, readonly string[]>>();
+
 /** Pointers into the input of a step's undo that are made of what a step answered in secret: that answer is not kept. */
 function secretInputAt(program: Program, path: string): readonly string[] {
+  const known = secretInputs.get(program) ?? new Map<string, readonly string[]>();
+  secretInputs.set(program, known);
+  const at = definitionPath(path);
+  const pointers = known.get(at) ?? secretInputOf(program, at);
+  known.set(at, pointers);
+  return pointers;
+}
+
+function secretInputOf(program: Program, path: string): readonly string[] {
   const secret = new Map([...program.nodes].map(([at, node]) => [node.name, secretOutputAt(program, at)]));
   const { undo } = nodeAt(program, path);
   return [...expressionsIn(undo?.input ?? null)].flatMap(({ text, pointer }) => {

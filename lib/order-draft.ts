@@ -49,6 +49,11 @@ export class OrderDraft {
     else this.happen({ type: 'reclaimed' });
   }
 
+  /** It ends before it has begun. */
+  cancel(): void {
+    this.happen({ type: 'cancelled', outcome: 'cancelled' });
+  }
+
   private start(): void {
     const called = this.loaded.order.caller ? { called: true as const } : {};
     this.happen({ type: 'started', stepMs: this.record.stepMs, ...called });
@@ -86,6 +91,7 @@ export class OrderDraft {
             type: 'replied',
             requestId: incoming.requestId,
             sentAt: incoming.sentAt,
+            clocksApartMs: this.settings.clockToleranceMs,
             reply: trusted(this.current(), incoming, this.secrets()),
           });
         break;

@@ -1,7 +1,9 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
+import type { OrderFact } from './instance.ts';
+import { timeText } from './messages.ts';
 import type { Publisher } from './publisher.ts';
-import type { OutboxEntry } from './record.ts';
+import type { OutboxEntry, StateRecord } from './record.ts';
 import type { Along } from './store.ts';
 
 const attemptsMax = 3;
@@ -60,3 +62,37 @@ export const alongOf = (entries: readonly OutboxEntry[]): Along => ({
     entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [],
   ),
 });
+
+/** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
+const undeliverableMs = 900_000;
+
+type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
+
+export const isUndeliverable = (entry: OutboxEntry, now: number): entry is StatusEntry =>
+  entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
+
+export const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
+  givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
+
+/** The order is none the worse for it; but a person has to see why its client hears nothing. */
+export const noticesOf = (
+  { orderId, processState, failureCount }: StateRecord,
+  [first]: readonly StatusEntry[],
+  now: number,
+): readonly OutboxEntry[] => {
+  if (!first) return [];
+  const id = `${first.id}/undeliverable`;
+  const detail = {
+    id,
+    orderId,
+    at: timeText(now),
+    class: 'basic-failure',
+    type: 'ResponseUndeliverable',
+    source: first.channel,
+    before: processState,
+    after: processState,
+    failureCount,
+    message: `The response queue ${first.channel} takes nothing: its client is not told how this order goes.`,
+  };
+  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
+};

@@ -36,6 +36,8 @@ export interface Settings {
   /** Id of the host, for the claim. */
   readonly hostId: string;
   readonly announceProcessed: boolean;
+  /** How far the clocks of hosts may be apart. */
+  readonly clockToleranceMs: number;
   /** Whether an output is what the operation's schema promises. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
   /** Bytes that the state and what the journal says of it may have: given where a plan turned out to be too large. */

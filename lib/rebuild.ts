@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { rootPath } from './core/definition.ts';
 import { engineFault } from './core/fault.ts';
 import type { Fact } from './core/journal.ts';
 import { rebuiltState } from './core/rebuilding.ts';
 import { initialState } from './core/state.ts';
-import { type Instance, type JournalEntry, journal, salvagedTail } from './instance.ts';
+import { type Instance, type JournalEntry, journal, type SalvagedTail, salvagedTail } from './instance.ts';
 import type { Loaded } from './planned.ts';
 import type { StateRecord } from './record.ts';
 import { wholeJournal } from './steps.ts';
@@ -16,12 +17,19 @@ export function salvagedJournal(
 ): { readonly entries: readonly JournalEntry[]; readonly whole: boolean } {
   const paged = wholeJournal(pages, []);
   const tail = salvagedTail(blob);
-  const first = tail.seq === undefined ? (paged.at(-1)?.seq ?? 0) + 1 : tail.seq - tail.entries.length + 1;
+  const first = numberOfFirst(tail, paged);
   const entries = wholeJournal(
     [paged as unknown as Page],
     tail.entries.map((entry, index): JournalEntry => ({ ...entry, seq: first + index })),
   );
   return { entries, whole: tail.whole && entries.every(({ seq }, index) => seq === index + 1) };
+}
+
+/** Where the tail's end is lost, its numbers follow from the pages. The last one may say the same: then nothing was written after it. */
+function numberOfFirst({ seq, entries: [first, ...others] }: SalvagedTail, paged: readonly JournalEntry[]): number {
+  if (seq !== undefined) return first ? seq - others.length : seq + 1;
+  const repeated = paged.find(({ seq: _, ...entry }) => isDeepStrictEqual(entry, first));
+  return repeated?.seq ?? (paged.at(-1)?.seq ?? 0) + 1;
 }
 
 /**

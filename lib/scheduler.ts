@@ -9,12 +9,12 @@ import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
 import { InvariantError, rolloutMs, UnreadableRecordError } from './errors.ts';
-import { decodeInstance, encodeInstance, journal, newRecord, type OrderFact } from './instance.ts';
+import { decodeInstance, encodeInstance, journal, newRecord } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
-import { cancelMessage, queues, requestMessage, timeText, wakeUpMessage } from './messages.ts';
-import { alongOf, sendEntries } from './outbox.ts';
+import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { alongOf, isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
@@ -23,7 +23,7 @@ import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { together } from './together.ts';
-import { plan, planNew, withDeadline } from './transition.ts';
+import { type Beginning, plan, planNew, withDeadline } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
@@ -35,6 +35,8 @@ export interface SchedulerOptions {
   /** Names this host in claims and leases; different for every process. */
   readonly hostId: string;
   readonly announceProcessed?: boolean;
+  /** How far the clocks of hosts may be apart. */
+  readonly clockToleranceMs?: number;
   readonly lockPolicy?: LockPolicy;
   /** Told of every order that is held for an unhandled fault; what it throws is its own affair. */
   readonly onTerminated?: (orderId: string, record: StateRecord) => void;
@@ -49,10 +51,10 @@ export interface Scheduler {
    * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
-  /** Creates an order, claimed in the same write unless `claim` says otherwise. */
+  /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is cancelled in that write. */
   create(
     order: OrderRecord,
-    options: { readonly claim: boolean; readonly stepMs: number; readonly maxFailures: number },
+    options: { readonly claim: boolean; readonly unwanted?: true; readonly stepMs: number; readonly maxFailures: number },
   ): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
@@ -64,7 +66,8 @@ const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
-  const settings = { hostId, announceProcessed: options.announceProcessed ?? false, isOutput: definitions.isOutput };
+  const { announceProcessed = false, clockToleranceMs = 0 } = options;
+  const settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
   let writes = 0;
 
   async function load(orderId: string): Promise<Loaded | undefined> {
@@ -82,7 +85,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   }
 
   /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
-  async function save(loaded: Loaded, planned: Planned, smaller?: Smaller): Promise<'written' | 'lost'> {
+  async function save(
+    loaded: Loaded,
+    planned: Planned,
+    smaller?: Smaller,
+    sending: typeof sendOrLeave = (_, send) => send(),
+  ): Promise<'written' | 'lost'> {
     const { orderId } = loaded.order;
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
@@ -107,7 +115,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     );
     const room = roomIn(record, instance, loaded);
     const fitting = room === undefined ? undefined : await smaller?.(room);
-    if (fitting) return save(loaded, fitting);
+    if (fitting) return save(loaded, fitting, undefined, sending);
     if (isImpossible(record)) throw tooLarge(record);
 
     const along = store.sendsAlong ? { ...aside, ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) } : nothing;
@@ -118,7 +126,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     logJournal(telemetry, orderId, instance, loaded.instance.seq);
     tellOfHold(loaded, { ...loaded, record, instance });
-    if (!store.sendsAlong) await sendAfter({ ...loaded, record, instance }, planned, new Set(kept.map(({ id: tried }) => tried)));
+    if (store.sendsAlong) return 'written';
+    await sending(orderId, () => sendAfter({ ...loaded, record, instance }, planned, new Set(kept.map(({ id: tried }) => tried))));
     return 'written';
   }
 
@@ -169,6 +178,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (asks.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
   }
 
+  /**
+   * Who waits for an answer asked that it be stored, and it is: what could not be sent then is sent when its deadline passes.
+   * A message needs no such mercy, for it comes again.
+   */
+  async function sendOrLeave(orderId: string, send: () => Promise<void>): Promise<void> {
+    try {
+      await send();
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'order stored, but what it needs is not sent yet', { orderId, error });
+      telemetry.count('sendFailed');
+    }
+  }
+
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
     !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
@@ -184,10 +207,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  function fittingNew(loaded: Loaded, claim: boolean, now: number): Planned {
-    const planned = planNew(loaded, claim, now, settings);
+  function fittingNew(loaded: Loaded, begin: Beginning, now: number): Planned {
+    const planned = planNew(loaded, begin, now, settings);
     const room = roomIn({ ...planned.record, blob: encodeInstance(planned.instance) }, planned.instance, loaded);
-    return room === undefined ? planned : planNew(loaded, claim, now, { ...settings, room });
+    return room === undefined ? planned : planNew(loaded, begin, now, { ...settings, room });
   }
 
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
@@ -215,7 +238,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     countIgnored(orderId, incoming, planned);
     if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
-    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded));
+    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now));
     return 'written';
   }
 
@@ -242,7 +265,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       Math.min(delayMaxMs, Math.max(newerPauseMs, writtenMs / 4)),
     );
 
-  const instruct = createInstructing(options, { load, programOf, planOf, save });
+  const instruct = createInstructing(options, {
+    load,
+    programOf,
+    planOf,
+    save: (loaded, planned, smaller) => save(loaded, planned, smaller, sendOrLeave),
+  });
 
   return {
     async accept(orderId, incoming, again) {
@@ -262,14 +290,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
     },
 
-    async create(order, { claim, stepMs, maxFailures }) {
+    async create(order, { claim, unwanted, stepMs, maxFailures }) {
       const { name, version } = order.workflow;
       const program = definitions.program(name, version);
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
       const record = newRecord(order, program.definition, { stepMs, maxFailures });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
-      const planned = fittingNew(loaded, claim, now);
+      const planned = fittingNew(loaded, unwanted ? 'never' : claim ? 'now' : 'later', now);
 
       const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
@@ -280,7 +308,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         now,
       );
       if (isImpossible(state)) throw tooLarge(state);
-      const wakeUp = claim ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
+      const wakeUp = claim || unwanted ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
       const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
 
@@ -288,15 +316,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if (created.outcome === 'written') logJournal(telemetry, order.orderId, planned.instance, 0);
       if (created.outcome === 'written') tellOfHold(loaded, { program, order, record: state, instance: planned.instance });
       if (created.outcome !== 'written' || store.sendsAlong) return created;
-      try {
+      await sendOrLeave(order.orderId, async () => {
         await sendAfter({ program, order, record: state, instance: planned.instance }, planned);
         await channel.send(wakeUp);
-      } catch (error) {
-        if ((error as { fatal?: boolean }).fatal) throw error;
-        // The order is stored, and that is what was asked: what could not be sent is sent when its deadline passes.
-        telemetry.log('warn', 'order stored, but what it needs is not sent yet', { orderId: order.orderId, error });
-        telemetry.count('sendFailed');
-      }
+      });
       return created;
     },
 
@@ -310,43 +333,10 @@ const nothing: Along = { messages: [], announcements: [] };
 const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean =>
   !unproven && provenBy.some((requestId) => taken.includes(requestId));
 
-/** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
-const undeliverableMs = 900_000;
-
-type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
-
-const isUndeliverable = (entry: OutboxEntry, now: number): entry is StatusEntry =>
-  entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
-
-const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
-  givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
-
-/** The order is none the worse for it; but a person has to see why its client hears nothing. */
-const noticesOf = (
-  { orderId, processState, failureCount }: StateRecord,
-  [first]: readonly StatusEntry[],
-  now: number,
-): readonly OutboxEntry[] => {
-  if (!first) return [];
-  const id = `${first.id}/undeliverable`;
-  const detail = {
-    id,
-    orderId,
-    at: timeText(now),
-    class: 'basic-failure',
-    type: 'ResponseUndeliverable',
-    source: first.channel,
-    before: processState,
-    after: processState,
-    failureCount,
-    message: `The response queue ${first.channel} takes nothing: its client is not told how this order goes.`,
-  };
-  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
-};
-
-const unchanged = ({ record, instance }: Loaded): Planned => ({
-  record,
-  instance,
+/** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
+const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
+  record: { ...record, notes: [] },
+  instance: journal(instance, record.notes, now),
   asks: [],
   cancels: [],
   wakeUps: [],

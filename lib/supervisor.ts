@@ -46,8 +46,11 @@ type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
 /** What is late above its threshold is given so long, where its workflow says `wait`. */
 export const waitLongMs = 3_600_000;
-/** A wake-up that got lost is sent again after this time. */
-const wakeAgainMs = 30_000;
+/**
+ * A wake-up that got lost is sent again after what the order's steps may take, then after twice as long, and so on: whoever
+ * waits seconds is not to wait half a minute. After so long at the latest.
+ */
+const wakeAgainMaxMs = 30_000;
 const rememberedMax = 10_000;
 
 /** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
@@ -60,7 +63,7 @@ export function createSupervisor({
   clockToleranceMs = 0,
   pageSize = 100,
 }: SupervisorOptions): Supervisor {
-  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number }>();
+  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number; readonly againMs: number }>();
 
   async function look(orderId: string, counts: Counts): Promise<void> {
     counts.looked += 1;
@@ -70,7 +73,7 @@ export function createSupervisor({
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
-      return wakeOnce(orderId, 'unreadable', counts);
+      return wakeOnce({ orderId, stepMs: wakeAgainMaxMs }, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
 
@@ -81,7 +84,7 @@ export function createSupervisor({
     if (head.suspended) return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
-    if (!counted) return wakeOnce(orderId, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
+    if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
     const absence = await absenceBefore(head, head.nextDueAt, now);
     if (absence) await excuse(head, absence, counts);
@@ -231,12 +234,13 @@ export function createSupervisor({
   }
 
   /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
-  async function wakeOnce(orderId: string, deadline: string, counts: Counts): Promise<void> {
+  async function wakeOnce({ orderId, stepMs }: Pick<StateHead, 'orderId' | 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
     const now = clock.now();
-    const last = lastWoken.get(orderId);
-    if (last?.deadline === deadline && now - last.at < wakeAgainMs) return;
+    const known = lastWoken.get(orderId);
+    const last = known?.deadline === deadline ? known : undefined;
+    if (last && now - last.at < last.againMs) return;
     if (lastWoken.size >= rememberedMax) lastWoken.clear();
-    lastWoken.set(orderId, { deadline, at: now });
+    lastWoken.set(orderId, { deadline, at: now, againMs: Math.min(wakeAgainMaxMs, last ? 2 * last.againMs : stepMs) });
     counts.woken += 1;
     await wake(orderId);
   }
@@ -262,11 +266,15 @@ export function createSupervisor({
       forget();
       if (valves) await keeper.follow(await closed());
       const until = clock.now();
-      for (const shard of shuffled(until)) {
+      for (let index = 0; index < shardCount; index++) {
+        // Supervisors that run at the same time begin at different shards.
+        const shard = (index + until) % shardCount;
         const seen = new Set<string>();
         // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
         for (let found = pageSize; found === pageSize; ) {
-          const ids = (await store.due('due', shard, until, seen.size + pageSize)).filter((id) => !seen.has(id)).slice(0, pageSize);
+          const due = await store.due('due', shard, until, seen.size + pageSize);
+          if (due.length === 0) break;
+          const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
           await lookAtAll(ids, counts);
           for (const id of ids) seen.add(id);
           found = ids.length;
@@ -302,9 +310,6 @@ const closedIn = (states: Closures, channel: string | undefined): readonly Chann
 };
 
 const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
-
-/** Supervisors that run at the same time begin at different shards. */
-const shuffled = (seed: number): readonly number[] => Array.from({ length: shardCount }, (_, index) => (index + seed) % shardCount);
 
 function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;

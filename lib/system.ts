@@ -67,6 +67,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     definitions,
     hostId,
     announceProcessed: config.announceProcessed,
+    clockToleranceMs: config.clockToleranceMs,
     lockPolicy: config.lockPolicy,
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),

@@ -16,12 +16,16 @@ export function plan(loaded: Loaded, incoming: readonly Incoming[], now: number,
   return draft.wanting() ?? draft.finish();
 }
 
-/** The plan of a new order, claimed in the very write that creates it, or left Pending. */
-export function planNew(loaded: Loaded, claimed: boolean, now: number, settings: Settings): Planned {
+/** When a new order begins: in the very write that creates it, when it is claimed later, or never. */
+export type Beginning = 'now' | 'later' | 'never';
+
+/** The plan of a new order: claimed, left Pending, or cancelled before it begins. */
+export function planNew(loaded: Loaded, begin: Beginning, now: number, settings: Settings): Planned {
   const draft = new OrderDraft(loaded, now, settings);
   draft.note({ type: 'OrderSubmitted', workflow: `${loaded.order.workflow.name}@${loaded.order.workflow.version}` });
   draft.status('received');
-  if (claimed) draft.claim();
+  if (begin === 'now') draft.claim();
+  if (begin === 'never') draft.cancel();
   return draft.finish(true) as Planned;
 }
 

@@ -82,18 +82,24 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
 
   const isHeld = draft.state.phase === 'held';
-  if (isTooEarly(draft, path, event)) return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState));
+  if (isTooEarly(draft, path, event)) return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState, event));
   if (isHeld) return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
 }
 
+type Replied = Extract<Event, { type: 'replied' }>;
+
 /** Not found is not "never": what was asked last may still have been on its way to the service when it was looked for. */
-function isTooEarly(draft: Draft, path: string, { sentAt, reply }: Extract<Event, { type: 'replied' }>): boolean {
+function isTooEarly(draft: Draft, path: string, { sentAt, clocksApartMs = 0, reply }: Replied): boolean {
   const { mode, until } = draft.own(path) as StepState;
-  return mode === 'settle' && until !== undefined && sentAt < until && isDefiniteRefusal(reply);
+  return mode === 'settle' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 }
 
-const untilThen = (own: StepState): StepState => ({ ...own, phase: 'resting', completeBy: own.until ?? own.completeBy });
+const untilThen = (own: StepState, { clocksApartMs = 0 }: Replied): StepState => ({
+  ...own,
+  phase: 'resting',
+  completeBy: own.until === undefined ? own.completeBy : own.until + clocksApartMs,
+});
 
 function answer(draft: Draft, path: string, reply: StepReply): void {
   const activity = draft.activity(path);

@@ -20,7 +20,14 @@ export type Event = EventBase &
   /** `called`: by another order, which waits for its end. */
   (
     | { readonly type: 'started'; readonly stepMs: number; readonly called?: true }
-    | { readonly type: 'replied'; readonly requestId: string; readonly sentAt: number; readonly reply: StepReply }
+    /** `clocksApartMs`: by how much the clock of whoever answered may be ahead of that of another agent. */
+    | {
+        readonly type: 'replied';
+        readonly requestId: string;
+        readonly sentAt: number;
+        readonly clocksApartMs?: number;
+        readonly reply: StepReply;
+      }
     /** A running operation needs longer: its new absolute deadline. */
     | { readonly type: 'heartbeat'; readonly requestId: string; readonly completeBy: number }
     /** Time has passed: whatever is due happens now. */

@@ -112,6 +112,25 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'cancelled');
   });
 
+  test('clocks may be apart: that nothing is found counts only when its time is over by the clock that is furthest behind', () => {
+    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    run.reply(path, fault('Odd', { unknown: true }));
+    const notFound = () =>
+      run.happen({
+        type: 'replied',
+        requestId: run.asked(path).requestId,
+        sentAt: run.now,
+        clocksApartMs: 2000,
+        reply: fault('NotFound'),
+      });
+    run.now += 1000;
+    notFound();
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 601_000]);
+    rest(run, path);
+    notFound();
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
   test('found by looking it up, it is undone; and without a lookup a refusal is enough', () => {
     const found = cancelled({ lookup: true, longestSeconds: 600 });
     found.reply(path, fault('Odd', { unknown: true }));

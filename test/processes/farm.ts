@@ -30,6 +30,8 @@ export function createFarm(
   const lives: (Process | undefined)[] = Array.from({ length: size });
   const up: (string | undefined)[] = Array.from({ length: size });
   const startTimes: number[] = [];
+  const unattended: (readonly [number, number])[] = [];
+  let nobodySince: number | undefined;
   let someone = Promise.withResolvers<void>();
   let refused = 0;
   const environment = { ...variables, ...hurried, ...settings, NODE_COMPILE_CACHE: join(folder, 'cache') };
@@ -57,6 +59,8 @@ export function createFarm(
       if (Array.isArray(ready)) {
         startTimes.push(performance.now() - started);
         up[index] = ready[1];
+        if (nobodySince !== undefined) unattended.push([nobodySince, Date.now()]);
+        nobodySince = undefined;
         someone.resolve();
         someone = Promise.withResolvers();
         return;
@@ -82,10 +86,13 @@ export function createFarm(
     startMs: () => Math.round(startTimes.reduce((sum, ms) => sum + ms, 0) / startTimes.length),
     /** Starts that ended by themselves. */
     refused: () => refused,
+    /** When none of them was up, from and to: milliseconds since 1970, rising. */
+    unattended: unattended as readonly (readonly [number, number])[],
     page,
     /** Kills one of them, at work or while it begins. */
     async kill(index = 0): Promise<void> {
       up[index] = undefined;
+      if (up.every((each) => each === undefined)) nobodySince ??= Date.now();
       const life = lives[index];
       lives[index] = undefined;
       await life?.kill('SIGKILL');

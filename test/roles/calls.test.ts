@@ -250,7 +250,7 @@ describe('what may go wrong between the two', () => {
     assert.match(why?.message ?? '', /stay@1 takes: \/city/);
   });
 
-  test('what is asked for too late makes no order: it may have been settled since', async (context) => {
+  test('what is asked for too late makes no order: nobody waits for it any more', async (context) => {
     const on = openDesk(context, app);
     await submitted(on, { city: 'Rome' });
     const [request] = await on.take('workflows-requests');
@@ -258,6 +258,21 @@ describe('what may go wrong between the two', () => {
     await on.send('workflows-requests', request);
     await on.deliver('workflows-requests');
     assert.equal(on.messages('desk-requests').length, 0);
+  });
+
+  test('S11: what nobody has begun when it was asked after never begins, whatever clock the host has to which it comes later', async (context) => {
+    const on = openDesk(context, app);
+    const orderId = await submitted(on, { city: 'Rome' });
+    const [request = assert.fail()] = (await on.take('workflows-requests')) as unknown as Request[];
+    await on.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'test', reason: 'enough' }, { id: 'cancel-1' });
+    await on.clock.advance(600_001);
+    await on.supervisor.pass();
+    for (const queue of ['wake-ups', 'workflows-requests', 'workflows-replies']) assert.equal(await on.deliver(queue), 0);
+    assert.equal((await on.state(orderId)).outcome, 'cancelled');
+    const bySlowClock = { ...request, completeBy: new Date(on.clock.now() + 1000).toISOString() };
+    await on.send('workflows-requests', bySlowClock);
+    assert.equal(await on.deliver('workflows-requests'), 0);
+    assert.deepEqual([(await on.state(childIdOf(request.idempotencyKey))).outcome, on.messages('desk-requests')], ['cancelled', []]);
   });
 
   test('F-170: the one that was called is cancelled where the one that called it is ended as it is', async (context) => {

@@ -14,6 +14,7 @@ import {
   noting,
   openDesk,
   reaches,
+  sendingFails,
   started,
   stepsNamed,
   submitted,
@@ -323,5 +324,25 @@ describe('what is written down of an Error', () => {
     await desk.deliver('wake-ups');
     const { seq: _, ...written } = (await journalOf(desk, orderId)).at(-1) ?? { seq: 0 };
     assert.deepEqual([written, (await desk.state(orderId)).notes], [note, []]);
+  });
+
+  test('F-59 so it is with a write that only sees to what was not sent: the journal keeps its order', async (context) => {
+    const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
+      sendsAlong: false,
+      around: sendingFails('mine', () => true),
+    });
+    await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
+    const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
+    const first = await desk.request();
+    await desk.answer(first);
+    await desk.answer(await desk.request());
+    await desk.clock.advance(1_000_000);
+    const head = await desk.store.head(orderId);
+    assert.ok(head);
+    const note = { at: desk.clock.now(), type: 'DeadlineMoved' as const, path: 'order/ship', reason: 'somebody is at work on the order' };
+    await desk.store.patch({ ...head, rev: head.rev + 1, notes: [note] }, head);
+    await desk.answer(first);
+    const written = (await journalOf(desk, orderId)).slice(-2).map(({ type }) => type);
+    assert.deepEqual([written, (await desk.state(orderId)).notes], [['DeadlineMoved', 'ResponseUndeliverable'], []]);
   });
 });

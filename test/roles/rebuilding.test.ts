@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, secret, sequence } from 'redress';
 import * as z from 'zod';
+import { decodeInstance } from '../../lib/instance.ts';
 import type { Request } from '../../lib/messages.ts';
+import type { StateRecord } from '../../lib/record.ts';
 import { type Desk, failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
 
 const Id = z.object({ id: z.string() });
@@ -168,6 +170,27 @@ describe('an order whose instance cannot be read is compensated all the same', (
     const { orderId } = await damaged(before, () => 'x');
     before.database.prepare("UPDATE orders SET record = '{'").run();
     await assert.rejects(instruct(openDesk(context, app, { dataFolder }), orderId, 'compensate'), { name: 'UnreadableRecordError' });
+  });
+
+  test('F-29, F48: a page says what its record still says, since whoever put it aside died: no line counts twice', async (context) => {
+    const desk = openDesk(context, app, { sendsAlong: false });
+    const { orderId } = await damaged(desk, (blob) => {
+      const { tail } = decodeInstance({ orderId: '', blob } as StateRecord);
+      desk.database.prepare('INSERT INTO pages (orderId, rev, page) SELECT orderId, 3, ? FROM orders').run(JSON.stringify(tail));
+      return blob.slice(0, blob.indexOf('"order/ship"'));
+    });
+    assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
+    const asked = await carriedOut(desk);
+    assert.deepEqual(
+      asked.map(([path]) => path).filter((path) => path.endsWith('/undo')),
+      ['order/ship/undo', 'order/charge/undo', 'order/reserve/undo'],
+    );
+    const journal = await journalOf(desk, orderId);
+    assert.deepEqual(
+      journal.map(({ seq }) => seq),
+      journal.map((_, index) => index + 1),
+    );
+    assert.equal(journal.filter(({ type }) => type === 'OrderSubmitted').length, 1);
   });
 
   test('F-29 where lines of the journal are missing before others that are there, nobody can say what was done by then', async (context) => {

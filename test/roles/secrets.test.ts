@@ -150,6 +150,31 @@ describe('what an order marks as secret', () => {
     assert.equal((await desk.state(orderId)).fault?.message, 'the till said no to [secret]');
   });
 
+  test('S24 what a step answered in secret is not shown where the service that undoes it quotes it', async (context) => {
+    const refunds: Json[] = [];
+    const till = defineAgent('worker', {
+      charge: operation({ input: z.object({}), output: z.object({ token: secret(z.string()) }), run: () => ({ token }) }),
+      refund: operation({
+        input: z.object({ token: z.string() }),
+        output: z.object({}),
+        run: (input) => noting(refunds, input, Promise.reject(new PermanentFailure('TooLate', quote(input.token)))),
+      }),
+    });
+    const workflow = defineWorkflow('shop', { version: 1, order: Order }, () =>
+      sequence(
+        till.charge({}).undo(({ token: charged }) => till.refund({ token: charged })),
+        delay({ seconds: 3600 }),
+      ),
+    );
+    const { desk, orderId } = await played(context, defineApp({ workflows: [workflow], agents: [till] }) as ReturnType<typeof shop>);
+    await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'ada', reason: 'changed their mind' }, { id: 'cancel' });
+    for (const queue of ['worker-requests', 'worker-replies']) await desk.deliver(queue);
+    assert.deepEqual(refunds, [{ token }]);
+    const failed = (await journalOf(desk, orderId)).find(({ type }) => type === 'UndoFailed');
+    assert.match(JSON.stringify(failed), /the till said no to \[secret\]/);
+    assert.deepEqual(await leaksOf(desk, orderId), []);
+  });
+
   test('S24 the engine’s own faults do not quote it', async (context) => {
     const worker = defineAgent('worker', {
       work: operation({ input: z.object({ text: z.string() }), output: z.object({}), run: () => ({}) }),

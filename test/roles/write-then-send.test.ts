@@ -543,6 +543,22 @@ describe('what is still to be told', () => {
     );
     assert.equal((await desk.request()).path, 'order/one');
   });
+
+  test('F-63 F-02 a decision is answered as carried out once it is stored, and what could not be sent then is sent at its deadline', async (context) => {
+    let away = false;
+    const { desk } = apart(context, { around: sendingFails('worker-requests', () => away) });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Broken'));
+    away = true;
+    const instruction = { kind: 'resubmit', by: 'olga', reason: 'it was mended' } as const;
+    assert.equal((await desk.system.scheduler.instruct(orderId, instruction, { id: 'i-1' })).outcome, 'done');
+    away = false;
+    const { nextDueAt } = await desk.state(orderId);
+    await desk.clock.advance((nextDueAt ?? 0) - desk.clock.now());
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    assert.equal((await desk.request()).path, 'order/one');
+  });
 });
 
 describe('a crash between any two of its calls', () => {

@@ -19,6 +19,7 @@ import {
   parallel,
   retry,
   scope,
+  secret,
   sequence,
   waitFor,
 } from 'redress';
@@ -47,7 +48,13 @@ export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.
 const About = z.object({ what: z.string() });
 /** Names the effect: the idempotency key under which it was asked for. */
 const Effect = z.object({ id: z.string() });
+/** With what nobody but its service and those who undo it may see: see `secretOf`. */
+const Booking = z.object({ id: z.string(), key: z.object({ code: secret(z.string()) }) });
 const Body = z.object({ item: z.string() });
+/** What it is about nobody may see. */
+const Sealed = z.object({ item: secret(z.string()) });
+/** A call with more than that is refused. */
+const Short = z.object({ item: z.string().max(20) });
 const Items = z.object({ items: z.array(z.string()) });
 
 const nobody = (): never => {
@@ -66,7 +73,10 @@ const carrier = defineAgent('carrier', {
   ship: operation({ input: About, output: Effect, faults: [AddressInvalid], longestSeconds: 40, run: nobody }),
   recall: undoing,
 });
-const hotel = defineAgent('hotel', { book: operation({ input: About, output: Effect, faults: [NoRoom], run: nobody }), cancel: undoing });
+const hotel = defineAgent('hotel', {
+  book: operation({ input: About, output: Booking, faults: [NoRoom], run: nobody }),
+  cancel: operation({ input: z.object({ id: z.string(), code: z.string() }), output: Effect, run: nobody }),
+});
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
   enter: operation({ input: About, output: Effect, atMostOnce: true, run: nobody, lookup: nobody }),
@@ -87,7 +97,7 @@ const charge = (what: Expr<string>, name = 'charge') =>
     .undo(({ id }) => bank.refund({ id }));
 const ship = (what: Expr<string>) => carrier.ship({ what }).undo(({ id }) => carrier.recall({ id }));
 
-const sale = defineWorkflow('sale', { version: 1, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+const sale = defineWorkflow('sale', { version: 1, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
     reserve(order.item),
     retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
@@ -98,7 +108,7 @@ const sale = defineWorkflow('sale', { version: 1, order: Body, toOperator: [Addr
     .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
 
-const pair = defineWorkflow('pair', { version: 1, order: Body, onExhausted: 'undo' }, ({ order }) =>
+const pair = defineWorkflow('pair', { version: 1, order: Sealed, onExhausted: 'undo' }, ({ order }) =>
   parallel(reserve(order.item), charge(order.item))
     .on(OutOfStock, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').lasting()))
     .on(Refused, ({ compensate }) => compensate()),
@@ -109,17 +119,17 @@ const lines = defineWorkflow('lines', { version: 1, order: Items, recover: 'orde
 );
 
 const approval = defineWorkflow('approval', { version: 1, order: Body, onExhausted: 'wait' }, ({ order }) =>
-  sequence(reserve(order.item), waitFor('approved', z.object({ by: z.string() }), { withinSeconds: 60 }), charge(order.item))
+  sequence(reserve(order.item), waitFor('approved', z.object({ by: secret(z.string()) }), { withinSeconds: 60 }), charge(order.item))
     .on(NoSignal, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate()),
 );
 
 const stay = defineWorkflow('stay', { version: 1, order: Body, toCaller: [NoRoom] }, ({ order }) => {
-  const night = hotel.book({ what: order.item }).undo(({ id }) => hotel.cancel({ id }));
+  const night = hotel.book({ what: order.item }).undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
   const second = hotel
     .book({ what: order.item })
     .named('second')
-    .undo(({ id }) => hotel.cancel({ id }));
+    .undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
   return answering(sequence(night, second), { room: night.output.id });
 });
 
@@ -128,7 +138,7 @@ const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [N
   const room = hotel
     .book({ what: order.item })
     .named('room')
-    .undo(({ id }) => hotel.cancel({ id }));
+    .undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
   return answering(sequence(mail.tell({ what: order.item }).lasting(), room), { room: room.output.id });
 });
 
@@ -148,7 +158,7 @@ const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'o
 );
 
 /** Takes three hours, and is often not wanted any more by then. */
-const visit = defineWorkflow('visit', { version: 1, order: Body, toCaller: [OutOfStock] }, ({ order }) =>
+const visit = defineWorkflow('visit', { version: 1, order: Short, toCaller: [OutOfStock] }, ({ order }) =>
   sequence(reserve(order.item), delay({ seconds: 10_800 })),
 );
 
@@ -176,25 +186,33 @@ const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted
     .on(Refused, ({ compensate }) => compensate());
 });
 
-const entry = defineWorkflow('entry', { version: 1, order: Body }, ({ order }) => {
+const entry = defineWorkflow('entry', { version: 1, order: Sealed }, ({ order }) => {
   const enter = ledger.enter({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
   return sequence(reserve(order.item), parallel(enter, charge(order.item))).on(Refused, ({ compensate }) => compensate());
 });
 
-const letter = defineWorkflow('letter', { version: 1, order: Body }, ({ order }) => {
+const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order }) => {
   const post = ledger.post({ what: order.item }).undo(({ id }) => ledger.strike({ id }));
-  const ask = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+  const ask = askOperator('right', {
+    question: 'Is it right?',
+    answer: z.object({ yes: z.boolean(), note: secret(z.string()).optional() }),
+  });
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
 /** What a deployment brings while orders of the first version are on their way: another order of steps. */
-const newerSale = defineWorkflow('sale', { version: 2, order: Body, toOperator: [AddressInvalid] }, ({ order }) =>
+const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
     parallel(reserve(order.item), retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] })),
     ship(order.item),
     mail.tell({ what: order.item }).lasting(),
   ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
+
+/** What begins so is secret wherever it stands. */
+export const secretWord = 'a secret of ';
+/** What the hotel answers to a booking under this key, beside its name. */
+export const secretOf = (key: string): string => secretWord + key;
 
 const app = defineApp({
   workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter],
@@ -203,10 +221,12 @@ const app = defineApp({
 
 /** Workflows that a client may name, each with the body of an order. */
 export const offers: readonly { readonly workflow: string; readonly body: { readonly [field: string]: string | string[] } }[] = [
-  ...['sale', 'pair', 'approval', 'trip', 'weekend', 'journey', 'tour', 'renewal', 'entry', 'letter'].map((workflow) => ({
+  ...['approval', 'trip', 'weekend', 'journey', 'tour', 'renewal'].map((workflow) => ({
     workflow,
     body: { item: 'tea' },
   })),
+  ...['sale', 'pair', 'entry', 'letter'].map((workflow) => ({ workflow, body: { item: `${secretWord}tea` } })),
+  { workflow: 'weekend', body: { item: 'more than whoever is called takes' } },
   { workflow: 'lines', body: { items: ['tea', 'cup', 'pot'] } },
   // What can be undone of so many does not stay in the state: it goes into pages.
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },

@@ -12,6 +12,7 @@ export interface Disturbed {
   readonly queues: SimulatedQueues;
   readonly outside: Outside;
   damage(orderId: string): void;
+  look(orderId: string): Promise<void>;
   /** How wrong clocks may be. */
   readonly skewMaxMs: number;
   /** Least and most between two looks. */
@@ -32,6 +33,8 @@ export function disturb(world: Disturbed): void {
     const { outside } = world;
     const states = world.states();
     if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
+    if (states.length > 0 && outside.waiting < 10 && chance.happens(0.01)) outside.meddle(chance.pick(states).orderId);
+    if (states.length > 0 && chance.happens(0.2)) timeline.after(0, 'somebody looks', () => world.look(chance.pick(states).orderId));
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))
       if (chance.happens(0.15) && outside.waiting < 10) outside.decide(orderId, { finally: false });
@@ -58,15 +61,15 @@ const isIn =
     processState === wanted;
 
 function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
-  const { chance, faults, timeline } = sight;
+  const { chance, faults } = sight;
   for (const host of fleet.all) {
     if (host.isDead) continue;
     if (befalls(sight, 'clock jumps', host)) host.skewMs = chance.between(-skewMaxMs, skewMaxMs);
     if (chance.happens(0.01)) host.leave(graceMs);
     if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, standsStillMaxMs));
   }
-  if (timeline.now < fleet.supervisorsGoneUntil || !faults.chooses('supervisors gone')) return;
-  fleet.supervisorsGoneUntil = timeline.now + chance.between(60_000, goneMaxMs);
+  if (fleet.areSupervisorsGone || !faults.chooses('supervisors gone')) return;
+  fleet.supervisorsGo(chance.between(60_000, goneMaxMs));
   for (const role of ['supervisor', 'sweeper'] as const) faults.lands('supervisors gone', 'supervisor', { role });
 }
 

@@ -111,7 +111,7 @@ const usual: Profile = {
 /** What leaves its mark on everything else: only some runs have it at all. */
 const rare: { readonly [kind: string]: number } = {
   'client queue gone': 0.1,
-  'record damaged': 0.15,
+  'record damaged': 0.25,
   'publisher gone for a day': 0.1,
   'supervisors gone': 0.3,
   'throttled for long': 0.3,

@@ -19,8 +19,8 @@ export interface FleetOptions {
   /** Of which deployment the next process is that starts. */
   nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
-  /** When a supervisor that finds nothing now will find something, at the earliest; undefined where it looks all the time. */
-  nextDue(): number | undefined;
+  /** Whether a pass of a supervisor would find nothing now, and nothing could come of it. */
+  isPassVain(): boolean;
 }
 
 const sweepMs = 3_600_000;
@@ -32,7 +32,9 @@ const firstSweepMaxMs = 600_000;
 /** All processes of the system: they start, die, start again, and are given work. */
 export class Fleet {
   /** Until then no supervisor and no sweeper runs. */
-  supervisorsGoneUntil = 0;
+  private goneUntil = 0;
+  /** Those that wait for that. */
+  private readonly gone = new Set<() => void>();
   private readonly hosts = new Map<string, SimulatedHost>();
   private readonly options: FleetOptions;
   private starts = 0;
@@ -71,17 +73,35 @@ export class Fleet {
     const { timeline } = this.options.sight;
     timeline.after(afterMs, `${host.id} ${name}`, () => {
       if (host.isDead || host.isLeaving) return;
-      if (timeline.now < this.supervisorsGoneUntil) return this.superviseFrom(host, name, this.supervisorsGoneUntil - timeline.now);
-      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.untilNextPass());
+      if (this.areSupervisorsGone) return this.awaitReturn(() => this.superviseFrom(host, name, 0));
+      const next = () => this.superviseFrom(host, name, name === 'sweeper' ? sweepMs : this.options.periodMs);
+      if (name === 'supervisor' && this.options.isPassVain()) return next();
       host.supervise(name, { task: name === 'sweeper' ? 'sweep' : 'pass' }).then(next, next);
     });
   }
 
-  /** Where it does not matter, a pass that would find nothing is left out: nothing would come of it. */
-  private untilNextPass(): number {
-    const { nextDue, periodMs, sight } = this.options;
-    const at = nextDue();
-    return at === undefined ? periodMs : Math.max(periodMs, Math.min(sweepMs, at - sight.timeline.now));
+  get areSupervisorsGone(): boolean {
+    return this.options.sight.timeline.now < this.goneUntil;
+  }
+
+  /** No supervisor and no sweeper runs for so long. */
+  supervisorsGo(ms: number): void {
+    this.goneUntil = this.options.sight.timeline.now + ms;
+  }
+
+  /** At once, however long they were to be gone. */
+  supervisorsReturn(): void {
+    this.goneUntil = 0;
+    for (const goOn of [...this.gone]) goOn();
+  }
+
+  private awaitReturn(begin: () => void): void {
+    const { timeline } = this.options.sight;
+    const goOn = () => {
+      if (this.gone.delete(goOn)) begin();
+    };
+    this.gone.add(goOn);
+    timeline.after(this.goneUntil - timeline.now, 'supervisors are back', goOn);
   }
 
   /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */

@@ -67,6 +67,15 @@ export interface CallOptions {
 /** Carries a call out; `fault` is what goes wrong with it. */
 type Apply<T> = (fault?: FaultKind) => T | Promise<T>;
 
+/** As long as a sweep takes, or less. */
+const shortSweepMs = 60;
+
+/** What a service was asked for, and how often so far. */
+interface Asking {
+  readonly requestId: string;
+  readonly tries: number;
+}
+
 /** A run's time before its end is announced to it. */
 const marginMs = 1000;
 
@@ -85,9 +94,10 @@ export class SimulatedHost {
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
-  private frozenUntil = 0;
+  /** It stands still until then. */
+  frozenUntil = 0;
   /** What is asked of a service, by the signal that all its tries share. */
-  readonly asking = new WeakMap<AbortSignal, string>();
+  readonly asking = new WeakMap<AbortSignal, Asking>();
   private readonly sight: Sight;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -141,8 +151,8 @@ export class SimulatedHost {
       sleep: (ms, signal) =>
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
-          const requestId = signal && this.asking.get(signal);
-          if (requestId !== undefined) this.sight.saw({ type: 'rests', requestId, ms });
+          const asking = signal && this.asking.get(signal);
+          if (asking !== undefined) this.sight.saw({ type: 'rests', ...asking, ms });
           signal?.addEventListener('abort', () => resolve(), { once: true });
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
@@ -303,8 +313,11 @@ export class SimulatedHost {
   /** When its time is over: some get much less than they should. Only those hear of their end before it comes. */
   private limit(spec: FunctionSpec, stopping: AbortController): number {
     const { timeline, faults, chance } = this.sight;
-    if (!faults.chooses('time runs out')) return timeline.now + spec.timeoutMs;
-    const limitMs = chance.between(5, 3000);
+    // A sweep is short, and there are few.
+    const isSweep = spec.name === 'sweeper';
+    const isShort = faults.chooses('time runs out') || (isSweep && faults.chooses('time runs out'));
+    if (!isShort) return timeline.now + spec.timeoutMs;
+    const limitMs = chance.between(5, isSweep ? shortSweepMs : 3000);
     timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () => this.goOn(() => stopping.abort()));
     timeline.after(limitMs, `${this.id} is cut off`, () => void this.isCutOff());
     return timeline.now + limitMs;

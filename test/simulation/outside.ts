@@ -7,7 +7,7 @@ import { acquireLease, lockPolicies } from '../../lib/lease.ts';
 import { queues as names } from '../../lib/messages.ts';
 import { orderIdOf, type Submission } from '../../lib/submission.ts';
 import type { System } from '../../lib/system.ts';
-import { offers } from './app.ts';
+import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
 import { type SimulatedHost, sources } from './host.ts';
@@ -93,9 +93,11 @@ export class Outside {
   private submit(submission: Submission & { readonly workflow: string }): void {
     const { client, idempotencyKey, workflow } = submission;
     this.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
-      const { outcome } = await system.submit(submission);
+      const answer = await system.submit(submission);
+      const { outcome } = answer;
       if (outcome === 'invalid') throw new Error('A submission that is right is answered: invalid.');
-      this.reach.sight.saw({ type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome });
+      const given = outcome === 'accepted' ? { replayed: answer.replayed, answer: answer.order.answer } : noAnswer;
+      this.reach.sight.saw({ type: 'submitted', orderId: orderIdOf(client, idempotencyKey), workflow, outcome, ...given });
       return true;
     });
   }
@@ -141,7 +143,7 @@ export class Outside {
       const isWrong = sight.chance.happens(0.15);
       const signal: Decision = isWrong
         ? sight.chance.pick([wrongName, wrongPayload])
-        : { kind: 'signal', name: 'approved', payload: { by: 'somebody' } };
+        : { kind: 'signal', name: 'approved', payload: { by: secretOf('somebody') } };
       const heard = (answer: 'none yet' | 'accepted' | 'refused') => sight.saw({ type: 'signal', orderId, key, answer });
       // Who gives no key must not try again: nobody would know that it is the same signal.
       if (sight.chance.happens(0.5)) return this.instruct(orderId, signal, key, { onAnswer: heard, isWrong });
@@ -174,7 +176,7 @@ export class Outside {
           : (['resubmit', 'cancel', 'compensate', 'terminate'] as const);
     const kind = chance.pick<'resubmit' | 'cancel' | 'compensate' | 'terminate'>(kinds);
     const isWrong = chance.happens(0.1);
-    const answers = { answer: { yes: isWrong ? 'perhaps' : true } };
+    const answers = { answer: { yes: isWrong ? 'perhaps' : true, note: secretOf('somebody') } };
     const answer = kind === 'resubmit' && !this.isBeingUndone(orderId) && chance.happens(0.5) ? answers : {};
     const key = `decision-${++this.calls}`;
     const decision: Decision = { kind, by: 'operator', reason: key, ...answer };
@@ -214,6 +216,22 @@ export class Outside {
     answered?.then((answer) => this.reach.sight.saw({ type: 'decided', orderId, reason, saw: ifMatch, answer })).catch(() => undefined);
   }
 
+  /** Somebody gives an instruction for which there may be no reason at all. */
+  meddle(orderId: string): void {
+    const { chance } = this.reach.sight;
+    const key = `meddling-${++this.calls}`;
+    const by = { by: 'operator', reason: key };
+    const decision = chance.pick<Decision>([
+      { kind: 'compensate', ...by },
+      { kind: 'resubmit', ...by },
+      { kind: 'resubmit', answer: { yes: true }, ...by },
+      { kind: 'mark-compensated', ...by },
+      { kind: 'mark-compensated', path: 'order/reserve', ...by },
+      wrongName,
+    ]);
+    this.instruct(orderId, decision, key, { foresees: chance.happens(0.4), isWrong: decision.kind === 'signal' });
+  }
+
   /** A person has seen to an undo that would not succeed. */
   markCompensated(orderId: string, path: string): void {
     const key = `mark-${++this.calls}`;
@@ -236,13 +254,19 @@ export class Outside {
 
   /** Renews its lease now and then, sometimes too late. */
   private async holdOn({ id, system: { store, clock } }: SimulatedHost, orderId: string): Promise<boolean> {
-    const { chance } = this.reach.sight;
+    const { sight } = this.reach;
+    const { chance } = sight;
     const leaseMs = chance.between(1000, 60_000);
+    const wants = () => sight.saw({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
+    wants();
     const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: chance.pick(lockPolicies) });
     this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));
-      if (!(await lease?.renew())) return false;
+      wants();
+      const isKept = await lease?.renew();
+      if (isKept !== undefined) sight.saw({ type: 'renewed', orderId, holder: id, isKept });
+      if (!isKept) return false;
     }
     await clock.sleep(chance.between(500, 40_000));
     await lease?.release();
@@ -343,6 +367,8 @@ export class Outside {
     attempt();
   }
 }
+
+const noAnswer = { replayed: undefined, answer: undefined };
 
 const reasonsIn = (answer: Instructed | { readonly outcome: 'unreadable' }): readonly string[] => {
   if (answer.outcome === 'infeasible') return answer.reasons;

@@ -71,12 +71,10 @@ export class Shared {
     this.store = sqliteStore(this.database, sendsAlong ? (along) => this.sendWithin(along) : undefined);
   }
 
-  /** When a supervisor finds something, at the earliest: it is of no use to look before. */
-  nextDue(): number {
-    return [...this.last.values()].reduce(
-      (least, { state }) => (state.worklist === 'due' ? Math.min(least, state.worklistAt ?? 0) : least),
-      forGood,
-    );
+  /** Whether a supervisor whose clock is right finds something. */
+  isAnythingDue(): boolean {
+    const { now } = this.sight.timeline;
+    return some(this.last, ({ state }) => state.worklist === 'due' && (state.worklistAt ?? 0) <= now);
   }
 
   /** A byte of what is stored of an order is another one: nobody can read it any more. */
@@ -86,7 +84,7 @@ export class Shared {
     this.database
       .prepare('UPDATE states SET blob = ? WHERE id = (SELECT id FROM orders WHERE orderId = ?)')
       .run(`${blob.slice(0, at)}\u0001${blob.slice(at + 1)}`, orderId);
-    this.sight.saw({ type: 'damaged', orderId });
+    this.sight.saw({ type: 'damaged', orderId, at });
   }
 
   private sendWithin({ messages, announcements }: Along): void {

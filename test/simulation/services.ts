@@ -1,13 +1,20 @@
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import { atMostOnce, type Remote, refusals } from './app.ts';
+import { atMostOnce, type Remote, refusals, secretOf } from './app.ts';
 import type { Site } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
-import type { Sight } from './sight.ts';
+import { type Sight, toldOf } from './sight.ts';
 
 /** What a service knows of one idempotency key. It answers the same key with the same answer, for ever. */
 interface Known {
   readonly operation: string;
   readonly answer: 'done' | 'refused';
+}
+
+/** How a host stood when it asked for something. */
+interface Since {
+  readonly at: number;
+  readonly skewMs: number;
+  readonly leftMs: number;
 }
 
 /** An effect in the world outside, by the key under which it was asked for. */
@@ -33,18 +40,21 @@ export class Services {
       asked: (operation, input, call) => {
         // A service without idempotency leaves alone what comes after the time that was given for it.
         const inTime = () => !atMostOnce.has(operation) || this.sight.timeline.now < call.completeBy.getTime() - host.skewMs;
-        return this.travel(host, operation, call, () => (inTime() ? this.does(operation, input, call) : this.fails(operation)));
+        return this.travel(host, operation, input, call, () =>
+          inTime() ? this.does(operation, input, call) : this.fails(operation, input),
+        );
       },
       looked: (operation, key, call) =>
-        this.travel(host, `${operation} lookup`, call, () => {
+        this.travel(host, `${operation} lookup`, key, call, () => {
           const effect = this.effects.get(key);
-          return effect && !effect.undone ? { id: key } : undefined;
+          return effect && !effect.undone ? answerTo(effect.operation, key) : undefined;
         }),
     };
   }
 
-  private async travel<T>(host: SimulatedHost, operation: string, call: Call<string>, arrive: () => T): Promise<T> {
-    host.asking.set(call.signal, call.requestId);
+  private async travel<T>(host: SimulatedHost, operation: string, input: unknown, call: Call<string>, arrive: () => T): Promise<T> {
+    const { requestId, tries } = host.asking.get(call.signal) ?? { requestId: call.requestId, tries: 0 };
+    host.asking.set(call.signal, { requestId, tries: tries + 1 });
     const { faults, chance, timeline } = this.sight;
     const [agent = ''] = operation.split('.');
     const victim = () => aboutKey(call.idempotencyKey);
@@ -52,35 +62,56 @@ export class Services {
     const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
+    const since = { at: timeline.now, skewMs: host.skewMs, leftMs: call.completeBy.getTime() - timeline.now - host.skewMs };
     const answer = await host.call(
       site,
       () => {
         const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim });
-        if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation);
+        if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation, input);
         return arrive();
       },
       { latencyMs, about: () => victim().orderId },
     );
+    this.checkTime(host, operation, call, since);
     if (!faults.hits('service answer lost', operation, victim)) return answer;
     this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
     throw new TransientFailure('The connection broke.');
   }
 
-  private fails(operation: string): never {
-    throw new TransientFailure(`${operation} does not answer.`);
+  /** An answer that comes when its time is over, and that is not told so, would be taken. Who may ask for more time has more. */
+  private checkTime(host: SimulatedHost, operation: string, { signal, requestId }: Call<string>, since: Since): void {
+    const isOver = this.sight.timeline.now > since.at + Math.max(0, since.leftMs) + 1;
+    const isSteady = host.skewMs === since.skewMs && host.frozenUntil < since.at;
+    if (operation !== 'carrier.ship' && isOver && isSteady && !signal.aborted)
+      this.sight.saw(toldOf(`${operation} answers`, new Error(`the time of ${requestId} is over, and nobody has told it so`)));
+  }
+
+  /** Services like to quote what they were sent. */
+  private fails(operation: string, input: unknown): never {
+    throw new TransientFailure(`${operation} does not answer to ${JSON.stringify(input)}.`);
   }
 
   private does(operation: string, input: unknown, call: Call<string>): unknown {
     const { idempotencyKey: key } = call;
     const isUndo = (input as { id?: string }).id !== undefined;
     if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
-      throw new PermanentFailure('TooLate', 'It cannot be taken back now.');
+      throw new PermanentFailure('TooLate', `It cannot be taken back now: ${JSON.stringify(input)}.`);
+    if (operation === 'hotel.cancel') this.checkCode(input as { readonly id: string; readonly code: string });
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];
-    if (answer === 'refused' && refusal) return call.failed(refusal, 'No.', { why: refusal.path.slice(refusal.path.lastIndexOf('/') + 1) });
+    if (answer === 'refused' && refusal)
+      return call.failed(refusal, `No "{${JSON.stringify(input)}\\".`, {
+        why: refusal.path.slice(refusal.path.lastIndexOf('/') + 1),
+        quoted: JSON.stringify(input),
+      });
     if (!before) this.effect(operation, key, input);
-    return { id: key };
+    return answerTo(operation, key);
+  }
+
+  /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
+  private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
+    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be cancelled', new Error(`${id} has another code than ${code}`)));
   }
 
   private decide(operation: string, key: string): Known {
@@ -102,6 +133,8 @@ export class Services {
     else this.effects.set(key, { operation, times: 1, undone: false });
   }
 }
+
+const answerTo = (operation: string, key: string) => ({ id: key, ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}) });
 
 /** The order whose effect it is. */
 const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });

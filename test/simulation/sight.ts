@@ -1,10 +1,12 @@
+import type { UndoPlan } from '../../lib/core/undo-plan.ts';
 import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import type { InstructionPlan } from '../../lib/operator.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
-import type { Submission } from '../../lib/submission.ts';
-import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
+import type { StepReport } from '../../lib/steps.ts';
+import type { Submission, SubmissionProblem } from '../../lib/submission.ts';
+import { createTelemetry, type LogFields, type Telemetry } from '../../lib/telemetry.ts';
 import type { Faults } from './faults.ts';
 import type { Chance } from './random.ts';
 import type { Timeline } from './timeline.ts';
@@ -23,17 +25,26 @@ export type Happening =
   | { readonly type: 'acknowledged'; readonly queue: string; readonly body: string }
   | { readonly type: 'published'; readonly announcement: Announcement }
   /** A submission was answered: `accepted`, or that its key stands for another one. */
-  | { readonly type: 'submitted'; readonly orderId: string; readonly workflow: string; readonly outcome: 'accepted' | 'key-reused' }
-  /** One that is wrong was answered: the pointers of its problems, and the one that must be among them. */
+  | {
+      readonly type: 'submitted';
+      readonly orderId: string;
+      readonly workflow: string;
+      readonly outcome: 'accepted' | 'key-reused';
+      /** Whether it is said to have been there; undefined where it was refused. */
+      readonly replayed: boolean | undefined;
+      /** What stood in its answer, as text. */
+      readonly answer: string | undefined;
+    }
+  /** One that is wrong was answered: its problems, and pointer and code of the one that must be among them. */
   | {
       readonly type: 'refused';
       readonly key: string;
       readonly outcome: string;
-      readonly pointers: readonly string[];
+      readonly problems: readonly SubmissionProblem[];
       readonly wanted: string;
     }
   /** One that is wrong was posted. */
-  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly pointer: string }
+  | { readonly type: 'posted wrongly'; readonly submission: Submission; readonly body: string; readonly wanted: string }
   /** A person has looked at an order, and then decided: what he saw, and what his decision became. */
   | { readonly type: 'decided'; readonly orderId: string; readonly reason: string; readonly saw: number; readonly answer: Instructed }
   /**
@@ -61,8 +72,20 @@ export type Happening =
   /** A newer program has written the order's record, or gives it back as this one knows it. */
   | { readonly type: 'newer'; readonly orderId: string; readonly isNewer: boolean }
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
-  /** What is stored of an order makes no sense any more. */
-  | { readonly type: 'damaged'; readonly orderId: string }
+  /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
+  | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
+  /** Somebody was shown how the steps of an order fare, and what an undo of it would do, as of `rev`. */
+  | {
+      readonly type: 'looked';
+      readonly orderId: string;
+      readonly rev: number;
+      readonly steps: readonly StepReport[];
+      readonly plan: UndoPlan;
+    }
+  /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
+  | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
+  /** He is told that he keeps it, or not. */
+  | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
   /** What lay on a queue is gone. */
   | { readonly type: 'purged'; readonly body: string }
   /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
@@ -76,7 +99,7 @@ export type Happening =
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
   /** An agent rests between two tries within one asking. */
-  | { readonly type: 'rests'; readonly requestId: string; readonly ms: number };
+  | { readonly type: 'rests'; readonly requestId: string; readonly tries: number; readonly ms: number };
 
 /** What every part of a world needs of it. */
 export interface Sight {
@@ -96,10 +119,25 @@ export function toldOf(where: string, error: unknown, orderId?: unknown): Extrac
   return { type: 'failed', where, name, message, ...(typeof orderId === 'string' ? { orderId } : {}) };
 }
 
-/** Writes nothing, and hears of every error. */
-export const listening = (sight: Pick<Sight, 'saw'>): Telemetry => ({
+/** Whom a line of the log, or of the metrics, is about. */
+const abouts = ['orderId', 'messageId', 'agent', 'reason'] as const;
+const levels: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
+const isAbout = (fields: LogFields): boolean => abouts.some((about) => typeof fields[about] === 'string' && fields[about] !== '');
+
+/** Writes nothing, and hears of every error; a line of the log that says nothing, or of nobody, is one. */
+export const listening = (sight: Pick<Sight, 'saw' | 'carriedOut'>): Telemetry => ({
   ...createTelemetry({ level: 'off' }),
-  log: (level, message, { error, orderId, reason } = {}) => {
+  count: (metric) => {
+    sight.carriedOut(`emitted ${metric}`);
+    if (metric.length < 5) sight.saw(toldOf('a count has no name', new Error(metric)));
+  },
+  measure: (metric, value) => {
+    if (!metric.endsWith('Ms') || !(value >= 0 || Number.isFinite(value))) sight.saw(toldOf('measured', new Error(`${metric} ${value}`)));
+  },
+  log: (level, message, fields = {}) => {
+    const { error, orderId, reason } = fields;
+    if (!levels.has(level) || message.length < 8 || !isAbout(fields))
+      sight.saw(toldOf('a line of the log', new Error(`${level}: ${message} ${JSON.stringify(fields)}`)));
     if (error !== undefined) sight.saw(toldOf(message, error, orderId));
     else if (level === 'error') sight.saw(toldOf(message, new Error(String(reason)), orderId));
   },

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 
+const notedMax = 32_768;
+
 interface Entry {
   readonly at: number;
   readonly order: number;
@@ -16,6 +18,8 @@ export class Timeline {
   events = 0;
   private readonly entries: Entry[] = [];
   private readonly trace = createHash('sha256');
+  /** What is not hashed yet: a large piece costs hardly more than a small one. */
+  private noted = '';
   private orders = 0;
 
   constructor(start: number) {
@@ -40,19 +44,26 @@ export class Timeline {
     if (!entry) throw new Error('Nothing is left that could happen.');
     this.now = entry.at;
     this.events += 1;
-    this.trace.update(`${entry.at} ${entry.what}\n`);
+    this.note(`${entry.at} ${entry.what}\n`);
     await entry.run();
     await settled();
   }
 
   /** What else the fingerprint is of. */
   note(text: string): void {
-    this.trace.update(text);
+    this.noted += text;
+    if (this.noted.length > notedMax) this.hash();
   }
 
   /** The same for two runs in which the same happened at the same times. */
   fingerprint(): string {
+    this.hash();
     return this.trace.copy().digest('hex').slice(0, 16);
+  }
+
+  private hash(): void {
+    this.trace.update(this.noted);
+    this.noted = '';
   }
 
   private take(): Entry | undefined {

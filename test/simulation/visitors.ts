@@ -3,42 +3,50 @@ import type { Submission } from '../../lib/submission.ts';
 import { responseQueue } from './history.ts';
 import { clientName, type Outside, type Reach } from './outside.ts';
 
-/** What is wrong with a submission, and the pointer with which it must be refused. */
+/** What is wrong with a submission, and with what it must be refused. */
 interface Slip {
   readonly pointer: string;
+  readonly code: string;
   readonly submission: Pick<Submission, 'order'> & Partial<Submission>;
 }
 const slips: readonly Slip[] = [
-  { pointer: '/workflow', submission: { workflow: 'no such workflow', order: { item: 'tea' } } },
-  { pointer: '/order/item', submission: { workflow: 'sale', order: {} } },
-  { pointer: '/order/item', submission: { order: { item: 7 } } },
-  { pointer: '/order/unknown', submission: { workflow: 'pair', order: { item: 'tea', unknown: 'more' } } },
-  { pointer: '/responseChannel', submission: { workflow: 'sale', order: { item: 'tea' }, responseChannel: 'redress-response-elsewhere' } },
+  { pointer: '/workflow', code: 'unknown-workflow', submission: { workflow: 'no such workflow', order: { item: 'tea' } } },
+  { pointer: '/order/item', code: 'invalid-type', submission: { workflow: 'sale', order: {} } },
+  { pointer: '/order/item', code: 'invalid-type', submission: { order: { item: 7 } } },
+  { pointer: '/order/unknown', code: 'unknown-field', submission: { workflow: 'pair', order: { item: 'tea', unknown: 'more' } } },
+  { pointer: '/order/a~1b~0c', code: 'unknown-field', submission: { workflow: 'pair', order: { item: 'tea', 'a/b~c': 'more' } } },
+  { pointer: '/order/items/1', code: 'invalid-type', submission: { workflow: 'lines', order: { items: ['tea', 7] } } },
+  {
+    pointer: '/responseChannel',
+    code: 'unknown-response-channel',
+    submission: { workflow: 'sale', order: { item: 'tea' }, responseChannel: 'redress-response-elsewhere' },
+  },
 ];
 
 /** Clients who ask for what is not to be had: each is told why, by an answer, by a message, or through a person. */
 export function visit(reach: Reach, outside: Outside): void {
   const { chance, timeline } = reach.sight;
   for (let number = chance.between(0, 2); number > 0; number--) {
-    const { pointer, submission } = chance.pick(slips);
+    const { pointer, code, submission } = chance.pick(slips);
+    const wanted = `${pointer} ${code}`;
     const idempotencyKey = `wrong-${number}`;
     const reference = chance.happens(0.5) ? { reference: `reference of ${idempotencyKey}` } : {};
     const whole = { responseChannel: responseQueue, ...submission, ...reference, client: clientName, idempotencyKey };
     const byMessage = chance.happens(0.6);
     timeline.after(chance.between(0, 60_000), `a client submits ${idempotencyKey}`, () => {
-      if (byMessage) return post(reach, whole, pointer);
+      if (byMessage) return post(reach, whole, wanted);
       outside.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
         const answer = await system.submit(whole);
-        const pointers = answer.outcome === 'invalid' ? answer.problems.map((problem) => problem.pointer) : [];
-        reach.sight.saw({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, pointers, wanted: pointer });
+        const problems = answer.outcome === 'invalid' ? answer.problems : [];
+        reach.sight.saw({ type: 'refused', key: idempotencyKey, outcome: answer.outcome, problems, wanted });
         return true;
       });
     });
   }
 }
 
-function post({ sight, queues }: Reach, submission: Submission, pointer: string): void {
+function post({ sight, queues }: Reach, submission: Submission, wanted: string): void {
   const body = JSON.stringify({ v: 1, type: 'submission', ...submission });
-  sight.saw({ type: 'posted wrongly', submission, body, pointer });
+  sight.saw({ type: 'posted wrongly', submission, body, wanted });
   queues.send([{ queue: names.submissions, body }]);
 }

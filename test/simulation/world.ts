@@ -9,6 +9,7 @@ import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsFor } from './laws/index.ts';
+import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
@@ -80,6 +81,8 @@ export class World implements Sight {
   private readonly isRollout: boolean;
   private readonly toleranceMs: number;
   private readonly laws: readonly Law[];
+  /** Those that are asked after something of a kind. */
+  private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
   private quietSince: number | undefined;
   private readonly io = new Map<string, number>();
   /** How often something was seen, by what it is. */
@@ -110,6 +113,7 @@ export class World implements Sight {
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
+      claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,
@@ -126,7 +130,7 @@ export class World implements Sight {
       periodMs: this.periodMs,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
-      nextDue: () => (this.pace === paces.days || this.faults.over ? this.shared.nextDue() : undefined),
+      isPassVain: () => this.faults.over && !this.shared.isAnythingDue(),
     });
     this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.outside = new Outside(this.reach);
@@ -150,6 +154,7 @@ export class World implements Sight {
       goneMaxMs: this.pace.goneMaxMs,
       states: () => this.states(),
       damage: (orderId) => this.shared.damage(orderId),
+      look: (orderId) => this.lookAt(orderId),
     });
     await this.untilRest();
     if (this.broken.length === 0) this.broken.push(...(await wrongInArchive(this.shared.store, this.history)));
@@ -186,9 +191,17 @@ export class World implements Sight {
   }
 
   private async checkEnd(isLate: boolean): Promise<void> {
-    for (const { orderId } of this.states()) this.history.pages.set(orderId, await this.shared.store.pages(orderId));
+    for (const { orderId } of this.states()) {
+      this.history.pages.set(orderId, await this.shared.store.pages(orderId));
+      await this.lookAt(orderId);
+    }
     if (isLate) this.broken.push(`nothing comes to rest: ${this.unrest()}`);
     for (const law of this.laws) for (const wrong of law.atEnd?.(this.history) ?? []) this.broken.push(`${law.name}: ${wrong}`);
+  }
+
+  private async lookAt(orderId: string): Promise<void> {
+    const looked = await lookAt(this.shared.store, orderId);
+    if (looked) this.saw(looked);
   }
 
   /** While one deployment is replaced by the next, both are at work. */
@@ -202,7 +215,7 @@ export class World implements Sight {
     this.faults.over = true;
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.skewMs = 0;
-    this.fleet.supervisorsGoneUntil = 0;
+    this.fleet.supervisorsReturn();
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 
@@ -226,10 +239,18 @@ export class World implements Sight {
   }
 
   private look(happening: Happening): void {
-    for (const law of this.laws) {
-      const wrong = law.after?.(happening, this.history);
-      if (wrong !== undefined) this.broken.push(`${law.name}: ${wrong}`);
+    for (const { name, after } of this.lawsOn(happening.type)) {
+      const wrong = after?.wrongWith(happening, this.history);
+      if (wrong !== undefined) this.broken.push(`${name}: ${wrong}`);
     }
+  }
+
+  private lawsOn(kind: Happening['type']): readonly Law[] {
+    const known = this.lawsByKind.get(kind);
+    if (known) return known;
+    const found = this.laws.filter(({ after }) => after && (after.kinds?.includes(kind) ?? true));
+    this.lawsByKind.set(kind, found);
+    return found;
   }
 
   tell(line: () => string): void {
@@ -336,6 +357,12 @@ function describe(happening: Happening): string {
       return `${happening.requestId} is tried again in ${happening.ms} ms`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
+    case 'looked':
+      return `${happening.orderId} is looked at`;
+    case 'wanted':
+      return `${happening.holder} wants ${happening.orderId} for ${happening.leaseMs} ms`;
+    case 'renewed':
+      return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
     case 'purged':
       return `gone: ${happening.body}`;
     case 'answered':

@@ -154,6 +154,25 @@ for (const kind of ['unclaimed', 'timer', 'outbox', 'ask'] as const satisfies re
   });
 }
 
+for (const [steps, completeWithinSeconds, wokenAfter] of [
+  ['seconds', 2, [0, 2, 6, 14, 30, 60, 90]],
+  ['minutes', 300, [0, 30, 60, 90]],
+] as const) {
+  test(`F-48, L1: where steps take ${steps}, an order whose wake-ups get lost is woken after ${wokenAfter.join(', ')} s`, async (t) => {
+    const system = await startStill(t, oneStep, { variables: { STEP_COMPLETE_WITHIN_SECONDS: String(completeWithinSeconds) } });
+    const orderId = await submitted(system);
+    await alter(system, orderId, { nextDueFor: { kind: 'ask' } });
+    await system.clock.advance(completeWithinSeconds * 1000);
+    const supervisor = supervisorOf(system);
+    const woken: number[] = [];
+    for (let seconds = 0; seconds < 100; seconds++) {
+      if ((await supervisor.pass()).woken > 0) woken.push(seconds);
+      await system.clock.advance(1000);
+    }
+    assert.deepEqual(woken, wokenAfter);
+  });
+}
+
 test('LOCK: while somebody holds the instance its deadline is moved to the end of the lease, and nothing counts', async (t) => {
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);

@@ -15,7 +15,7 @@ export interface Emulator {
   stop(): Promise<void>;
 }
 
-const readyWithinMs = 15_000;
+const readyWithinMs = 60_000;
 
 /** DynamoDB: dynoxide, in memory or on a database file. Where it cannot be started, the tests fail. */
 export const startDynoxide = (database?: string): Promise<Emulator> =>

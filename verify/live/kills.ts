@@ -24,6 +24,10 @@ export interface Ground {
 export interface Plan {
   readonly kills: number;
   readonly orders: number;
+  /** Fewer are too few: some of those who come give up. */
+  readonly ordersMin: number;
+  /** Whoever would come while so many orders are at work waits outside: at most 100. */
+  readonly atWorkMax: number;
   /** Between two kills, on average. */
   readonly everyMs: number;
   /** After so long nobody is killed any more, and nobody comes: what is lacking is told. */
@@ -40,7 +44,10 @@ const bothShare = 0.05;
 const unbornShare = 0.2;
 /** What a call of a service takes: long enough for many orders to be at work at the same time. */
 const latencyMs = 100;
+/** After the last kill. A service that was found away is tried once a minute, and then what waited for it comes little by little. */
 const patienceMs = 300_000;
+/** So many kills may come before the orders that are due with them. */
+const aheadMax = 3;
 /** So many customers may wait for their answers at a time. */
 const waitingMax = 60;
 
@@ -66,7 +73,10 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
 
   const kills = await killing(farm, customers, plan, random);
   await ground.calm?.();
-  await within(customers.served(), 'customers still wait for an answer', patienceMs);
+  const unserved = await within(customers.served(), 'customers still wait for an answer', patienceMs).then(
+    () => [],
+    (error: Error) => [error.message],
+  );
   // Those that have not by then are told of by name.
   await until('every order is at its end', async () => !(await farm.isAtWork()) && (await inError(farm)) === 0, patienceMs).catch(() => {});
   await operator.stop();
@@ -75,7 +85,12 @@ export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Pl
   const ends = await Promise.all(indexes.map((index) => farm.stop(index)));
 
   const witnesses = { ...customers, decided: operator.decided, effects: shop.effects(), alerts: ground.alerts() };
-  const problems = [...problemsIn(listed, witnesses), ...ends.filter(({ code }) => code !== 0).map(() => 'a host did not stop with 0')];
+  const problems = [
+    ...unserved,
+    ...operator.problems,
+    ...problemsIn(listed, witnesses),
+    ...ends.filter(({ code }) => code !== 0).map(() => 'a host did not stop with 0'),
+  ];
   const courses = await coursesOf(
     ground.store,
     listed.map(({ orderId }) => orderId),
@@ -90,9 +105,13 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
   const end = Date.now() + plan.longestMs;
   while ((kills.length < plan.kills || customers.arrived() < plan.orders) && Date.now() < end) {
     const due = Math.min(plan.orders, Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
-    // Who comes to a machine that has other things to do waits outside.
-    customers.come(Math.min(due, customers.arrived() + waitingMax - customers.waiting()));
-    await sleep(plan.everyMs * (0.5 + random()));
+    const pauseMs = plan.everyMs * (0.5 + random());
+    const pause = sleep(pauseMs);
+    const room = Math.min(waitingMax - customers.waiting(), await roomFor(farm, plan.atWorkMax, pauseMs));
+    customers.come(Math.min(due, customers.arrived() + room));
+    await pause;
+    // Who kills ahead of the orders keeps a slow machine from ever taking them.
+    if (customers.arrived() < ((kills.length - aheadMax) * plan.orders) / plan.kills) continue;
     for (const index of random() < bothShare ? indexes : [Math.floor(random() * size)]) {
       // However slow the machine is, most lives have begun when they end.
       if (random() >= unbornShare) await up[index];
@@ -104,6 +123,15 @@ async function killing(farm: Farm, customers: Customers, plan: Plan, random: () 
   }
   await Promise.all(up);
   return kills;
+}
+
+/** How many more may come. A machine that has other things to do, and one that does not say so in time, is not asked for more. */
+function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<number> {
+  const atWork = farm.page('limit=100&state=Processing').then(
+    ({ items }) => items.length,
+    () => atWorkMax,
+  );
+  return Promise.race([atWork, sleep(withinMs, atWorkMax)]).then((count) => Math.max(0, atWorkMax - count));
 }
 
 /** What fails meanwhile is told of when it is waited for. */
@@ -138,11 +166,11 @@ export function reportOf(
   const share = (outcome: string) => listed.filter((shown) => shown.outcome === outcome).length / Math.max(1, listed.length);
   const atWork = atWorkAt(courses, kills);
   const hits = atWork.filter((count) => count > 0).length;
-  const { times, withoutKill } = recoveriesIn(courses, kills);
+  const { times, wholeTimes, again, withoutKill } = recoveriesIn(courses, kills, farm.unattended);
   const p99 = quantile(times, 0.99);
   const wanted: readonly (readonly [boolean, string])[] = [
     [kills.length >= plan.kills, `only ${kills.length} kills`],
-    [listed.length >= 0.85 * plan.orders, `only ${listed.length} orders`],
+    [listed.length >= plan.ordersMin, `only ${listed.length} orders`],
     [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
     [!strict || times.length > 0, 'no kill interrupted a step'],
     [share('completed') >= 0.6, 'too few orders completed'],
@@ -165,10 +193,15 @@ export function reportOf(
       submittedAgain: customers.resent(),
       givenUp: customers.givenUp.size,
       recoveries: times.length,
-      recoveryMs: { p50: quantile(times, 0.5), p99, max: times.at(-1) ?? null, ...(timed ? { aim: recoveryMaxMs } : {}) },
+      recoveryMs: { ...spreadOf(times), ...(timed ? { aim: recoveryMaxMs } : {}) },
+      wholeRecoveryMs: spreadOf(wholeTimes),
+      interruptedAgain: again,
+      nobodyUpMs: farm.unattended.reduce((sum, [from, to]) => sum + to - from, 0),
       expiredWithoutKill: withoutKill,
       startMs: farm.startMs(),
       ...(farm.refused() > 0 ? { startsRefused: farm.refused() } : {}),
     },
   };
 }
+
+const spreadOf = (sorted: readonly number[]) => ({ p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), max: sorted.at(-1) ?? null });

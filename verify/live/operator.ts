@@ -5,6 +5,7 @@ import { tokenFor } from '../../test/processes/support.ts';
 /** A person who has every order in Error undone, and asks again where the line breaks. */
 export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   const decided = new Set<string>();
+  const problems = new Set<string>();
   let stopping = false;
 
   async function decide(orderId: string): Promise<void> {
@@ -14,12 +15,13 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
     const body = JSON.stringify({ kind: 'compensate', reason: 'The address is none.' });
     // From here on it may be carried out, whatever is answered.
     decided.add(orderId);
-    const { status } = await fetch(`${url}/instructions`, {
+    const response = await fetch(`${url}/instructions`, {
       method: 'POST',
       headers: { authorization, 'content-type': 'application/json', 'if-match': headers.get('etag') ?? '' },
       body,
     });
-    if (status >= 400 && ![409, 412, 428, 503].includes(status)) throw new Error(`an operator is answered with ${status}`);
+    const { ok, status } = response;
+    if (!ok && ![409, 412, 428, 503].includes(status)) problems.add(`an operator is answered with ${status}: ${await response.text()}`);
   }
 
   const round = async (): Promise<number> => {
@@ -39,6 +41,8 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   return {
     /** Orders that were to be undone. */
     decided: decided as ReadonlySet<string>,
+    /** Answers that nobody should get. */
+    problems: problems as ReadonlySet<string>,
     async stop(): Promise<void> {
       stopping = true;
       await rounds;

@@ -2,6 +2,10 @@ import type { Mutant } from './mutant.ts';
 
 const windingUp = 'lib/core/winding-up.ts';
 const undoing = 'lib/core/undoing.ts';
+/** One of the two alone is hardly missed. */
+const settledAndLate = `if (message.settling) return neverBegin(message);
+    // Nobody waits for it any more.
+    if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;
 const children = 'lib/children.ts';
 
 /** Compensation, faults and their handlers, orders that others call. */
@@ -101,10 +105,10 @@ export const moreCompensation: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'called order begins after its time',
-    why: 'a call that arrives after its time begins, although nobody waits for it any more',
+    name: 'called order begins after it was settled',
+    why: 'that a call was not begun is answered and not held on to, and no call is too late to begin',
     file: children,
-    find: "if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');",
-    replace: '',
+    find: settledAndLate,
+    replace: "if (message.settling) return fail(message, { type: 'NotDone', message: '', permanent: true });",
   },
 ];

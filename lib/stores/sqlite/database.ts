@@ -57,21 +57,23 @@ export function openDatabase(path: string): Database {
   let gone: StoreUnavailableError | undefined;
   let closed = false;
 
-  const guarded = <T>(work: () => T): T => {
-    try {
-      return work();
-    } catch (error) {
-      throw isSqlite(error) ? unavailable(error) : error;
-    }
-  };
+  const guarded =
+    <V extends unknown[], T>(work: (...values: V) => T) =>
+    (...values: V): T => {
+      try {
+        return work(...values);
+      } catch (error) {
+        throw isSqlite(error) ? unavailable(error) : error;
+      }
+    };
   const prepare = (sql: string): Statement => {
     const known = statements.get(sql);
     if (known) return known;
-    const prepared = guarded(() => connection.prepare(sql));
+    const prepared = guarded(() => connection.prepare(sql))();
     const statement: Statement = {
-      get: (...values) => guarded(() => prepared.get(...values)),
-      all: (...values) => guarded(() => prepared.all(...values)),
-      run: (...values) => guarded(() => prepared.run(...values)),
+      get: guarded((...values: SQLInputValue[]) => prepared.get(...values)),
+      all: guarded((...values: SQLInputValue[]) => prepared.all(...values)),
+      run: guarded((...values: SQLInputValue[]) => prepared.run(...values)),
     };
     statements.set(sql, statement);
     return statement;

@@ -2,7 +2,7 @@ import type { StepState } from '../../../lib/core/activities/step.ts';
 import { requestIdOf } from '../../../lib/core/identity.ts';
 import { parseIncoming } from '../../../lib/incoming.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S26, F1: an answer is taken off its queue only when it was written down, and what follows from it was sent. */
 export function acknowledgements(): Law {
@@ -12,7 +12,7 @@ export function acknowledgements(): Law {
   const unread = new Set<string>();
   return {
     name: 'acknowledgements',
-    after(happening, history) {
+    after: on(['sent', 'newer', 'damaged', 'acknowledged'], (happening, history) => {
       if (happening.type === 'sent') {
         times.set(happening.body, (times.get(happening.body) ?? 0) + 1);
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
@@ -24,7 +24,7 @@ export function acknowledgements(): Law {
       // What is only woken may find nothing to do now, and something a moment later.
       if (message?.incoming.type !== 'reply' || unread.has(message.orderId)) return undefined;
       return unsent(message.orderId, message.incoming.id, sent, history);
-    },
+    }),
   };
 }
 

@@ -1,17 +1,17 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
 export const alerts = (): Law => ({
   name: 'alerts',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
     const id = `${after.orderId}#${after.errorGen}`;
     // Where it travels with the very write, it is out by now.
     const isRaised = after.outbox.some((entry) => entry.id === id) || history.announced.has(id);
     return after.errorGen === before.errorGen + 1 && isRaised ? undefined : `${after.orderId} goes into Error without a new alert`;
-  },
+  }),
   atEnd: (history) => [
     ...[...history.orders.values()].flatMap(({ orderId, state: { errorGen } }) =>
       Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`)

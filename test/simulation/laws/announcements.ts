@@ -1,7 +1,7 @@
 import { timeText } from '../../../lib/messages.ts';
 import type { OutboxEntry, StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
-import { type Law, type Times, writerOf } from './law.ts';
+import { type Law, on, type Times, writerOf } from './law.ts';
 
 /** What was announced, or lies in an outbox to be: its text by its id. */
 type Said = Map<string, string>;
@@ -13,10 +13,11 @@ export function announcements({ announcesProcessed }: Times): Law {
   const said: Said = new Map();
   return {
     name: 'announcements',
-    after(happening, history) {
+    after: on(['published', 'written'], (happening, history) => {
       if (happening.type === 'published') {
         const { id, detailType, detail } = happening.announcement;
         const title = titleOf(id);
+        if (title === 'Order Processed' && !announcesProcessed) return `${id} is announced, and nobody wants to hear it`;
         if (title !== detailType) return `${id} is announced as ${detailType} instead of ${title}`;
         const text = JSON.stringify(detail);
         said.set(id, text);
@@ -33,7 +34,7 @@ export function announcements({ announcesProcessed }: Times): Law {
       const isByOther = writerOf(happening.after) === undefined;
       const wrong = due.find((detail) => !isSame(said.get(detail.id), detail, isByOther));
       return wrong && `${wrong.id} says ${said.get(wrong.id)} instead of ${JSON.stringify(wrong)}`;
-    },
+    }),
   };
 }
 

@@ -1,21 +1,20 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { refusals } from '../app.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Raised = Extract<JournalEntry, { type: 'FaultRaised' }>;
 
 /** What a service answered is what the journal says of it, word for word: its output, and its refusal with its data. */
 export const answers = (): Law => ({
   name: 'answers',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { orderId, news = [] } = history.orders.get(happening.after.orderId) ?? {};
     for (const fact of news) {
       const wrong = fact.type === 'FaultRaised' ? wrongFault(fact) : wrongOutput(`${orderId}`, fact);
       if (wrong !== undefined) return `${orderId}: ${wrong}`;
     }
     return undefined;
-  },
+  }),
 });
 
 /** By the last part of its type: what services refuse with is declared in each workflow. */
@@ -26,8 +25,9 @@ function wrongFault({ path, fault }: Raised): string | undefined {
   const name = type.slice(type.lastIndexOf('/') + 1);
   if (!declared.has(name))
     return faultClass === 'expected' && name !== 'ChildNotCompleted' ? `${type} at ${path} is said to be declared` : undefined;
-  const isByService = message === 'No.';
-  const isRight = permanent && faultClass === 'expected' && (!isByService || JSON.stringify(data) === JSON.stringify({ why: name }));
+  const isByService = message.startsWith('No "{');
+  const { why, quoted } = (data ?? {}) as { readonly why?: string; readonly quoted?: unknown };
+  const isRight = permanent && faultClass === 'expected' && (!isByService || (why === name && typeof quoted === 'string'));
   return isRight && (source === undefined || source.startsWith('order'))
     ? undefined
     : `${path} was refused, and the journal says ${JSON.stringify(fault)}`;

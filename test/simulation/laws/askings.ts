@@ -1,5 +1,5 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** What makes the same claim ask for the same effect once more. */
 const reasons: ReadonlySet<string> = new Set([
@@ -16,8 +16,7 @@ export function askings(): Law {
   const last = new Map<string, { readonly generation: number; readonly epoch: number; readonly lines: number }>();
   return {
     name: 'askings',
-    after(happening, history) {
-      if (happening.type !== 'written') return undefined;
+    after: on(['written'], (happening, history) => {
       const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
       // Behind a service that was away it is asked in its turn, and nothing of that counts.
@@ -38,6 +37,6 @@ export function askings(): Law {
           return `${orderId} asks for ${fact.path} again, and nothing says why`;
       }
       return undefined;
-    },
+    }),
   };
 }

@@ -1,15 +1,14 @@
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** F-80, F-100: an order that was called ends with the one that called it, and is undone with it. */
 export const children = (): Law => ({
   name: 'children',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { orderId } = happening.after;
     const caller = history.orders.get(orderId)?.caller;
     return outlived(orderId, history) ?? (caller === undefined ? undefined : outlived(caller, history));
-  },
+  }),
   atEnd: (history) =>
     [...history.orders.values()].flatMap(({ orderId, damagedAt, state: { outcome } }) => {
       if (damagedAt !== undefined) return [];

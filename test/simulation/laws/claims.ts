@@ -1,10 +1,10 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S1: an order is claimed only while it is nobody's, each time under the next epoch; nothing but a claim or a reset moves the epoch. */
 export const claims = (): Law => ({
   name: 'claims',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     const { orderId, epoch } = after;
     if (epoch === before.epoch) return undefined;
@@ -14,5 +14,5 @@ export const claims = (): Law => ({
     const isRebuilt = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstanceRebuilt');
     if (isReset || isRebuilt || before.lockedBy === null) return undefined;
     return `${orderId} is claimed by ${after.lockedBy} while it belongs to ${before.lockedBy}`;
-  },
+  }),
 });

@@ -2,7 +2,7 @@ import type { StepState } from '../../../lib/core/activities/step.ts';
 import { rootPath } from '../../../lib/core/definition.ts';
 import type { Fault } from '../../../lib/core/fault.ts';
 import type { Tracked } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 const isRefusal = ({ permanent, outcomeUnknown }: Fault): boolean => permanent && !outcomeUnknown;
 
@@ -12,14 +12,13 @@ export function compensation(): Law {
   const refused = new Map<string, Set<string>>();
   return {
     name: 'compensation',
-    after(happening, history) {
-      if (happening.type !== 'written') return undefined;
+    after: on(['written'], (happening, history) => {
       const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
       const no = refused.get(order.orderId) ?? new Set<string>();
       refused.set(order.orderId, no);
       return doneMeanwhile(order) ?? undoesRefused(order, no);
-    },
+    }),
   };
 }
 

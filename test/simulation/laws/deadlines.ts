@@ -1,4 +1,4 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S8: an agent answers before the time of its asking is over, by its own clock, or not at all. */
 export function deadlines(): Law {
@@ -6,14 +6,13 @@ export function deadlines(): Law {
   const extend = (requestId: string, at: string) => void until.set(requestId, Math.max(until.get(requestId) ?? 0, Date.parse(at)));
   return {
     name: 'deadlines',
-    after(happening) {
-      if (happening.type !== 'sent' || !/-(requests|replies)$/.test(happening.queue) || happening.queue.startsWith('workflows-'))
-        return undefined;
+    after: on(['sent'], (happening) => {
+      if (!/-(requests|replies)$/.test(happening.queue) || happening.queue.startsWith('workflows-')) return undefined;
       const { type, requestId, completeBy, sentAt } = JSON.parse(happening.body) as { readonly [field: string]: string };
       if (requestId === undefined) return undefined;
       if (completeBy !== undefined) extend(requestId, completeBy);
       if (type !== 'reply' || Date.parse(`${sentAt}`) <= (until.get(requestId) ?? 0)) return undefined;
       return `${requestId} is answered at ${sentAt}, though its time was over at ${new Date(until.get(requestId) ?? 0).toISOString()}`;
-    },
+    }),
   };
 }

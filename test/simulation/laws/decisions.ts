@@ -1,10 +1,9 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S4, L10: a decision is carried out on what was looked at, or not at all; and whoever took it is told which. */
 export const decisions = (): Law => ({
   name: 'decisions',
-  after(happening, history) {
-    if (happening.type !== 'decided') return undefined;
+  after: on(['decided'], (happening, history) => {
     const { orderId, reason, saw, answer } = happening;
     // What could not be read any more is not remembered either.
     if (answer.outcome === 'replayed' || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
@@ -14,5 +13,5 @@ export const decisions = (): Law => ({
         : `${orderId} was decided on as of rev ${saw}, and this was carried out as rev ${answer.rev}`;
     const isCarriedOut = history.orders.get(orderId)?.journal.some((fact) => fact.type === 'InstructionGiven' && fact.reason === reason);
     return isCarriedOut ? `${reason} on ${orderId} was carried out, and is answered: ${answer.outcome}` : undefined;
-  },
+  }),
 });

@@ -1,19 +1,18 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { lasting } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S7, S11: nothing is done twice, nothing undone that was never done, and what is undone by its outcome leaves nothing behind. */
 export const effects = (): Law => ({
   name: 'effects',
-  after(happening, history) {
-    if (happening.type !== 'effect') return undefined;
+  after: on(['effect'], (happening, history) => {
     const { operation, key, undoes } = happening;
     const before = history.effects.get(undoes ?? key);
     if (undoes === undefined) return before ? `${operation} is done twice under ${key}` : undefined;
     if (!before) return `${operation} undoes ${undoes}, which was never done`;
     return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
-  },
+  }),
   atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history)),
 });
 

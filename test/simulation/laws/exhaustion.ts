@@ -2,17 +2,16 @@ import type { StepState } from '../../../lib/core/activities/step.ts';
 import { rootPath } from '../../../lib/core/definition.ts';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 /** S15: how often a step may be late, and what becomes of it then, is what the workflow says, or else the deployment. */
 export const exhaustion = ({ maxFailures }: Times): Law => ({
   name: 'exhaustion',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const order = history.orders.get(happening.after.orderId);
     if (!order) return undefined;
-    return pinnedOtherwise(order, maxFailures) ?? dealtWithWrongly(order);
-  },
+    return pinnedOtherwise(order, maxFailures) ?? heldOtherwise(order) ?? dealtWithWrongly(order);
+  }),
 });
 
 function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): string | undefined {
@@ -20,6 +19,18 @@ function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): stri
   const wanted = [definition?.maxFailures ?? maxFailures, definition?.onExhausted ?? 'error', definition?.recover ?? 'step'].join(' ');
   const pinned = [state.maxFailures, state.onExhausted, state.recover].join(' ');
   return wanted === pinned ? undefined : `${orderId} has ${pinned} instead of ${wanted}`;
+}
+
+/** Whom the supervisor puts before a person for a step that is late for good is there for that. */
+function heldOtherwise({ orderId, state, news }: Tracked): string | undefined {
+  const [first, next] = news;
+  if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderHeld') return undefined;
+  const { type, message } = next.fault;
+  const isSo =
+    type === 'Engine/DeadlineExceeded' &&
+    message.length > 8 &&
+    (state.processState !== 'Error' || state.fault?.type === 'DeadlineExceeded');
+  return isSo ? undefined : `${orderId} is late for good, and is held for ${type}`;
 }
 
 /** The write in which the instance hears of an expiry above the threshold: nothing else has answered or decided meanwhile. */

@@ -1,6 +1,6 @@
 import type { StateRecord } from '../../../lib/record.ts';
 import type { History } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 const counting: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
 
@@ -9,8 +9,8 @@ export function expiry({ toleranceMs }: Times): Law {
   const counted = new Set<string>();
   return {
     name: 'expiry',
-    after(happening, history) {
-      if (happening.type !== 'written' || !happening.before) return undefined;
+    after: on(['written'], (happening, history) => {
+      if (!happening.before) return undefined;
       const { before, after } = happening;
       const { orderId, failureCount } = after;
       const notes = after.notes.slice(before.notes.length).filter(({ type }) => counting.has(type));
@@ -26,7 +26,7 @@ export function expiry({ toleranceMs }: Times): Law {
         return `${orderId} counts an expiry while ${before.heldBy} has it to himself`;
       if (before.nextDueAt !== null && before.nextDueAt + toleranceMs > foundAt) return `${orderId} counts an expiry before its time`;
       return undefined;
-    },
+    }),
   };
 }
 

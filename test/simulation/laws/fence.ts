@@ -1,10 +1,9 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S1, S2: of all who write at the same time one wins; `rev` rises by one, `epoch` never falls, and rises with each claim and each reset. */
 export const fence = (): Law => ({
   name: 'fence',
-  after(happening) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening) => {
     const { before, after } = happening;
     const { orderId, rev, epoch } = after;
     if (!before) return rev === 1 ? undefined : `${orderId} begins with rev ${rev}`;
@@ -14,5 +13,5 @@ export const fence = (): Law => ({
     const reset = before.processState === 'Processing' && after.processState === 'Pending';
     if (reset && epoch === before.epoch) return `${orderId} is reset without a new epoch`;
     return claimed && epoch === before.epoch ? `${orderId} is claimed without a new epoch` : undefined;
-  },
+  }),
 });

@@ -3,7 +3,7 @@ import type { CoreFact } from '../../../lib/core/journal.ts';
 import { nodeAt } from '../../../lib/core/program.ts';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Handled = Extract<CoreFact, { type: 'FaultHandled' }>;
 
@@ -12,8 +12,7 @@ export function handlers(): Law {
   const alive = new Map<string, Set<string>>();
   return {
     name: 'handlers',
-    after(happening, history) {
-      if (happening.type !== 'written') return undefined;
+    after: on(['written'], (happening, history) => {
       const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
       const { orderId, news } = order;
@@ -29,7 +28,7 @@ export function handlers(): Law {
         if (first !== fact.handler) return `${orderId} handles ${fact.fault.type} with ${fact.handler} instead of ${first}`;
       }
       return undefined;
-    },
+    }),
   };
 }
 

@@ -15,12 +15,15 @@ import { effects } from './effects.ts';
 import { end } from './end.ts';
 import { exhaustion } from './exhaustion.ts';
 import { expiry } from './expiry.ts';
+import { faults } from './faults.ts';
 import { fence } from './fence.ts';
 import { handlers } from './handlers.ts';
+import { heartbeats } from './heartbeats.ts';
 import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
+import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
 import { newer } from './newer.ts';
 import { notices } from './notices.ts';
@@ -32,11 +35,16 @@ import { pinned } from './pinned.ts';
 import { poison } from './poison.ts';
 import { processState } from './process-state.ts';
 import { promptness } from './promptness.ts';
+import { quarantined } from './quarantined.ts';
+import { reasons } from './reasons.ts';
 import { records } from './records.ts';
 import { refusals } from './refusals.ts';
 import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
+import { salvage } from './salvage.ts';
+import { secrets } from './secrets.ts';
+import { setAside } from './set-aside.ts';
 import { settling } from './settling.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
@@ -46,18 +54,21 @@ import { submissions } from './submissions.ts';
 import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
 import { versions } from './versions.ts';
+import { views } from './views.ts';
 
 export type { Law } from './law.ts';
 
 /** Of what is stored of a damaged order nothing can be expected but what `damage` says. */
-const sound = ({ name, after, ...law }: Law): Law => ({
-  name,
+const sound = ({ after, ...law }: Law): Law => ({
   ...law,
   ...(after
     ? {
-        after: (happening, history) => {
-          const orderId = happening.type === 'written' ? happening.after.orderId : '';
-          return history.orders.get(orderId)?.damagedAt === undefined ? after(happening, history) : undefined;
+        after: {
+          kinds: after.kinds,
+          wrongWith: (happening, history) => {
+            const orderId = happening.type === 'written' ? happening.after.orderId : '';
+            return history.orders.get(orderId)?.damagedAt === undefined ? after.wrongWith(happening, history) : undefined;
+          },
         },
       }
     : {}),
@@ -71,21 +82,25 @@ export const lawsFor = (times: Times): readonly Law[] => [
   fence(),
   sound(claims()),
   leases(times),
+  leaseTimes(times),
   processState(),
   sound(pinned()),
   newer(),
   ownership(),
-  submissions(),
+  submissions(times),
   refusals(),
   decisions(),
   instructions(),
+  reasons(),
   repetitions(),
   journal(),
-  sound(records()),
+  records(),
   sound(answers()),
   sound(askings()),
   sound(replies()),
   requests(),
+  heartbeats(),
+  sound(faults()),
   acknowledgements(),
   outbox(times),
   effects(),
@@ -107,9 +122,14 @@ export const lawsFor = (times: Times): readonly Law[] => [
   notices(),
   statuses(),
   poison(),
+  setAside(),
+  secrets(),
   deadlines(),
   sizes(),
   versions(),
+  views(),
   damage(),
+  salvage(),
+  quarantined(),
   end(),
 ];

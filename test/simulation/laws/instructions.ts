@@ -2,7 +2,7 @@ import type { JournalEntry } from '../../../lib/instance.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { History, Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Given = Extract<JournalEntry, { type: 'InstructionGiven' }>;
 type Instructed = Extract<Happening, { type: 'instructed' }>;
@@ -16,7 +16,7 @@ export function instructions(): Law {
   const carriedOut: CarriedOut = new Map();
   return {
     name: 'instructions',
-    after(happening, history) {
+    after: on(['foreseen', 'instructed', 'written'], (happening, history) => {
       if (happening.type === 'foreseen') foreseen.set(happening.reason, happening);
       if (happening.type === 'instructed') return answeredWrongly(happening, history, carriedOut);
       if (happening.type !== 'written') return undefined;
@@ -27,7 +27,7 @@ export function instructions(): Law {
       const wrong =
         mayNot(given, happening.before.processState, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
       return wrong && `${given.kind} of ${order.orderId} (${given.reason}) ${wrong}`;
-    },
+    }),
   };
 }
 

@@ -1,13 +1,12 @@
 import { wholeJournal } from '../../../lib/steps.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S5: every line of a journal is written once, has the number behind the one before it, never changes, and stays. */
 export function journal(): Law {
   const lines = new Map<string, Map<number, string>>();
   return {
     name: 'journal',
-    after(happening, history) {
-      if (happening.type !== 'written') return undefined;
+    after: on(['written'], (happening, history) => {
       const { before, after } = happening;
       const { orderId } = after;
       const order = history.orders.get(orderId);
@@ -25,7 +24,7 @@ export function journal(): Law {
         known.set(entry.seq, text);
       }
       return seq === known.size ? undefined : `${orderId}: the journal has ${known.size} lines and says ${seq}`;
-    },
+    }),
     atEnd: (history) =>
       history.sound.flatMap(({ orderId, instance }) => {
         const kept = wholeJournal(history.pages.get(orderId) ?? [], instance.tail);

@@ -3,15 +3,15 @@ import { orderIdOf } from '../../../lib/submission.ts';
 import type { History } from '../history.ts';
 import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S9, S22: what was accepted, or posted and taken off its queue, is stored, and stays. */
 export const kept = (): Law => ({
   name: 'kept',
-  after(happening, history) {
+  after: on(['submitted', 'acknowledged'], (happening, history) => {
     const orderId = acceptedIn(happening);
     return orderId === undefined || isKept(orderId, history) ? undefined : `${orderId} was accepted, but is not stored`;
-  },
+  }),
 });
 
 const isKept = (orderId: string, history: History): boolean => history.orders.has(orderId);

@@ -5,11 +5,28 @@ import type { Happening } from '../sight.ts';
 /** Something that must hold whatever goes wrong. Each answers with what is wrong, in words that name the order. */
 export interface Law {
   readonly name: string;
-  /** Looked at after everything that happens. */
-  after?(happening: Happening, history: History): string | undefined;
+  /** Looked at after everything that happens of some kinds. */
+  readonly after?: Look;
   /** Looked at when faults are over, time has gone on, and everything has come to rest. */
   atEnd?(history: History): readonly string[];
 }
+
+type Kind = Happening['type'];
+
+/** What is wrong after what has just happened. */
+export interface Look {
+  /** Of what it is to be asked; undefined where it is of everything. */
+  readonly kinds: readonly Kind[] | undefined;
+  wrongWith(happening: Happening, history: History): string | undefined;
+}
+
+/** It is asked of these kinds alone, and cannot look for another: that does not compile. */
+export const on = <K extends Kind>(
+  kinds: readonly K[],
+  wrongWith: (happening: Extract<Happening, { type: K }>, history: History) => string | undefined,
+): Look => ({ kinds, wrongWith });
+
+export const onAny = (wrongWith: Look['wrongWith']): Look => ({ kinds: undefined, wrongWith });
 
 /** What a law may know of the world beside what happens. */
 export interface Times {
@@ -18,6 +35,8 @@ export interface Times {
   now(): number;
   /** What a workflow may fail that says nothing of it. */
   readonly maxFailures: number;
+  /** Whether an order is claimed in the write that makes it. */
+  readonly claimsOnSubmit: boolean;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
   /** For how long the channel of an agent has been closed; undefined where it is open. */

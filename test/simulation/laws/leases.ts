@@ -1,4 +1,4 @@
-import { type Law, type Times, writerOf } from './law.ts';
+import { type Law, on, type Times, writerOf } from './law.ts';
 
 /** S1, LOCK: whoever has an order to himself has it alone, and who renews his lease has had it all the time. */
 export function leases({ toleranceMs, now }: Times): Law {
@@ -6,8 +6,8 @@ export function leases({ toleranceMs, now }: Times): Law {
   const shared = new Set<string>();
   return {
     name: 'leases',
-    after(happening) {
-      if (happening.type !== 'written' || !happening.before) return undefined;
+    after: on(['written'], (happening) => {
+      if (!happening.before) return undefined;
       const { before, after } = happening;
       const { orderId } = after;
       if (before.heldBy === null || before.heldUntil === null || before.heldBy !== after.heldBy) return void shared.delete(orderId);
@@ -18,6 +18,6 @@ export function leases({ toleranceMs, now }: Times): Law {
       // Of two whose clocks are apart, one may think that it is over, and the other one that it is not.
       if (before.heldUntil + toleranceMs < now()) shared.add(orderId);
       return before.heldUntil > now() + toleranceMs ? `${writer} writes ${orderId} while ${before.heldBy} has it to himself` : undefined;
-    },
+    }),
   };
 }

@@ -1,7 +1,7 @@
 import { timeText } from '../../../lib/messages.ts';
 import { type History, responseQueue, type Tracked } from '../history.ts';
 import { referenceOf } from '../outside.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** What a client is told, as far as it follows from the order. */
 interface Notice {
@@ -20,7 +20,7 @@ export function notices(): Law {
   };
   return {
     name: 'notices',
-    after(happening, history) {
+    after: on(['sent', 'written'], (happening, history) => {
       if (happening.type === 'sent' && happening.queue === responseQueue) {
         const message = JSON.parse(happening.body) as Message;
         if (message.orderId === undefined) return undefined;
@@ -42,7 +42,7 @@ export function notices(): Law {
         if (wrong !== undefined) return wrong;
       }
       return undefined;
-    },
+    }),
   };
 }
 

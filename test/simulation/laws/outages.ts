@@ -1,5 +1,5 @@
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 type Failed = Extract<Happening, { type: 'failed' }>;
 
@@ -16,13 +16,15 @@ export function outages(): Law {
   const strange = new Set<string>();
   return {
     name: 'outages',
-    after(happening) {
+    after: on(['poisoned', 'newer', 'damaged', 'failed'], (happening) => {
       if (happening.type === 'poisoned') isPoisoned = true;
       if (happening.type === 'newer' || happening.type === 'damaged') strange.add(happening.orderId);
+      if (happening.type === 'failed' && happening.message.trim() === '')
+        return `${happening.where}: ${happening.name}, and nothing is said`;
       if (happening.type !== 'failed' || known.has(happening.name) || texts.has(happening.message) || isOlder(happening)) return undefined;
       if (isPoisoned && happening.where.startsWith('record not processed')) return undefined;
       return isAbout(happening, strange) ? undefined : `${happening.where}: ${happening.name}: ${happening.message}`;
-    },
+    }),
   };
 }
 

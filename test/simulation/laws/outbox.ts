@@ -1,7 +1,7 @@
 import { queues } from '../../../lib/messages.ts';
 import type { OutboxEntry } from '../../../lib/record.ts';
 import { type History, responseQueue } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 const undeliverableMs = 900_000;
 const isOld = (entry: OutboxEntry, now: number): boolean =>
@@ -14,7 +14,7 @@ export function outbox({ toleranceMs, now }: Times): Law {
     entry.kind === 'announcement' ? history.announced.has(entry.id) : sent.has(JSON.stringify(entry.message));
   return {
     name: 'outbox',
-    after(happening, history) {
+    after: on(['sent', 'written'], (happening, history) => {
       if (happening.type === 'sent' && (happening.queue === responseQueue || happening.queue === queues.callReplies))
         sent.add(happening.body);
       if (happening.type !== 'written' || !happening.before) return undefined;
@@ -26,6 +26,6 @@ export function outbox({ toleranceMs, now }: Times): Law {
       if (given > old) return `${after.orderId} says that it has given up ${given} messages, and may give up ${old}`;
       if (!lost || given > 0) return undefined;
       return `${lost.id} leaves the outbox and was never sent`;
-    },
+    }),
   };
 }

@@ -2,28 +2,37 @@ import { delayMaxMs } from '../../../lib/channel.ts';
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
-/** The longest pause of an agent between two tries. */
-const tryMaxMs = 5000;
+/** The longest pause of an agent between two tries: it grows from the first on. */
+const longestAfter = (tries: number): number => Math.min(5000, 100 * 2 ** (tries - 1));
 const undoMs = { first: 5000, longest: 3_600_000 };
 
 type UndoFailed = Extract<CoreFact, { type: 'UndoFailed' }> & { readonly at: number };
 
 /** S14: whatever is tried again is tried after a pause within its bounds; nothing is put on a queue for longer than queues know. */
-export const pauses = (): Law => ({
-  name: 'pauses',
-  after(happening, history) {
-    if (happening.type === 'rests' && (happening.ms < 0 || happening.ms > tryMaxMs))
-      return `${happening.requestId} is tried again after ${happening.ms} ms`;
-    if (happening.type === 'sent' && happening.delayMs > delayMaxMs)
-      return `a message to ${happening.queue} is to wait for ${happening.delayMs} ms`;
-    if (happening.type !== 'written') return undefined;
-    const { orderId } = happening.after;
-    const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
-    return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
-  },
-});
+export function pauses(): Law {
+  /** Each rest as a share of the longest that it could have been. */
+  const shares: number[] = [];
+  return {
+    name: 'pauses',
+    after: on(['rests', 'sent', 'written'], (happening, history) => {
+      if (happening.type === 'rests') shares.push(happening.ms / longestAfter(happening.tries));
+      if (happening.type === 'rests' && (happening.ms < 0 || happening.ms > longestAfter(happening.tries)))
+        return `${happening.requestId} is tried again after ${happening.ms} ms`;
+      if (happening.type === 'sent' && happening.delayMs > delayMaxMs)
+        return `a message to ${happening.queue} is to wait for ${happening.delayMs} ms`;
+      if (happening.type !== 'written') return undefined;
+      const { orderId } = happening.after;
+      const failed = history.orders.get(orderId)?.news.filter((fact) => fact.type === 'UndoFailed') ?? [];
+      return failed.map((fact) => wrongPause(orderId, fact, history)).find((wrong) => wrong !== undefined);
+    }),
+    atEnd: () => {
+      const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+      return shares.length < 40 || (mean > 0.25 && mean < 0.75) ? [] : [`agents rest for ${mean} of what they may, all in all`];
+    },
+  };
+}
 
 /** From 0.8 to 1.2 of what its failures so far come to. */
 function wrongPause(orderId: string, { path, asking, at, fault }: UndoFailed, history: History): string | undefined {

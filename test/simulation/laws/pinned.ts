@@ -1,20 +1,19 @@
 import { asks } from '../../../lib/core/definition.ts';
 import { definitions } from '../app.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S20: an order goes by the version of its workflow on which it began, whatever has come since. */
 export const pinned = (): Law => ({
   name: 'pinned',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { before, after } = happening;
     const { orderId, workflow } = after;
     if (before && (before.workflow.name !== workflow.name || before.workflow.version !== workflow.version))
       return `${orderId} was a ${before.workflow.name}@${before.workflow.version} and is a ${workflow.name}@${workflow.version}`;
     const foreign = foreignStep(orderId, history);
     return foreign && `${orderId} is a ${workflow.name}@${workflow.version}, and asks for ${foreign}, which is no step of that`;
-  },
+  }),
 });
 
 function foreignStep(orderId: string, history: History): string | undefined {

@@ -1,5 +1,5 @@
 import type { ProcessState } from '../../../lib/record.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
   Pending: ['Processing', 'Error', 'Processed'],
@@ -11,8 +11,8 @@ const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {
 /** S4: an order goes from state to state as the table says. Only what was called and completed may be taken back afterwards. */
 export const processState = (): Law => ({
   name: 'process state',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     const [from, to] = [before.processState, after.processState];
     const isRecalled = before.outcome === 'completed' && history.orders.get(after.orderId)?.caller !== undefined;
@@ -20,5 +20,5 @@ export const processState = (): Law => ({
       return from === 'Processed' && before.outcome !== after.outcome && !isRecalled ? `${after.orderId} has a second outcome` : undefined;
     if (next[from].includes(to) || (from === 'Processed' && isRecalled)) return undefined;
     return `${after.orderId} goes from ${from} to ${to}`;
-  },
+  }),
 });

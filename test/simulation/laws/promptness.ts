@@ -2,7 +2,7 @@ import { idempotencyKeyOf } from '../../../lib/core/identity.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import { childIdOf } from '../../../lib/submission.ts';
 import type { History } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 /** Of a call that was cancelled while nothing goes wrong: its order is told at once, and has its steps to wait for. */
 const toldMs = 300_000;
@@ -19,8 +19,7 @@ export function promptness({ now, quietSince }: Times): Law {
   const cancelled = new Map<string, Cancelled>();
   return {
     name: 'promptness',
-    after(happening, history) {
-      if (happening.type !== 'written') return undefined;
+    after: on(['written'], (happening, history) => {
       const { orderId } = happening.after;
       for (const fact of history.orders.get(orderId)?.news ?? []) {
         if (fact.type === 'CancelAsked' && fact.path.endsWith('/visit')) {
@@ -34,7 +33,7 @@ export function promptness({ now, quietSince }: Times): Law {
         }
       }
       return undefined;
-    },
+    }),
   };
 
   function lateness(

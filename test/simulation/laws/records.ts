@@ -1,7 +1,7 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
-import { type Law, writerOf } from './law.ts';
+import { type Law, on, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
 const tailBytesMax = 8 * 1024;
@@ -9,15 +9,24 @@ const tailBytesMax = 8 * 1024;
 /** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
 export const records = (): Law => ({
   name: 'records',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const { before, after } = happening;
     const order = history.orders.get(after.orderId);
+    const isWhole = writerOf(after) !== undefined && order?.damagedAt === undefined;
     const wrong =
-      order && (wrongInLock(after) ?? wrongInDue(after) ?? wrongInNotes(after) ?? (writerOf(after) && wrongInWhole(order, before)));
+      order &&
+      (wrongInLock(after) ??
+        wrongInDue(after) ??
+        wrongInNotes(after) ??
+        wrongInIds(after) ??
+        (isWhole ? wrongInWhole(order, before) : undefined));
     return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
-  },
+  }),
 });
+
+/** Replies by their asking, with its time where they want more; wake-ups; what people and callers gave, by a name of theirs. */
+const messageId =
+  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/\d+)?)$/;
 
 function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
   if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
@@ -39,6 +48,11 @@ function wrongInDue({ processState, nextDueAt, nextDueFor, worklist, worklistAt,
   return worklistAt === null || worklistAt > nextDueAt ? 'stands in the worklist later than it is due' : undefined;
 }
 
+const wrongInIds = ({ lastBy }: StateRecord): string | undefined => {
+  const strange = lastBy.find((id) => !messageId.test(id));
+  return strange === undefined ? undefined : `is written for ${strange}`;
+};
+
 const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
   notes.some(({ type, at }) => typeof type !== 'string' || !Number.isFinite(at)) ? `has a note ${JSON.stringify(notes.at(-1))}` : undefined;
 
@@ -47,7 +61,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
   if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
   if (
-    state.epoch !== before?.epoch &&
+    state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
     !news.some(({ type }) => type === 'OrderClaimed' || type === 'InstanceRebuilt')
   )
@@ -57,8 +71,7 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
   const isSame = was !== undefined && news.length === 0 && JSON.stringify(was.state) === JSON.stringify(instance.state);
   if (isSame && before && before.outbox.length === 0 && JSON.stringify(was.keys) === JSON.stringify(instance.keys))
     return 'is written for nothing';
-  // What only sends an outbox takes no notes.
-  if (state.notes.length > 0 && !isSame) return 'keeps notes that its journal does not know';
+  if (state.notes.length > 0) return 'keeps notes that its journal does not know';
   return missesDeadline(state, instance.state.activities);
 }
 

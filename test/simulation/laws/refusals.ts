@@ -1,15 +1,19 @@
 import { queues } from '../../../lib/messages.ts';
-import { orderIdOf } from '../../../lib/submission.ts';
-import { responseQueue } from '../history.ts';
+import { orderIdOf, type SubmissionProblem } from '../../../lib/submission.ts';
+import { type History, responseQueue } from '../history.ts';
 import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
+
+const taken = ['purged', 'refused', 'posted wrongly', 'sent'] as const;
+type Taken = (typeof taken)[number];
 
 interface Posted {
   readonly key: string;
   readonly body: string;
-  /** What it must be refused for; undefined where nothing is wrong with it. */
-  readonly pointer?: string;
+  readonly workflow?: string;
+  /** Pointer and code of what it must be refused for; undefined where nothing is wrong with it. */
+  readonly wanted?: string;
   readonly reference?: string;
   readonly mayAnswer: boolean;
 }
@@ -19,48 +23,64 @@ export function refusals(): Law {
   const posted = new Map<string, Posted>();
   const refused = new Set<string>();
   const aside = new Set<string>();
-  const take = (happening: Happening): string | undefined => {
+  const take = (happening: Extract<Happening, { type: Taken }>, history: History): string | undefined => {
     if (happening.type === 'purged') posted.delete(happening.body);
     if (happening.type === 'refused') {
-      const { key, outcome, pointers, wanted } = happening;
-      return outcome === 'invalid' && pointers.includes(wanted) ? undefined : `${key} is answered ${outcome} for "${pointers.join(' ')}"`;
+      const { key, outcome, problems, wanted } = happening;
+      return outcome === 'invalid' && says(problems, wanted) ? undefined : `${key} is answered ${outcome} for ${JSON.stringify(problems)}`;
     }
     if (happening.type === 'posted wrongly') {
-      const { body, pointer, submission } = happening;
+      const { body, wanted, submission } = happening;
       const { idempotencyKey: key, reference, responseChannel } = submission;
       const named = reference === undefined ? {} : { reference };
-      posted.set(body, { key, body, pointer, ...named, mayAnswer: responseChannel === responseQueue });
+      posted.set(body, { key, body, wanted, ...named, mayAnswer: responseChannel === responseQueue });
     }
     if (happening.type !== 'sent') return undefined;
     if (happening.queue === queues.setAside) aside.add((JSON.parse(happening.body) as { readonly body: string }).body);
     if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
-    return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body) : undefined;
+    return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body, history) : undefined;
   };
-  const answer = (queue: string, body: string): string | undefined => {
+  const answer = (queue: string, body: string, history: History): string | undefined => {
     const { idempotencyKey, errors, at, ...rest } = JSON.parse(body) as { readonly [field: string]: unknown };
     if (rest['status'] !== 'refused') return undefined;
     const one = [...posted.values()].find(({ key }) => key === idempotencyKey);
     if (!one || queue !== responseQueue || !one.mayAnswer) return `${idempotencyKey} is refused on ${queue}`;
     refused.add(one.body);
-    const pointers = (errors as readonly { readonly pointer: string }[]).map(({ pointer }) => pointer);
-    const wanted = one.pointer ?? '/idempotencyKey';
+    if (one.workflow !== undefined && history.orders.get(orderIdOf(clientName, one.key))?.state.workflow.name === one.workflow)
+      return `${one.key} is refused, and is stored`;
+    const wanted = one.wanted ?? '/idempotencyKey idempotency-key-reused';
     const named = one.reference === undefined ? {} : { reference: one.reference };
     const isWhole = JSON.stringify(rest) === JSON.stringify({ v: 1, type: 'status', ...named, seq: 1, status: 'refused' });
-    return isWhole && pointers.includes(wanted) && !Number.isNaN(Date.parse(String(at))) ? undefined : `${one.key} is refused with ${body}`;
+    return isWhole && says(errors as readonly SubmissionProblem[], wanted) && !Number.isNaN(Date.parse(String(at)))
+      ? undefined
+      : `${one.key} is refused with ${body}`;
   };
   return {
     name: 'refusals',
-    after: take,
+    after: on(taken, take),
     atEnd: (history) =>
-      [...posted.values()].flatMap(({ key, body, pointer }) => {
+      [...posted.values()].flatMap(({ key, body, wanted }) => {
         const isStored = history.orders.has(orderIdOf(clientName, key));
-        if (pointer !== undefined && isStored) return [`${key} is wrong, and is stored`];
+        if (wanted !== undefined && isStored) return [`${key} is wrong, and is stored`];
         return isStored || refused.has(body) || aside.has(body) ? [] : [`${key} was posted, and is nowhere to be found`];
       }),
   };
 }
 
+/** Each with the place of what is wrong, and a sentence; one of them is what is meant. */
+const says = (problems: readonly SubmissionProblem[], wanted: string): boolean =>
+  problems.every(({ pointer, detail }) => pointer.startsWith('/') && detail.length > 8) &&
+  problems.some(({ pointer, code }) => `${pointer} ${code}` === wanted);
+
 function goodOne(body: string): Posted {
-  const { idempotencyKey: key, reference } = JSON.parse(body) as { readonly idempotencyKey: string; readonly reference?: string };
-  return { key, body, ...(reference === undefined ? {} : { reference }), mayAnswer: true };
+  const {
+    idempotencyKey: key,
+    reference,
+    workflow,
+  } = JSON.parse(body) as {
+    readonly idempotencyKey: string;
+    readonly reference?: string;
+    readonly workflow: string;
+  };
+  return { key, body, workflow, ...(reference === undefined ? {} : { reference }), mayAnswer: true };
 }

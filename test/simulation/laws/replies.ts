@@ -4,19 +4,19 @@ import { generationOf, requestIdOf, stepOfRequest } from '../../../lib/core/iden
 import { nodeAt } from '../../../lib/core/program.ts';
 import { definitions } from '../app.ts';
 import type { History } from '../history.ts';
-import { type Law, writerOf } from './law.ts';
+import { type Law, on, writerOf } from './law.ts';
 
 /** S3, S5: an answer counts only for the asking that is outstanding, and only once. */
 export const replies = (): Law => ({
   name: 'replies',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     // A write that only clears the outbox keeps the ids of the one before it.
     if (writerOf(after) === undefined || after.updatedAt === before.updatedAt) return undefined;
     const wrong = after.lastBy.find((requestId) => !isOutstanding(after.orderId, requestId, before.epoch, history));
     return wrong === undefined ? undefined : `${after.orderId} takes the answer to ${wrong}, which nobody waits for`;
-  },
+  }),
 });
 
 /** Also true of what is no answer to a step. */

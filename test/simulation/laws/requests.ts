@@ -1,9 +1,16 @@
 import { requestIdFrom } from '../../../lib/core/identity.ts';
 import type { CoreFact } from '../../../lib/core/journal.ts';
 import type { History } from '../history.ts';
-import type { Law } from './law.ts';
+import { type Law, onAny } from './law.ts';
 
 const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
+
+interface Sent {
+  readonly requestId?: string;
+  readonly remainingMs?: number;
+  /** How often it was put back. */
+  readonly putBack?: number;
+}
 
 /** S3, S26: what an agent is asked for was written before: a write that is refused asks for nothing. */
 export function requests(): Law {
@@ -12,18 +19,21 @@ export function requests(): Law {
   const early = new Set<string>();
   return {
     name: 'requests',
-    after(happening, history) {
+    after: onAny((happening, history) => {
       if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
         // Without an id it asks for nothing: it was put back for a newer version of the program.
-        const { requestId } = JSON.parse(happening.body) as { readonly requestId?: string };
+        const { requestId, remainingMs = 0, putBack } = JSON.parse(happening.body) as Sent;
+        if (requestId !== undefined && putBack !== undefined && !(remainingMs > 0 && putBack > 0))
+          return `${requestId} is put back (${putBack}) with ${remainingMs} ms left`;
         if (requestId !== undefined && !written.has(requestId)) early.add(requestId);
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
       if (happening.type === 'written') for (const id of askedBy(happening.after.orderId, history)) written.add(id);
+      if (early.size === 0) return undefined;
       const wrong = [...early].find((id) => !written.has(id) && !isDamaged(id, history));
       early.clear();
       return wrong && `${wrong} is sent, and no write says so`;
-    },
+    }),
   };
 }
 

@@ -1,16 +1,15 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { Tracked } from '../history.ts';
-import type { Law, Times } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 /** S11: that something was not done is believed only when it cannot be done any more. */
 export const settling = ({ toleranceMs }: Times): Law => ({
   name: 'settling',
-  after(happening, history) {
-    if (happening.type !== 'written') return undefined;
+  after: on(['written'], (happening, history) => {
     const order = history.orders.get(happening.after.orderId);
     const path = order?.before && believedTooEarly(order, toleranceMs);
     return path && `${order.orderId} believes that ${path} was not done while it may still be done`;
-  },
+  }),
 });
 
 function believedTooEarly({ before, instance, news }: Tracked, toleranceMs: number): string | undefined {

@@ -1,14 +1,36 @@
-import type { Law } from './law.ts';
+import { timeText } from '../../../lib/messages.ts';
+import type { History } from '../history.ts';
+import type { Happening } from '../sight.ts';
+import { type Law, on, type Times } from './law.ts';
 
-/** S10: a key stands for one order: the same again is that order, another one is refused. */
-export const submissions = (): Law => ({
-  name: 'submissions',
-  after(happening, history) {
-    if (happening.type !== 'submitted') return undefined;
-    const { orderId, workflow, outcome } = happening;
-    const stored = history.orders.get(orderId)?.state.workflow.name;
-    if (outcome === 'accepted' && stored !== undefined && stored !== workflow)
-      return `${orderId}, a ${stored}, is the answer to somebody who wants a ${workflow}`;
-    return outcome === 'key-reused' && stored === workflow ? `${orderId} is refused to who submitted it` : undefined;
-  },
-});
+type Submitted = Extract<Happening, { type: 'submitted' }>;
+
+/** S10: a key stands for one order: the same again is that order, and is told so; another one is refused. */
+export function submissions({ claimsOnSubmit }: Times): Law {
+  const fresh = new Set<string>();
+  return {
+    name: 'submissions',
+    after: on(['written', 'submitted'], (happening, history) => {
+      if (happening.type === 'written' && !happening.before && happening.caller === undefined) {
+        const { orderId: id, processState } = happening.after;
+        return (processState === 'Pending') === claimsOnSubmit ? `${id} is made, and is ${processState}` : undefined;
+      }
+      if (happening.type !== 'submitted') return undefined;
+      const { orderId, workflow, outcome, replayed } = happening;
+      if (outcome !== 'accepted' && outcome !== 'key-reused') return `${orderId} is answered ${outcome}`;
+      const stored = history.orders.get(orderId)?.state.workflow.name;
+      if (outcome === 'accepted' && stored !== undefined && stored !== workflow)
+        return `${orderId}, a ${stored}, is the answer to somebody who wants a ${workflow}`;
+      if (outcome === 'key-reused') return stored === workflow ? `${orderId} is refused to who submitted it` : undefined;
+      if (replayed === false && fresh.has(orderId)) return `${orderId} is new a second time`;
+      if (replayed === false) fresh.add(orderId);
+      return wrongAnswer(happening, history);
+    }),
+  };
+
+  function wrongAnswer({ orderId, answer }: Submitted, history: History): string | undefined {
+    const submittedAt = timeText(history.orders.get(orderId)?.state.submittedAt ?? 0);
+    const wanted = JSON.stringify({ orderId, processState: claimsOnSubmit ? 'Processing' : 'Pending', submittedAt });
+    return answer === wanted ? undefined : `${orderId} is answered ${answer} instead of ${wanted}`;
+  }
+}

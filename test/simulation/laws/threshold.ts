@@ -1,10 +1,10 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S15: above its threshold, and not before, an order goes into Error, or wherever its workflow says; a person's decision clears the count. */
 export const threshold = (): Law => ({
   name: 'threshold',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     const { orderId, failureCount, maxFailures, onExhausted, processState } = after;
     const types = new Set(after.notes.slice(before.notes.length).map(({ type }) => type));
@@ -16,5 +16,5 @@ export const threshold = (): Law => ({
       return `${orderId} is ${processState} after ${failureCount} failures, and may have ${maxFailures}`;
     const isInstructed = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstructionGiven');
     return isInstructed && failureCount > 0 ? `${orderId} still counts ${failureCount} failures after a person has decided` : undefined;
-  },
+  }),
 });

@@ -1,10 +1,10 @@
-import type { Law } from './law.ts';
+import { type Law, on } from './law.ts';
 
 /** S20, F35: an order stays with the version with which it began, and is no person's business because a process is older than it. */
 export const versions = (): Law => ({
   name: 'versions',
-  after(happening, history) {
-    if (happening.type !== 'written' || !happening.before) return undefined;
+  after: on(['written'], (happening, history) => {
+    if (!happening.before) return undefined;
     const { before, after } = happening;
     const { name, version } = after.workflow;
     if (before.workflow.name !== name || before.workflow.version !== version) return `${after.orderId} is now one of ${name}@${version}`;
@@ -13,5 +13,5 @@ export const versions = (): Law => ({
     return entered && !isDamaged && after.fault?.type === 'RecordUnreadable'
       ? `${after.orderId} is in Error: ${after.fault.message}`
       : undefined;
-  },
+  }),
 });

@@ -51,16 +51,19 @@ export async function tryMutant(player: Player, mutant: Mutant, clean: Clean, li
   } finally {
     own?.stop();
   }
-  const little = tooLittle(tried);
-  return result(little === undefined ? { status: 'survived' } : { status: 'caught', wrong: little });
+  const unusual = unusualIn(tried);
+  return result(unusual === undefined ? { status: 'survived' } : { status: 'caught', wrong: unusual });
 }
 
-/** A world in which nothing gets done breaks no law: what really happened is counted, as in `simulate.test.ts`. */
-function tooLittle(tried: readonly { readonly world: CleanWorld; readonly played: Played }[]): string | undefined {
+/** A world in which nothing gets done breaks no law, nor one in which everything is done ten times: what really happened is counted. */
+function unusualIn(tried: readonly { readonly world: CleanWorld; readonly played: Played }[]): string | undefined {
   const usual = sum(tried.map(({ world }) => world.happened));
   const now = sum(tried.map(({ played }) => played.happened));
-  const missed = Object.entries(usual).find(([what, count]) => isMissed(count, now[what] ?? 0));
-  return missed && `too little happens: ${missed[0]} ${now[missed[0]] ?? 0} times instead of ${missed[1]}`;
+  const all = [...new Set([...Object.keys(usual), ...Object.keys(now)])].map((what) => [what, usual[what] ?? 0, now[what] ?? 0] as const);
+  const unusual = all.find(([, before, after]) => isMissed(before, after) || isMissed(after, before));
+  if (!unusual) return undefined;
+  const [what, before, after] = unusual;
+  return `too ${after < before ? 'little' : 'much'} happens: ${what} ${after} times instead of ${before}`;
 }
 
 /** Less than a third of what is usual, or nothing at all, of what is usual so often that chance alone does not do that. */

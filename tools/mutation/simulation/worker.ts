@@ -95,7 +95,7 @@ async function play({ seed, mutant }: Ask): Promise<Played> {
     periodMs = world.periodMs;
     const outcome = await world.run();
     seen.update(outcome.fingerprint);
-    happened = Object.fromEntries(outcome.happened);
+    happened = Object.fromEntries([...outcome.happened, ...outcome.io]);
     broken = outcome.broken;
   } catch (error) {
     thrown ??= error;

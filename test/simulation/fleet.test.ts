@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { Faults, faultKinds, otherFaults, type Profile } from './faults.ts';
+import { Fleet } from './fleet.ts';
+import { portsOf, Shared } from './ports.ts';
+import { SimulatedQueues } from './queues.ts';
+import { chanceOf } from './random.ts';
+import { Services } from './services.ts';
+import type { Sight } from './sight.ts';
+import { Timeline } from './timeline.ts';
+
+const hour = 3_600_000;
+const nothingWrong = Object.fromEntries([...faultKinds, ...otherFaults].map((kind) => [kind, 0])) as Profile;
+
+/** Hosts of a world without orders, in which nothing goes wrong by itself. */
+function hosts(context: TestContext) {
+  const chance = chanceOf(1);
+  const passes: string[] = [];
+  const sight: Sight = {
+    timeline: new Timeline(0),
+    chance,
+    faults: new Faults(nothingWrong, chance, () => ''),
+    saw: (happening) => void (happening.type === 'returned' && passes.push(happening.name)),
+    carriedOut: () => undefined,
+    tell: () => undefined,
+  };
+  const queues = new SimulatedQueues(sight);
+  const shared = new Shared(sight, queues, false);
+  context.after(() => shared.database.close());
+  const services = new Services(sight);
+  const fleet = new Fleet({
+    sight,
+    queues,
+    cut: 'apart',
+    variables: {},
+    periodMs: 20_000,
+    portsOf: (host) => ({ ...portsOf(host, shared, queues, sight), remote: services.remoteFor(host) }),
+    nextRelease: () => 'old',
+    isPassVain: () => false,
+  });
+  fleet.start('one');
+  /** Who of them has looked after orders within so long. */
+  const looked = async (ms: number): Promise<readonly string[]> => {
+    let isOver = false;
+    sight.timeline.after(ms, 'enough', () => void (isOver = true));
+    while (!isOver) await sight.timeline.step();
+    return passes.splice(0).toSorted();
+  };
+  return { fleet, looked };
+}
+
+describe('supervisors that are gone', () => {
+  test('do not look after orders until they are back', async (context) => {
+    const { fleet, looked } = hosts(context);
+    fleet.supervisorsGo(hour);
+    assert.deepEqual(await looked(hour - 1), []);
+    assert.deepEqual(await looked(10_000), ['supervisor', 'sweeper']);
+  });
+
+  test('are back at once when faults are over, however long they were to be gone, and look as often as before', async (context) => {
+    const { fleet, looked } = hosts(context);
+    await looked(hour);
+    const often = await looked(hour);
+    assert.ok(often.length > 100 && often.includes('sweeper'));
+    fleet.supervisorsGo(6 * hour);
+    await looked(hour);
+    fleet.supervisorsReturn();
+    assert.deepEqual(await looked(10_000), ['supervisor', 'sweeper']);
+    await looked(6 * hour);
+    assert.deepEqual(await looked(hour), often);
+  });
+});

@@ -1,0 +1,37 @@
+import { type Law, on, type Times, writerOf } from './law.ts';
+
+interface Wanted {
+  readonly leaseMs: number;
+  readonly now: number;
+}
+
+/** LOCK: who wants an order for himself for a while has it for just so long, from when he takes it; and who is told that he keeps it does. */
+export function leaseTimes({ toleranceMs, now }: Times): Law {
+  /** By holder and order. */
+  const wanted = new Map<string, Wanted>();
+  const renewed = new Set<string>();
+  return {
+    name: 'lease times',
+    after: on(['wanted', 'renewed', 'written'], (happening) => {
+      if (happening.type === 'wanted') {
+        const { orderId, holder, leaseMs } = happening;
+        wanted.set(`${holder} ${orderId}`, { leaseMs, now: happening.now });
+        renewed.delete(`${holder} ${orderId}`);
+      }
+      if (happening.type === 'renewed' && happening.isKept && !renewed.has(`${happening.holder} ${happening.orderId}`))
+        return `${happening.holder} is told that he keeps ${happening.orderId}, and nothing was written`;
+      if (happening.type !== 'written' || !happening.before) return undefined;
+      const { orderId, heldBy, heldUntil } = happening.after;
+      if (heldBy === null) return heldUntil === null ? undefined : `${orderId} is held by nobody until ${heldUntil}`;
+      if (writerOf(happening.after) !== undefined) return undefined;
+      if (heldBy === happening.before.heldBy && heldUntil === happening.before.heldUntil) return undefined;
+      const own = wanted.get(`${heldBy} ${orderId}`);
+      if (!own || heldUntil === null) return `${heldBy} holds ${orderId} until ${heldUntil}, and has not asked for it`;
+      renewed.add(`${heldBy} ${orderId}`);
+      // He takes it after he has asked for it; his clock may have jumped meanwhile.
+      const from = heldUntil - own.leaseMs;
+      const isSo = from >= Math.min(own.now, now()) - toleranceMs && from <= Math.max(own.now, now()) + toleranceMs;
+      return isSo ? undefined : `${heldBy} wants ${orderId} for ${own.leaseMs} ms, and has it until ${heldUntil}`;
+    }),
+  };
+}

@@ -1,0 +1,54 @@
+import { timeText } from '../../../lib/messages.ts';
+import type { StateRecord } from '../../../lib/record.ts';
+import { type Law, on } from './law.ts';
+
+const types: ReadonlySet<string> = new Set(['RecordUnreadable', 'InvariantViolated']);
+
+/** S17, L7: whoever puts an order before a person because it cannot be worked on says so, and why, in the same write, under two titles. */
+export const quarantined = (): Law => ({
+  name: 'quarantined',
+  after: on(['published', 'written'], (happening) => {
+    if (happening.type === 'published') {
+      const { id, detail } = happening.announcement;
+      return id.endsWith('/unreadable') ? wrongInNotice(id, detail) : undefined;
+    }
+    if (happening.type !== 'written' || !happening.before) return undefined;
+    const { before, after } = happening;
+    if (after.fault === null || !types.has(after.fault.type) || after.errorGen === before.errorGen) return undefined;
+    const wrong = wrongIn(before, after);
+    return wrong && `${after.orderId}, rev ${after.rev}, ${wrong}`;
+  }),
+});
+
+function wrongIn(
+  before: StateRecord,
+  { orderId, processState, errorGen, fault, failureCount, outbox, notes, updatedAt, ...due }: StateRecord,
+) {
+  const { type, class: faultClass, message = '', permanent } = fault ?? {};
+  if (processState !== 'Error' || faultClass !== 'basic-failure' || permanent !== true) return `is ${processState}, ${faultClass}`;
+  if (!/^(its|it) .+$/.test(message) && type === 'RecordUnreadable') return `cannot be read, since: ${message}`;
+  const note = notes.at(-1);
+  const wasError = before.processState === 'Error' ? { before: 'Error' } : {};
+  if (JSON.stringify(note) !== JSON.stringify({ at: updatedAt, type: 'RecordUnreadable', reason: message, ...wasError }))
+    return `notes ${JSON.stringify(note)}`;
+  const about = { class: faultClass, type, before: before.processState, after: 'Error', failureCount, message };
+  const wanted = [
+    ['Service Exception', `${orderId}#${errorGen}/service`],
+    ['Order In Error', `${orderId}#${errorGen}`],
+  ].map(([detailType, id]) =>
+    JSON.stringify({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(updatedAt), ...about } }),
+  );
+  const told = outbox.slice(before.outbox.length).map((entry) => JSON.stringify(entry));
+  if (told.join(' ') !== wanted.join(' ')) return `tells ${told.join(' ')} instead of ${wanted.join(' ')}`;
+  return due.nextDueFor?.kind === 'outbox' && due.worklist === 'due'
+    ? undefined
+    : `is due for ${JSON.stringify(due.nextDueFor)} in ${due.worklist}`;
+}
+
+function wrongInNotice(id: string, { id: own, orderId, at, ...detail }: { readonly [field: string]: unknown }): string | undefined {
+  const { before, after, message } = detail;
+  const isWhole = own === id && id === `${orderId}/unreadable` && !Number.isNaN(Date.parse(String(at))) && String(message).length > 5;
+  const about = { class: 'basic-failure', type: 'RecordUnreadable', before: after, after, failureCount: 0, message };
+  const isKnown = before === 'unknown' || before === 'Processed';
+  return isWhole && isKnown && JSON.stringify(detail) === JSON.stringify(about) ? undefined : `${id} says ${JSON.stringify(detail)}`;
+}

@@ -1,0 +1,73 @@
+import { failingUndos } from '../../../lib/core/undoing.ts';
+import { timeText } from '../../../lib/messages.ts';
+import type { Tracked } from '../history.ts';
+import type { Happening } from '../sight.ts';
+import { type Law, on } from './law.ts';
+
+type Instructed = Extract<Happening, { type: 'instructed' }>;
+
+/** L10: who is refused is told why, as the order stands at that moment, and what he can do instead. */
+export const reasons = (): Law => ({
+  name: 'reasons',
+  after: on(['instructed'], (happening, history) => {
+    if (!happening.still || happening.outcome !== 'infeasible') return undefined;
+    const order = history.orders.get(happening.orderId);
+    if (!order || order.damagedAt !== undefined) return undefined;
+    const wanted = reasonsFor(happening, order);
+    const isSo = wanted === undefined || JSON.stringify(wanted) === JSON.stringify(happening.reasons);
+    return isSo
+      ? undefined
+      : `${happening.reason} on ${happening.orderId} is refused with ${happening.reasons.join(' ')} instead of ${wanted.join(' ')}`;
+  }),
+});
+
+function reasonsFor(happening: Instructed, order: Tracked): readonly string[] | undefined {
+  const { decision } = happening;
+  const { processState, outcome } = order.state;
+  const { ending } = order.instance.state;
+  if (processState === 'Processed') return [`The order is finished (${outcome}). Submit a new one instead.`];
+  if (decision.kind === 'mark-compensated') return marking(decision.path, failingUndos(order.instance.state), processState);
+  if (ending) return undoing(ending.outcome, processState, happening);
+  if (decision.kind === 'signal') return signalling(happening, order);
+  if (processState !== 'Error' && decision.kind === 'compensate')
+    return [`The order is ${processState}: only an order in Error is compensated by instruction; cancel it instead.`];
+  if (decision.kind !== 'resubmit') return undefined;
+  if (processState !== 'Error') return [`The order is ${processState}: only an order in Error has a failed step to resubmit.`];
+  return resubmitting(decision.answer !== undefined, order);
+}
+
+function resubmitting(answers: boolean, { instance }: Tracked): readonly string[] {
+  const { held, endBy } = instance.state;
+  const isAsked = held?.fault.type === 'OperatorAsked';
+  return [
+    ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Give it with answer.'] : []),
+    ...(!isAsked && answers ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
+    ...(endBy === undefined
+      ? []
+      : [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]),
+  ];
+}
+
+function undoing(outcome: string, processState: string, { decision }: Instructed): readonly string[] {
+  if (processState !== 'Error') return [`The order is being undone: it ends as ${outcome}.`];
+  if (decision.kind !== 'resubmit') return [`The order was being undone, to end as ${outcome}: resubmit it, and that goes on.`];
+  return ['Nobody has asked anything: leave answer out.'];
+}
+
+/** Only an approval waits for a signal; whether it still does is not looked at here. */
+function signalling({ decision, reasons: [reason = ''] }: Instructed, { state }: Tracked): readonly string[] | undefined {
+  const name = decision.kind === 'signal' ? decision.name : '';
+  const begin = `Nothing will ever wait for the signal "${name}" in this order any more. `;
+  const nothing = `${begin}Nothing more waits for any signal.`;
+  const another = `${begin}What may still wait, waits for: approved.`;
+  return [state.workflow.name === 'approval' && name !== 'approved' && reason === another ? another : nothing];
+}
+
+function marking(path: string | undefined, failing: readonly string[], processState: string): readonly string[] {
+  const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
+  const held = processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : [];
+  if (path === undefined && failing.length === 1) return held;
+  if (path === undefined) return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
+  const isMeant = failing.some((each) => each === path || `${each}/undo` === path);
+  return isMeant ? held : [...held, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
+}

@@ -1,0 +1,81 @@
+import type { JournalEntry } from '../../../lib/instance.ts';
+import { wholeJournal } from '../../../lib/steps.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, on } from './law.ts';
+
+/** What of a journal must still be there after its record was damaged. */
+interface Readable {
+  /** All that there were, by number, as text. */
+  readonly lines: ReadonlyMap<number, string>;
+  /** Up to this one they can be read. */
+  readonly last: number;
+  /** Whether these are all. */
+  readonly whole: boolean;
+  /** Whether they have been made into a new record. */
+  readonly isRebuilt: boolean;
+}
+
+/** F48: whatever can still be read of a damaged record is kept, line by line; and whether that is all is said as it is. */
+export function salvage(): Law {
+  const damaged = new Map<string, Readable>();
+  return {
+    name: 'salvage',
+    after: on(['damaged', 'written'], (happening, history) => {
+      if (happening.type === 'damaged') {
+        const order = history.orders.get(happening.orderId);
+        // What was made anew once is no more than what was left of it then.
+        if (order?.damagedAt === undefined && order) damaged.set(order.orderId, readableIn(order, happening.at));
+        else damaged.delete(happening.orderId);
+      }
+      if (happening.type !== 'written' || happening.before?.blob === happening.after.blob) return undefined;
+      const { orderId } = happening.after;
+      const [order, readable] = [history.orders.get(orderId), damaged.get(orderId)];
+      if (!order || !readable || readable.isRebuilt) return undefined;
+      damaged.set(orderId, { ...readable, isRebuilt: true });
+      return wrongIn(order, readable);
+    }),
+    atEnd: (history) =>
+      [...damaged].flatMap(([orderId, { lines, last, isRebuilt }]) => {
+        const order = history.orders.get(orderId);
+        if (!order || !isRebuilt) return [];
+        const kept = new Set(wholeJournal(history.pages.get(orderId) ?? [], order.instance.tail).map(textOf));
+        const missing = [...lines].find(([seq, line]) => seq <= last && !kept.has(line));
+        return missing === undefined ? [] : [`${orderId} was damaged, and has lost ${missing[1]}, which could be read`];
+      }),
+  };
+}
+
+function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole }: Readable): string | undefined {
+  const rebuilt = tail.find((entry) => entry.type === 'InstanceRebuilt');
+  // Written whole by somebody who had read it before.
+  if (!rebuilt) return undefined;
+  if (rebuilt.whole !== whole) return `${orderId} is rebuilt of ${rebuilt.whole ? 'all' : 'a part'} of its journal, which is not so`;
+  const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
+  if (other) return `${orderId} is rebuilt with ${JSON.stringify(other)} instead of ${lines.get(other.seq)}`;
+  // A page may know more, where nobody came to write what was put aside.
+  return rebuilt.seq > last && rebuilt.seq <= lines.size + 1
+    ? undefined
+    : `${orderId} could be read to line ${last}, and goes on with line ${rebuilt.seq}`;
+}
+
+/** In whatever order its fields stand. */
+const textOf = (line: JournalEntry): string => JSON.stringify(Object.entries(line).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+
+/** The journal stands first in the blob: what comes before the damage can be read, entry by entry. */
+function readableIn({ state: { blob }, instance, journal }: Tracked, at: number): Readable {
+  const begin = blob.indexOf('[') + 1;
+  const { tail } = JSON.parse(blob) as { readonly tail: readonly object[] };
+  let end = begin;
+  let entries = 0;
+  for (const entry of tail) {
+    const from = entries === 0 ? begin : end + 1;
+    const to = from + JSON.stringify(entry).length;
+    if (at < begin || at < to || (entries > 0 && at === end)) break;
+    end = to;
+    entries += 1;
+  }
+  const whole = at > end && entries === tail.length && at >= begin;
+  const last = instance.seq - tail.length + entries;
+  const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
+  return { lines, last, whole, isRebuilt: false };
+}
