@@ -17,28 +17,26 @@ const longestMs = 40_000;
 
 /** S16: who asks for more time asks for no more than he was given at first, each time, and for no more than his operation may take. */
 export function heartbeats(): Law {
-  const asked = new Map<string, Asked>();
+  /** Each copy as it was sent: by which of them its agent goes is not known here. */
+  const asked = new Map<string, readonly Asked[]>();
   return {
     name: 'heartbeats',
     after: on(['sent'], (happening) => {
       if (happening.queue === 'carrier-requests' && happening.body.includes('"type":"request"')) {
         const { requestId, completeBy, remainingMs } = JSON.parse(happening.body) as Beat;
-        // Sent once more it has less time; which of the copies its agent goes by is not known here.
-        if (requestId !== undefined && remainingMs > (asked.get(requestId)?.remainingMs ?? 0))
-          asked.set(requestId, { completeBy, remainingMs });
+        if (requestId !== undefined) asked.set(requestId, [...(asked.get(requestId) ?? []), { completeBy, remainingMs }]);
       }
       return happening.body.startsWith('{"v":1,"type":"heartbeat"') ? wrongIn(happening, asked) : undefined;
     }),
   };
 }
 
-function wrongIn({ queue, body }: Sent, asked: ReadonlyMap<string, Asked>): string | undefined {
+function wrongIn({ queue, body }: Sent, asked: ReadonlyMap<string, readonly Asked[]>): string | undefined {
   const { requestId, sentAt, completeBy } = JSON.parse(body) as Beat;
-  const request = asked.get(requestId);
-  if (queue !== 'carrier-replies' || !request) return `more time is asked for on ${queue}: ${body}`;
-  const at = Date.parse(request.completeBy) - request.remainingMs;
+  const requests = asked.get(requestId);
+  if (queue !== 'carrier-replies' || !requests) return `more time is asked for on ${queue}: ${body}`;
   const until = Date.parse(completeBy);
-  return until <= at + longestMs + 1 && until <= Date.parse(sentAt) + request.remainingMs + 1
-    ? undefined
-    : `${requestId} asks for time until ${completeBy}`;
+  const isGiven = ({ completeBy: by, remainingMs }: Asked): boolean =>
+    until <= Date.parse(by) - remainingMs + longestMs + 1 && until <= Date.parse(sentAt) + remainingMs + 1;
+  return requests.some(isGiven) ? undefined : `${requestId} asks for time until ${completeBy}`;
 }

@@ -26,7 +26,7 @@ export const records = (): Law => ({
 
 /** Replies by their asking, with its time where they want more; wake-ups; what people and callers gave, by a name of theirs. */
 const messageId =
-  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/\d+)?)$/;
+  /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
 function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
   if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
