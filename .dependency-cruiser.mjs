@@ -1,7 +1,7 @@
 /** The arrows of the house: `lib/README.md` explains them. Each message names what should have been imported. */
 const roles =
-  '^lib/(scheduler|instructing|rebuild|replies|children|child-reply|agent|supervisor|submission|intake|operator|quarantine|lease|transition|order-draft|planned|aside|state-size|asks|discretion|outbox|deadlines|instance|incoming|steps)\\.ts$|^lib/(agent|poison)/';
-const ports = '^lib/(store|breaker|documents|channel|publisher|clock|record)\\.ts$';
+  '^lib/(scheduler|instructing|rebuild|replies|children|child-reply|agent|supervisor|submission|intake|operator|quarantine|lease|transition|order-draft|planned|aside|channel-health|operating-channels|valve-keeper|state-size|asks|discretion|outbox|deadlines|instance|incoming|steps)\\.ts$|^lib/(agent|poison)/';
+const ports = '^lib/(store|breaker|documents|valves|channel|publisher|clock|record)\\.ts$';
 
 export default {
   forbidden: [
@@ -31,7 +31,7 @@ export default {
       comment: 'A role gets its implementations as arguments: import lib/store.ts, lib/channel.ts, lib/publisher.ts or lib/clock.ts.',
       severity: 'error',
       from: { path: roles },
-      to: { path: '^lib/(stores|channels|publishers|host|api|cli|embedded)' },
+      to: { path: '^lib/(stores|channels/|publishers|valves/|host|api|cli|embedded)' },
     },
     {
       name: 'supervisor-knows-no-business',
@@ -42,9 +42,9 @@ export default {
     },
     {
       name: 'implementations-know-their-port',
-      comment: 'A store, channel or publisher imports its port, lib/errors.ts and its SDK.',
+      comment: 'A store, channel, publisher or valve imports its port, lib/errors.ts and its SDK.',
       severity: 'error',
-      from: { path: '^lib/(stores|channels|publishers)/' },
+      from: { path: '^lib/(stores|channels|publishers|valves)/' },
       to: { path: '^lib/(host|api|cli|authoring|scheduler|agent|supervisor|submission|transition|instance)' },
     },
     {

@@ -4,8 +4,9 @@ import type { SupervisorTask } from '../lib/topology.ts';
 
 /** Runs on schedules. Nothing is lost when it doesn't: the next run begins where this one stopped. */
 export const create = ({ system }: FunctionContext) => {
-  const { store, channel, clock, telemetry, config } = system;
-  const supervisor = createSupervisor({ store, channel, clock, telemetry, clockToleranceMs: config.clockToleranceMs });
+  const { config, ...ports } = system;
+  const { clock } = ports;
+  const supervisor = createSupervisor({ ...ports, clockToleranceMs: config.clockToleranceMs });
 
   /** A schedule knows no less than a minute: one run looks again and again until its minute is over. */
   async function passes(repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> {

@@ -32,6 +32,8 @@ export type Phase = 'closed' | 'open' | 'half-open';
 
 const firstProbeMs = 5_000;
 const probeMaxMs = 60_000;
+/** After so long without a call an instance looks before its next one: somebody may have found out something meanwhile. */
+export const restedMs = 10_000;
 /** However short it was away, so long nothing that is late counts. */
 const releaseMinMs = 10_000;
 
@@ -72,7 +74,8 @@ const pauseMs = (failedProbes: number, chance: number): number =>
 /** All that waited is let go within three quarters of the time for which the service was away. */
 const releaseMs = ({ openedAt }: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * (closedAt - openedAt));
 
-const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
+/** When the last of those who waited has had his turn. */
+export const releasedBy = (breaker: Breaker, closedAt: number): number => closedAt + releaseMs(breaker, closedAt);
 
 /** When somebody who has waited since then has his turn: in the order in which they came, evenly spread. */
 export function turnOf(breaker: Breaker, waitingSince: number): number {

@@ -31,6 +31,8 @@ export type DocumentWrite = { readonly outcome: 'written' } | { readonly outcome
 export const collections = {
   /** Whether a channel is open, under the id `CHANNEL`. */
   channel: (channel: string) => `CHANNEL#${channel}`,
+  /** Names of the channels that are closed, or were not long ago: whoever must know reads one collection, not all channels. */
+  channels: 'CHANNELS',
   /** How often handling a message failed, by its conversation. */
   tracks: (channel: string) => `TRACK#${channel}`,
   /** Messages that were set aside, by the time at which they were sent. */

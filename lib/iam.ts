@@ -20,6 +20,8 @@ export function questionsOf(service: string, operation: string, input: Input): r
       return unique(
         listIn(input, 'Entries').map(({ EventBusName }) => ({ action: `events:${operation}`, resource: `event-bus/${EventBusName}` })),
       );
+    case 'Lambda':
+      return [{ action: `lambda:${operation}`, resource: input['UUID'] ? `event-source-mapping:${input['UUID']}` : '*' }];
     default:
       return [];
   }

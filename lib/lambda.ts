@@ -66,8 +66,8 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
 async function open({ app, create, environment }: LambdaOptions, telemetry: Telemetry) {
   const config = readConfig(environment);
   const clock = systemClock;
-  const { store, channel, publisher } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
-  const ports = { store, channel, publisher, clock, telemetry };
+  const { store, channel, publisher, valves } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
+  const ports = { store, channel, publisher, valves, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
   const system = createSystem(app, config, { ...ports, issuer, cursorKey: await cursorKeyIn(environment) }, { hostId: newHostId() });
   const { warnings } = system.definitions;

@@ -26,7 +26,7 @@ export interface Consumption {
 
 /** One call of one service. */
 export interface MeterEntry extends MeterTag, Consumption {
-  /** `DynamoDB`, `SQS`, `EventBridge` */
+  /** `DynamoDB`, `SQS`, `EventBridge`, `Lambda` */
   readonly service: string;
   /** As the SDK names it: `TransactWriteItems`. */
   readonly operation: string;

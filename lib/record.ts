@@ -76,6 +76,7 @@ export const detailTypes = [
   'Workflow Terminated',
   'Service Exception',
   'Poison Message Set Aside',
+  'Channel Closed',
   'Exception Raised',
   'Compensation Stuck',
 ] as const;

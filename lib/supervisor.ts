@@ -1,5 +1,6 @@
 import { type Breaker, excuses, phaseOf, turnOf } from './breaker.ts';
 import type { Channel } from './channel.ts';
+import { absenceOf, type ChannelState, type Closures, closures } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
@@ -7,13 +8,17 @@ import { queues, timeText, wakeUpMessage } from './messages.ts';
 import { type Note, type OutboxEntry, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
+import { createValveKeeper } from './valve-keeper.ts';
+import type { Valves } from './valves.ts';
 
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
-  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker'>;
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents'>;
   readonly channel: Pick<Channel, 'send'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** What it keeps as the channels' records say, in each pass. */
+  readonly valves?: Valves | undefined;
   /** How late a deadline must be before it counts. */
   readonly clockToleranceMs?: number;
   /** Ids read from one shard at a time. */
@@ -54,6 +59,7 @@ export function createSupervisor({
   channel,
   clock,
   telemetry,
+  valves,
   clockToleranceMs = 0,
   pageSize = 100,
 }: SupervisorOptions): Supervisor {
@@ -80,10 +86,29 @@ export function createSupervisor({
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
-    const breaker = head.nextDueFor.agent === undefined ? undefined : await breakerOf(head.nextDueFor.agent);
-    if (breaker && excuses(breaker, head.nextDueAt, head.stepMs, now)) await excuse(head, breaker, counts);
+    const absence = await absenceBefore(head, head.nextDueAt, now);
+    if (absence) await excuse(head, absence, counts);
     else await countExpiry(head, now, counts);
   }
+
+  /** What the asking was behind for some of its time; first what nobody gets through. */
+  async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Absence | undefined> {
+    const agent = nextDueFor?.agent;
+    const states = await closed();
+    const breaker = agent === undefined ? undefined : await breakerOf(agent);
+    const channels = [agent, queues.wakeUps].flatMap((name) => closedIn(states, name));
+    const absences = [
+      ...channels.map((state) => ({ record: absenceOf(state, now), reason: `the channel ${state.channel} is closed` })),
+      ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
+    ].filter(({ record }) => excuses(record, dueAt, stepMs, now));
+    const isOpen = ({ record }: Absence): boolean => phaseOf(record, now) === 'open';
+    return absences.find(isOpen) ?? absences[0];
+  }
+
+  /** Read once a pass, and only where something is late. */
+  let known: Promise<Closures> | undefined;
+  const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
+  const keeper = createValveKeeper({ valves, clock, telemetry });
 
   /** One look at each in a pass, and none where nothing is late. */
   const breakers = new Map<string, Promise<Breaker | undefined>>();
@@ -94,9 +119,14 @@ export function createSupervisor({
   };
   /** Agents for whose services this pass has let somebody go and see. */
   const probed = new Set<string>();
+  const forget = (): void => {
+    breakers.clear();
+    probed.clear();
+    known = undefined;
+  };
 
   /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
-  async function excuse(head: StateHead, breaker: Breaker, counts: Counts): Promise<void> {
+  async function excuse(head: StateHead, { record: breaker, reason }: Absence, counts: Counts): Promise<void> {
     const now = clock.now();
     const dueAt = head.nextDueAt ?? now;
     telemetry.count('expiryExcused');
@@ -110,7 +140,7 @@ export function createSupervisor({
     // The longer it lasts, the less often each order is written.
     const until = phaseOf(breaker, now) === 'open' ? now + Math.max(head.stepMs, (now - breaker.openedAt) / 4) : turn;
     const waiting = head.nextDueFor && { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } };
-    return moveDeadline(waiting ?? head, Math.round(until), `the service behind ${breaker.agent} is away`, counts);
+    return moveDeadline(waiting ?? head, Math.round(until), reason, counts);
   }
 
   async function askUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
@@ -233,8 +263,8 @@ export function createSupervisor({
   return {
     async pass() {
       const counts = zero();
-      breakers.clear();
-      probed.clear();
+      forget();
+      if (valves) await keeper.follow(await closed());
       const until = clock.now();
       for (let index = 0; index < shardCount; index++) {
         // Supervisors that run at the same time begin at different shards.
@@ -257,7 +287,7 @@ export function createSupervisor({
 
     async sweep() {
       const counts = zero();
-      breakers.clear();
+      forget();
       for (let after: string | undefined; ; ) {
         const ids = await store.sweep(after, pageSize);
         if (ids.length === 0) return counts;
@@ -267,6 +297,17 @@ export function createSupervisor({
     },
   };
 }
+
+/** Why nobody could answer for a while, and what is noted of it. */
+interface Absence {
+  readonly record: Breaker;
+  readonly reason: string;
+}
+
+const closedIn = (states: Closures, channel: string | undefined): readonly ChannelState[] => {
+  const state = channel === undefined ? undefined : states.get(channel);
+  return state ? [state] : [];
+};
 
 const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
 

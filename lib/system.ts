@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import type { Issuer } from './api/app.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Channel } from './channel.ts';
+import { type ChannelHealth, createChannelHealth } from './channel-health.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { workflowsAgent } from './core/child-order.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
-import { type ChannelHealth, neverCloses } from './poison/channel-health.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
 import type { Store } from './store.ts';
 import { createSubmission, type Submit } from './submission.ts';
 import type { Telemetry } from './telemetry.ts';
+import type { Valves } from './valves.ts';
 
 /** The four ports and what every role needs beside them; one per process. */
 export interface Ports {
@@ -24,6 +26,8 @@ export interface Ports {
   readonly issuer: Issuer;
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
+  /** Where something beside the system feeds the functions; else whoever does it looks at the channels' records himself. */
+  readonly valves?: Valves | undefined;
 }
 
 /** What the host may be told of. */
@@ -55,11 +59,10 @@ export interface SystemOptions {
   readonly hostId: string;
   readonly emit?: Emit;
   readonly definitions?: Definitions;
-  readonly channelHealth?: ChannelHealth;
 }
 
 export function createSystem(app: App, config: Config, ports: Ports, options: SystemOptions): System {
-  const { hostId, emit = () => {}, definitions = loadDefinitions(app), channelHealth = neverCloses } = options;
+  const { hostId, emit = () => {}, definitions = loadDefinitions(app) } = options;
   const scheduler = createScheduler({
     ...ports,
     definitions,
@@ -81,6 +84,8 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     stepMs,
     maxFailures,
   });
+  const agents = [...definitions.agents.map(({ name }) => name), workflowsAgent];
+  const channelHealth = createChannelHealth({ ...ports, documents: ports.store, agents, policies: app.channels });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };
 }
 

@@ -1,4 +1,4 @@
-import { type Breaker, type Breakers, closed, opened, phaseOf, probing } from '../breaker.ts';
+import { type Breaker, type Breakers, closed, opened, phaseOf, probing, restedMs } from '../breaker.ts';
 import type { Clock } from '../clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 
@@ -42,6 +42,7 @@ export class Guard {
   /** Undefined while nothing is wrong as far as this process knows. */
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
+  private calledAt = Number.NEGATIVE_INFINITY;
   private readonly failures: string[] = [];
   /** How long an answer usually takes. */
   private usualMs: number | undefined;
@@ -59,9 +60,13 @@ export class Guard {
     this.budgetAt = options.clock.now();
   }
 
-  /** Nothing is wrong as far as this process knows: nobody needs to be asked. */
+  /** Nothing is wrong as far as this process knows, and it has called just now: nobody needs to be asked. */
   get isCalm(): boolean {
-    return this.known === undefined;
+    return this.known === undefined && !this.hasRested;
+  }
+
+  private get hasRested(): boolean {
+    return this.options.clock.now() - Math.max(this.calledAt, this.readAt) >= restedMs;
   }
 
   /** Leave to call a service of which nothing bad is known. */
@@ -72,7 +77,7 @@ export class Guard {
   /** Whether there is no point in even beginning: nobody may call now. */
   async isShut(): Promise<boolean> {
     const { clock } = this.options;
-    if (this.known && clock.now() - this.readAt >= freshMs) await this.look();
+    if (this.hasRested || (this.known && clock.now() - this.readAt >= freshMs)) await this.look();
     return phaseOf(this.known, clock.now()) === 'open' && clock.now() < (this.known?.probeAt ?? 0);
   }
 
@@ -91,10 +96,12 @@ export class Guard {
   private admission(isProbe: boolean): Admission {
     const { clock } = this.options;
     const startedAt = clock.now();
+    this.calledAt = startedAt;
     let isOver = false;
     const once = (): boolean => {
       const first = !isOver;
       if (first) this.atWork -= 1;
+      this.calledAt = clock.now();
       isOver = true;
       return first;
     };

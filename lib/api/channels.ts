@@ -1,32 +1,90 @@
 import type * as z from 'zod';
 import { type Breaker, phaseOf } from '../breaker.ts';
 import type { QueueDepth } from '../channel.ts';
+import { type ChannelState, channelState, letsGo } from '../channel-state.ts';
+import { workflowsAgent } from '../core/child-order.ts';
+import type { Definitions } from '../definitions.ts';
 import { queues, timeText } from '../messages.ts';
+import { closeChannel, openChannel, type Turned } from '../operating-channels.ts';
+import { hasCalls } from '../topology.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
-import type { Refusal } from './problem.ts';
+import { type Refusal, refuse } from './problem.ts';
 import { type Answer, type Call, json } from './route.ts';
-import type { PageQuery } from './schemas.ts';
+import type { ChannelCloseBody, ChannelOpenBody, PageQuery } from './schemas.ts';
 
-/** The agents' queue pairs, with what is known of the services behind them. */
+/** The queue pairs of the agents, with what is known of the services behind them; and the engine's own queues. */
 export async function listChannels({ api, caller, query }: Call<z.output<typeof PageQuery>>): Promise<Answer | Refusal> {
   const scope = { key: api.cursorKey, bound: ['channels', caller.subject] };
   const after = query.cursor === undefined ? [''] : openCursor(query.cursor, scope);
   if (!after) return badCursor;
-  const names = api.definitions.agents.map(({ name }) => name).filter((name) => name > String(after[0]));
-  const rest = names.toSorted();
+  const rest = channelsIn(api.definitions).filter((name) => name > String(after[0]));
   const items = await Promise.all(rest.slice(0, query.limit).map((name) => channelView(name, api)));
   const last = items.at(-1);
   return json(200, { items, next: rest.length > items.length && last ? sealCursor([last.name], scope) : null });
 }
 
-async function channelView(name: string, { channel, store, clock }: Call['api']) {
-  const [requests, replies, breaker] = await Promise.all([
-    channel.depth(queues.requests(name)),
-    channel.depth(queues.replies(name)),
-    store.breaker(name),
+/** Nothing is taken from its queue any more, until somebody opens it. */
+export const closeOne = (call: Call<unknown, unknown, z.output<typeof ChannelCloseBody>>): Promise<Answer | Refusal> =>
+  turn(call, 'closed', (name) =>
+    closeChannel(name, shutQueueOf(name, call.api.definitions), changeOf(call, call.body.reason), call.api.store),
+  );
+
+/** What waits is let go, in the order in which it came. */
+export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpenBody>>): Promise<Answer | Refusal> => {
+  const { canary = false, reason = 'opened by an operator' } = call.body;
+  return turn(call, 'open', (name) =>
+    openChannel(name, { ...changeOf(call, reason), canary: canary && isAgent(name, call.api.definitions) }, call.api.store),
+  );
+};
+
+const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string) => ({ by: caller.subject, reason, now: api.clock.now() });
+
+async function turn(
+  { api, caller, requestId, id: name }: Call,
+  to: ChannelState['state'],
+  work: (name: string) => Promise<Turned>,
+): Promise<Answer | Refusal> {
+  if (!channelsIn(api.definitions).includes(name)) return refuse('not-found');
+  const { outcome } = await work(name);
+  if (outcome === 'unchanged')
+    return refuse('conflict', { errors: [{ pointer: '', code: `is-${to}`, detail: `The channel ${name} is ${to} already.` }] });
+  api.telemetry.log('info', `channel ${to}`, { requestId, by: caller.subject, channel: name });
+  return json(200, await channelView(name, api));
+}
+
+const isAgent = (name: string, { agents }: Definitions): boolean => agents.some((agent) => agent.name === name);
+
+function channelsIn(definitions: Definitions): readonly string[] {
+  const { agents } = definitions;
+  const workflows = definitions.names().flatMap((name) => definitions.newest(name)?.definition ?? []);
+  const calls = hasCalls({ agents, workflows }) ? [workflowsAgent] : [];
+  return [...agents.map(({ name }) => name), ...calls, queues.submissions, queues.wakeUps].toSorted();
+}
+
+const isPair = (name: string, definitions: Definitions): boolean => isAgent(name, definitions) || name === workflowsAgent;
+
+/** Answers of an agent still come in while nobody asks it any more. */
+const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(name, definitions) ? queues.requests(name) : name);
+
+async function channelView(name: string, { channel, store, clock, definitions }: Call['api']) {
+  const now = clock.now();
+  const depthOf = async (queue: string) => depthView(await channel.depth(queue));
+  const [state, requests, replies, breaker] = await Promise.all([
+    channelState(name, store),
+    depthOf(shutQueueOf(name, definitions)),
+    isPair(name, definitions) ? depthOf(queues.replies(name)) : undefined,
+    isAgent(name, definitions) ? store.breaker(name).then((found) => breakerView(found, now)) : undefined,
   ]);
-  return { name, open: true, requests: depthView(requests), replies: depthView(replies), breaker: breakerView(breaker, clock.now()) };
+  return { name, ...stateView(state, now), requests, ...(replies ? { replies } : {}), ...(breaker ? { breaker } : {}) };
+}
+
+/** Of one that was never closed there is nothing more to say. */
+function stateView(state: ChannelState | undefined, now: number) {
+  if (!state) return { open: true, failuresInRow: 0 };
+  const { failuresInRow, closedAt, at, by, reason } = state;
+  if (closedAt === null) return { open: true, failuresInRow };
+  return { open: state.state === 'open', failuresInRow, letsGo: letsGo(state, now), since: timeText(at), by, reason };
 }
 
 const depthView = ({ visible, inFlight, delayed, oldestAgeMs }: QueueDepth) => ({ visible, inFlight, delayed, oldestAgeMs });

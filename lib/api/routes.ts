@@ -1,5 +1,5 @@
 import { keysKept } from '../instance.ts';
-import { listChannels } from './channels.ts';
+import { closeOne, listChannels, openOne } from './channels.ts';
 import { listClients, registerClient } from './clients.ts';
 import { cancelOrder, signalOrder } from './from-outside.ts';
 import { instructOrder } from './instructions.ts';
@@ -124,11 +124,31 @@ export const routes: readonly Route[] = [
     method: 'GET',
     path: '/channels',
     roles: ['operator'],
-    summary: 'List the queue pairs of the agents, and whether the services behind them are away',
+    summary: 'List the queue pairs of the agents and the queues of the engine: open or closed, and whether services are away',
     query: schemas.PageQuery,
-    answers: { 200: { description: 'A page of queue pairs, by name', schema: schemas.pageOf(schemas.ChannelState) } },
+    answers: { 200: { description: 'A page of channels, by name', schema: schemas.pageOf(schemas.ChannelState) } },
     refusals: [],
     handle: listChannels,
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/close',
+    roles: ['operator'],
+    summary: 'Take nothing from a channel any more; orders that need it wait',
+    body: schemas.ChannelCloseBody,
+    answers: { 200: { description: 'It is closed. What feeds the functions follows within seconds.', schema: schemas.ChannelState } },
+    refusals: ['not-found', 'conflict'],
+    handle: closeOne,
+  }),
+  route({
+    method: 'POST',
+    path: '/channels/{id}/open',
+    roles: ['operator'],
+    summary: 'Open a channel again: what waited is let go, in the order in which it came',
+    body: schemas.ChannelOpenBody,
+    answers: { 200: { description: 'It is open. What feeds the functions follows within seconds.', schema: schemas.ChannelState } },
+    refusals: ['not-found', 'conflict'],
+    handle: openOne,
   }),
   route({
     method: 'GET',

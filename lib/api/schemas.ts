@@ -82,6 +82,12 @@ export const CancelBody = z.strictObject({ reason });
 
 export const SignalBody = anyJson.describe('what the signal brings along, as the workflow that waits for it says');
 
+export const ChannelCloseBody = z.strictObject({ reason });
+export const ChannelOpenBody = z.strictObject({
+  reason: reason.exactOptional(),
+  canary: z.boolean().exactOptional().describe('of an agent: one request goes first, and the others when it was answered'),
+});
+
 export const InstructionBody = z.strictObject({
   kind: z.enum(['resubmit', 'compensate', 'mark-compensated', 'terminate']),
   reason,
@@ -248,16 +254,23 @@ const Depth = z.strictObject({ visible: z.int(), inFlight: z.int(), delayed: z.i
 export const ChannelState = z.strictObject({
   name: z.string(),
   open: z.boolean(),
-  requests: Depth,
-  replies: Depth,
+  failuresInRow: z.int().describe('of handling what came on it'),
+  since: time.optional().describe('since when it is so, where it ever was closed'),
+  by: z.string().optional().describe('engine, or an operator'),
+  reason: z.string().optional(),
+  letsGo: z.boolean().optional().describe('it is open, and some of what waited have not had their turn yet'),
+  requests: Depth.describe('of the one queue, where it is no pair'),
+  replies: Depth.optional(),
   /** What is known of the service behind the agent. */
-  breaker: z.strictObject({
-    phase: z.enum(['closed', 'open', 'half-open']),
-    awaySince: time.optional(),
-    failedProbes: z.int().optional(),
-    nextProbeAt: time.optional(),
-    backSince: time.optional(),
-  }),
+  breaker: z
+    .strictObject({
+      phase: z.enum(['closed', 'open', 'half-open']),
+      awaySince: time.optional(),
+      failedProbes: z.int().optional(),
+      nextProbeAt: time.optional(),
+      backSince: time.optional(),
+    })
+    .optional(),
 });
 const setAside = {
   id: z.string(),

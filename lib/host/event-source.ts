@@ -3,6 +3,7 @@ import type { Channel, Received } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { QueueSource } from '../topology.ts';
+import type { Gate } from './gate.ts';
 
 export type QueueHandler = (event: SQSEvent) => Promise<SQSBatchResponse | undefined>;
 
@@ -15,30 +16,53 @@ export interface EventSource {
 
 /** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
 const answered = 'answered';
+const shut = 'shut';
 
 const waitMs = 20_000;
 const restAfterFailureMs = 200;
+/** Before it looks again whether its channel has been opened. */
+const restWhileShutMs = 1_000;
 
 /** Who sent a message, where the channel has nobody to tell senders apart. */
 const localSenderId = 'local';
 
+export interface EventSourceOptions {
+  readonly channel: Channel;
+  readonly gate: Gate;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly onFatal: (error: unknown) => void;
+}
+
 export function startEventSource(
   source: QueueSource,
   handler: QueueHandler,
-  { channel, clock, telemetry, onFatal }: { channel: Channel; clock: Clock; telemetry: Telemetry; onFatal: (error: unknown) => void },
+  { channel, gate, clock, telemetry, onFatal }: EventSourceOptions,
 ): EventSource {
   const stopping = new AbortController();
+  /** Of all that wait for something to come. */
+  let waiting = new AbortController();
+  gate.onShut(source.queue, () => {
+    waiting.abort(shut);
+    waiting = new AbortController();
+  });
 
   const poll = async (): Promise<void> => {
     while (!stopping.signal.aborted) {
       try {
+        if (await gate.isShut(source.queue)) {
+          await clock.sleep(restWhileShutMs, stopping.signal);
+          continue;
+        }
         const messages = await channel.receive(source.queue, {
           max: source.batchSize,
           visibilityMs: source.visibilityMs,
           waitMs,
-          signal: stopping.signal,
+          signal: waiting.signal,
         });
-        if (messages.length > 0) await settle(messages, await handled(messages));
+        // It may have been closed in the very moment in which something came.
+        if (messages.length > 0 && (await gate.isShut(source.queue))) await channel.release(source.queue, receiptsOf(messages), 0);
+        else if (messages.length > 0) await settle(messages, await handled(messages));
       } catch (error) {
         if ((error as { fatal?: boolean }).fatal) return onFatal(error);
         telemetry.log('warn', 'event source rests', { queue: source.queue, error });
@@ -51,7 +75,7 @@ export function startEventSource(
     await channel.acknowledge(source.queue, processed);
     if (!stopping.signal.aborted || processed.length === messages.length) return;
     // Given up because the host stops: another one may take it at once.
-    const open = messages.map(({ receipt }) => receipt).filter((receipt) => !processed.includes(receipt));
+    const open = receiptsOf(messages).filter((receipt) => !processed.includes(receipt));
     await channel.release(source.queue, open, 0);
   };
 
@@ -60,11 +84,7 @@ export function startEventSource(
     for (;;) {
       await clock.sleep(source.visibilityMs / 2, ended);
       if (ended.aborted) return;
-      await channel.release(
-        source.queue,
-        messages.map(({ receipt }) => receipt),
-        source.visibilityMs,
-      );
+      await channel.release(source.queue, receiptsOf(messages), source.visibilityMs);
     }
   };
 
@@ -89,10 +109,13 @@ export function startEventSource(
     queue: source.queue,
     async stop() {
       stopping.abort();
+      waiting.abort(shut);
       await Promise.all(polls);
     },
   };
 }
+
+const receiptsOf = (messages: readonly Received[]): readonly string[] => messages.map(({ receipt }) => receipt);
 
 /** What Lambda hands to a function. */
 export const queueEvent = (queue: string, messages: readonly Received[]): SQSEvent => ({

@@ -10,6 +10,7 @@ import { acquireLease, type Lease, lockPolicyAdvice } from '../lease.ts';
 import { createSystem, type Emit, newHostId, type Ports, type System, type SystemEvents } from '../system.ts';
 import { type FunctionSpec, type SupervisorTask, topologyOf } from '../topology.ts';
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
+import { createGate } from './gate.ts';
 import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
 
 /** What a service of the user's own gets when the host starts it (WF: runtime services). No base class. */
@@ -89,6 +90,7 @@ export async function startHost({
   const stopping = new AbortController();
   const drained = new AbortController();
   const leases = new Map<string, Lease>();
+  const gate = createGate(store, clock, telemetry);
   let stopped: Promise<void> | undefined;
 
   const onFatal = (error: unknown): void => {
@@ -109,7 +111,7 @@ export async function startHost({
     const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
     running.push({
       spec,
-      sources: spec.sources.map((source) => startEventSource(source, onQueue, { channel, clock, telemetry, onFatal })),
+      sources: spec.sources.map((source) => startEventSource(source, onQueue, { channel, gate, clock, telemetry, onFatal })),
     });
     if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
     for (const { input, everyMs } of spec.schedules) {
@@ -118,6 +120,7 @@ export async function startHost({
       else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
     }
   }
+  const watching = gate.watch(stopping.signal).catch(onFatal);
   const { retentionMs } = config;
   if (retentionMs !== undefined) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));
@@ -176,9 +179,10 @@ export async function startHost({
   async function drain(): Promise<void> {
     stopping.abort();
     const giveUp = setTimeout(() => givingUp.abort(), drainMs);
-    await Promise.all([entrance?.stop(), ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
+    await Promise.all([entrance?.stop(), watching, ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
     for (const { queue } of sourcesIn(2))
-      while (!givingUp.signal.aborted && (await waitingIn(queue)) > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queue)) > 0)
+        await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
     clearTimeout(giveUp);
     for (const service of services) await service.stop?.();

@@ -8,7 +8,7 @@ export function acknowledgeFindings(system: OrderProcessing): void {
   const { jobs, queues, announcements, entrance, users, cursorSecret, tracing } = system;
   const say = (at: IConstruct, id: string, reason: string): void => Validations.of(at).acknowledge({ id, reason });
 
-  for (const { role, function: job, mappings, permissions } of jobs.values()) {
+  for (const { role, function: job, mappings, permissions, valvePolicies } of jobs.values()) {
     if (tracing)
       say(role, 'AwsSolutions::AwsSolutions-IAM5[Resource::*]', 'X-Ray takes traces from anywhere: its two actions know no resources.');
     else
@@ -16,7 +16,7 @@ export function acknowledgeFindings(system: OrderProcessing): void {
     if (permissions.answersClients)
       say(
         role,
-        `AwsSolutions::AwsSolutions-IAM5[Resource::${shown(system)}]`,
+        `AwsSolutions::AwsSolutions-IAM5[Resource::${shown(system, 'sqs', `${responseQueuePrefix}*`)}]`,
         `Clients bring their own queues, in this account and region, and an administrator registers them by name: ${responseQueuePrefix}*.`,
       );
     say(
@@ -24,6 +24,13 @@ export function acknowledgeFindings(system: OrderProcessing): void {
       'Serverless::Serverless-LambdaDLQ',
       'What fails goes back to its queue and from there to its dead letters, or to the caller; a run of the supervisor is not made up for: the next one finds what is due.',
     );
+    for (const policy of valvePolicies)
+      for (const resource of ['*', shown(system, 'lambda', 'event-source-mapping:*')])
+        say(
+          policy,
+          `AwsSolutions::AwsSolutions-IAM5[Resource::${resource}]`,
+          'To list event source mappings knows no resources; to change one is allowed by the function that it feeds.',
+        );
     for (const mapping of mappings)
       say(
         mapping,
@@ -57,8 +64,8 @@ export function acknowledgeFindings(system: OrderProcessing): void {
     );
 }
 
-/** The response queues as a finding shows them: what is known only at deployment stands in angle brackets. */
-function shown(system: OrderProcessing): string {
+/** An ARN as a finding shows it: what is known only at deployment stands in angle brackets. */
+function shown(system: OrderProcessing, service: string, resource: string): string {
   const { region, account } = Stack.of(system);
-  return `arn:<AWS::Partition>:sqs:${region}:${Token.isUnresolved(account) ? '<AWS::AccountId>' : account}:${responseQueuePrefix}*`;
+  return `arn:<AWS::Partition>:${service}:${region}:${Token.isUnresolved(account) ? '<AWS::AccountId>' : account}:${resource}`;
 }

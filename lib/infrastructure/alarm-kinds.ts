@@ -104,6 +104,12 @@ export const alarmKinds = {
         ({ id }) => all.job(id).spec.file === 'agent',
       ),
   },
+  ChannelClosed: {
+    says: 'finds a channel closed: what needs it waits until an operator opens it.',
+    threshold: 0,
+    periods: 1,
+    watched: (all) => system('The supervisor', all.metrics.counted('channelClosed', 'supervisor', total)),
+  },
   LateDetection: {
     says: 'sees deadlines more than a minute late.',
     threshold: 60_000,

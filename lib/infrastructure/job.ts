@@ -1,5 +1,5 @@
-import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import {
   Architecture,
@@ -13,7 +13,11 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { collections } from '../documents.ts';
 import { SetupError } from '../errors.ts';
+import { channelOf } from '../poison/policy.ts';
+import { eventSource } from '../publishers/eventbridge.ts';
+import type { DetailType } from '../record.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
 import type { OrderQueues } from './order-queues.ts';
@@ -38,6 +42,8 @@ export interface JobProps {
   readonly settings: JobSettings;
   readonly permissions: Permissions;
   readonly queues: OrderQueues;
+  /** What stands before a queue's name in its ARN. */
+  readonly queueArns: string;
   readonly tableArn: string;
   readonly busArn: string;
   /** ARN of the queues that clients may register, ending in `*`. */
@@ -52,6 +58,9 @@ export interface JobProps {
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
 const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 
+/** All that an agent may announce. */
+const closingType: DetailType = 'Channel Closed';
+
 const memoryDefault = 512;
 /** The supervisor works all the time, and only asks and waits. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
@@ -65,6 +74,7 @@ export class Job extends Construct {
   readonly permissions: Permissions;
   readonly role: Role;
   readonly mappings: readonly EventSourceMapping[];
+  readonly valvePolicies: Policy[] = [];
 
   constructor(scope: Construct, id: string, props: JobProps) {
     super(scope, id);
@@ -86,6 +96,8 @@ export class Job extends Construct {
       description: `${spec.name} of Redress`,
     });
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
+    const setsValves = props.permissions.closes.length > 0 || props.permissions.keepsValves;
+    const valves = setsValves ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -99,7 +111,7 @@ export class Job extends Construct {
       // Scheduler, agent, reply, scheduler: such a chain of queues is what Lambda's loop detection would cut after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
-      environment: { ...environment, ...spec.environment, REDRESS_ROLE: spec.name, ...settings.environment },
+      environment: { ...environment, ...spec.environment, ...valves, REDRESS_ROLE: spec.name, ...settings.environment },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
     this.mappings = spec.sources.map(({ queue, batchSize }) => {
@@ -114,6 +126,24 @@ export class Job extends Construct {
       mapping.node.addDependency(this.role);
       return mapping;
     });
+    if (props.permissions.closes.length > 0) this.maySetValves('OwnValves', [this]);
+  }
+
+  /** Lets it open and shut what feeds these jobs. A policy of its own: the role is there before they are. */
+  maySetValves(id: string, jobs: readonly Job[]): void {
+    const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
+    const policy = new Policy(this, id, {
+      roles: [this.role],
+      statements: [
+        new PolicyStatement({ actions: ['lambda:ListEventSourceMappings'], resources: ['*'] }),
+        new PolicyStatement({
+          actions: ['lambda:UpdateEventSourceMapping'],
+          resources: [Stack.of(this).formatArn(mappings)],
+          conditions: { ArnEquals: { 'lambda:FunctionArn': jobs.map((job) => job.function.functionArn) } },
+        }),
+      ],
+    });
+    this.valvePolicies.push(policy);
   }
 }
 
@@ -125,6 +155,9 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       : [];
   const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
   const { region } = Stack.of(queues);
+  const { breakers, closes, announces } = permissions;
+  const closing = closes.length > 0 ? [collections.channels, ...new Set(closes.map((queue) => collections.channel(channelOf(queue))))] : [];
+  const ownPartitions = [...breakers.map(breakerPartitionOf), ...closing];
   const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
   return [
     ...allow(
@@ -134,8 +167,11 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
     }),
-    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
+    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.table.length === 0 && ownPartitions.length > 0 ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ownPartitions },
+    }),
+    ...allow(['dynamodb:Query'], permissions.readsClosures ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [collections.channels] },
     }),
     ...permissions.documents.flatMap(({ actions, partitions }) =>
       allow(
@@ -152,7 +188,10 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
-    ...allow(['events:PutEvents'], permissions.announces ? [busArn] : []),
+    ...allow(['events:PutEvents'], announces ? [busArn] : []),
+    ...allow(['events:PutEvents'], !announces && closes.length > 0 ? [busArn] : [], {
+      'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
+    }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
     // What the platform does in the function's name.
     ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
@@ -170,6 +209,6 @@ const usedServices = (permissions: Permissions, { sources }: FunctionSpec): Read
   new Set([
     ...(usesTable(permissions) ? ['dynamodb'] : []),
     ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
-    ...(permissions.announces ? ['events'] : []),
+    ...(permissions.announces || permissions.closes.length > 0 ? ['events'] : []),
     ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
   ]);

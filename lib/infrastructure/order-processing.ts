@@ -126,6 +126,8 @@ export class OrderProcessing extends Construct {
     });
     this.tracing = props.tracing ?? false;
     this.jobs = this.#makeJobs(props, functions, { name, logRetention });
+    const closing = [...this.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0);
+    for (const job of this.jobs.values()) if (job.permissions.keepsValves) job.maySetValves('Valves', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
     for (const { spec, function: target } of this.jobs.values())
@@ -160,6 +162,7 @@ export class OrderProcessing extends Construct {
       api: { ...issuer, REDRESS_CURSOR_SECRET: this.cursorSecret.secretArn },
       agent: agentEnvironment,
     };
+    const queueArns = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
     const code = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
     return new Map(
       functions.map((spec) => [
@@ -170,6 +173,7 @@ export class OrderProcessing extends Construct {
           environment: { ...environment, ...ofRole[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),
+          queueArns,
           queues: this.queues,
           tableArn: this.table.tableArn,
           busArn: this.bus.eventBusArn,

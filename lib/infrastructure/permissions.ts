@@ -14,6 +14,12 @@ export interface Permissions {
   readonly breakers: readonly string[];
   /** What it does to documents in the table, and in which collections of them: these partitions, and no other. */
   readonly documents: readonly DocumentRights[];
+  /** Queues that it shuts when handling what comes on them fails again and again: it says so in the table, and announces it. */
+  readonly closes: readonly string[];
+  /** Whether it keeps the mappings of all of those as the channels' records say, whoever changed them. */
+  readonly keepsValves: boolean;
+  /** Whether it reads which channels are closed. */
+  readonly readsClosures: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -41,6 +47,9 @@ const none: Permissions = {
   notesAskings: false,
   breakers: [],
   documents: [],
+  closes: [],
+  keepsValves: false,
+  readsClosures: false,
   indexes: [],
   sendsTo: [],
   holds: [],
@@ -62,7 +71,7 @@ const scheduling = (app: Cast): Permissions => ({
 });
 
 /** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
-const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], sendsTo: [queues.wakeUps] };
+const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], readsClosures: true, sendsTo: [queues.wakeUps] };
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
@@ -70,7 +79,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     // What was set aside goes to its queue again, whichever that is.
     ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
     documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.setAside) }],
-    looksInto: app.agents.flatMap(({ name }) => [queues.requests(name), queues.replies(name)]),
+    looksInto: consumedBy(app),
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
@@ -92,7 +101,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   supervisor: ({ schedules }) =>
     schedules.some(({ input }) => input.task === 'sweep')
       ? { ...supervising, table: [...supervising.table, 'Scan'] }
-      : { ...supervising, indexes: [indexes.worklist.name] },
+      : { ...supervising, indexes: [indexes.worklist.name], keepsValves: true },
   'dead-letter': (spec, app) => ({
     ...none,
     table: ['GetItem'],
@@ -113,12 +122,23 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
 function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const from = sourcesOf(spec);
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
-  return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents: [...given.documents, tracks], holds: from };
+  return {
+    ...withQueues(given, [...from, ...from.map(queues.deadLetters)]),
+    documents: [...given.documents, tracks],
+    holds: from,
+    closes: from,
+  };
 }
 
 const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
 
 const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
+
+/** What anybody takes from, but the dead letters: they go on being set aside whatever is the matter. */
+const consumedBy = (app: Cast): readonly string[] =>
+  topologyOf(app)
+    .flatMap(sourcesOf)
+    .filter((queue) => !queue.endsWith('-dead'));
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 

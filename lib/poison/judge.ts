@@ -1,6 +1,7 @@
 import { UnprocessableMessage } from '../authoring/fault.ts';
 import type { App } from '../authoring/workflow.ts';
 import type { Channel } from '../channel.ts';
+import type { ChannelHealth } from '../channel-health.ts';
 import type { Clock } from '../clock.ts';
 import type { Definitions } from '../definitions.ts';
 import type { Delivery } from '../delivery.ts';
@@ -8,7 +9,6 @@ import type { Documents } from '../documents.ts';
 import { queues } from '../messages.ts';
 import { putBack, waitedProblem } from '../put-back.ts';
 import type { Telemetry } from '../telemetry.ts';
-import type { ChannelHealth } from './channel-health.ts';
 import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
 import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
@@ -87,7 +87,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const { maxFailures } = policyFor(delivery);
     const attempt = attemptOf(error, begun?.at ?? clock.now());
     const { track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.known);
-    if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(channelOf(delivery.queue)));
+    if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue));
     const failures = track?.failures ?? 1;
     if (track && failures > maxFailures)
       return handOver(delivery, `Handling it failed ${failures} times, the last time with ${nameOf(error)}.`, track);
@@ -137,7 +137,7 @@ export function createJudge(ports: JudgePorts): Judge {
 
     async succeeded(delivery, begun) {
       if (begun || mayHaveFailed(delivery)) await ifPossible(delivery, () => change(delivery, () => undefined, begun?.known));
-      await ifPossible(delivery, () => channelHealth.succeeded(channelOf(delivery.queue)));
+      await ifPossible(delivery, () => channelHealth.succeeded(delivery.queue));
     },
 
     async failed(delivery, error, begun) {

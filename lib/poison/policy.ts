@@ -1,4 +1,4 @@
-import { agentOfReplies, agentOfRequests } from '../messages.ts';
+import { agentOfReplies, agentOfRequests, queues } from '../messages.ts';
 
 /** What becomes of messages of one channel that can't be processed (PM: the questions that each application answers for itself). */
 export interface ChannelPolicy {
@@ -41,4 +41,10 @@ export const policyOf = (channel: string, policies: ChannelPolicies = {}): Chann
 export const channelOf = (queue: string): string => {
   const plain = queue.replace(/-dead$/, '');
   return agentOfRequests(plain) ?? agentOfReplies(plain) ?? plain;
+};
+
+/** The queues of the channel that a queue belongs to: both of an agent's pair, else it alone. */
+export const pairOf = (queue: string): readonly string[] => {
+  const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
+  return agent === undefined ? [queue] : [queues.requests(agent), queues.replies(agent)];
 };

@@ -29,6 +29,8 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
+  'POST /channels/{id}/close': { body: { reason: 'matrix' } },
+  'POST /channels/{id}/open': { body: {} },
 };
 
 test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {
@@ -38,10 +40,18 @@ test('every call is open to the roles of its row and to nobody else, and an orde
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
   for (const { method, path, roles } of routes) {
     const call = `${method} ${path}`;
-    const good = call === 'POST /orders' ? [202] : call === cancel ? [202, 409] : call === signal ? [409] : [200];
-    for (const [object, given] of Object.entries(
-      path.startsWith('/orders/{id}') ? objects : { any: path.startsWith('/channels') ? message : 'acme' },
-    )) {
+    const good =
+      call === 'POST /orders'
+        ? [202]
+        : call === cancel
+          ? [202, 409]
+          : call === signal
+            ? [409]
+            : /^\/channels\/\{name\}\/(open|close)$/.test(path)
+              ? [200, 409]
+              : [200];
+    const other = { any: path.startsWith('/channels') ? message : 'acme' };
+    for (const [object, given] of Object.entries(path.startsWith('/orders/{id}') ? objects : other)) {
       const id = call === cancel && object === 'own' ? toCancel : given;
       for (const who of Object.keys(tokens) as Who[]) {
         const name = path.startsWith('/channels') ? 'wake-ups' : 'visa';

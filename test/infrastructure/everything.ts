@@ -38,6 +38,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await newerMessages(roles);
   await servicesAway(roles);
   await poison(roles);
+  await closedChannels(roles);
 }
 
 let orders = 0;
@@ -210,6 +211,23 @@ async function messagesSetAside(roles: Roles): Promise<void> {
   }
   await treat('DELETE', await setAside(queues.wakeUps, 'torn', 'nobody'), 200);
   assert.equal((await roles.call('GET', '/channels/stock/set-aside', operator)).status, 200);
+}
+
+/** Each function closes each of its channels, an operator opens it again, and the supervisor sees to the mappings. */
+async function closedChannels(roles: Roles): Promise<void> {
+  for (const { name, sources } of topologyOf(app))
+    for (const { queue } of sources.filter((source) => !source.queue.endsWith('-dead'))) {
+      await roles.closes(name, queue);
+      const channel = channelOf(queue);
+      const opened = await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: {} });
+      assert.equal(opened.status, 200, JSON.stringify(opened.body));
+      await roles.supervise('supervisor');
+      const closed = await roles.call('POST', `/channels/${channel}/close`, { ...operator, body: { reason: 'maintenance' } });
+      assert.equal(closed.status, 200, JSON.stringify(closed.body));
+      await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: { canary: true } });
+      roles.pass(60_000);
+      await roles.supervise('supervisor');
+    }
 }
 
 const damage = (roles: Roles, table: string, id: string) =>

@@ -6,15 +6,20 @@ import type { IamQuestion } from '../../lib/iam.ts';
 import type { Job } from '../../lib/infrastructure/job.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { deployed, startEmulators } from '../aws/deployment.ts';
+import { startLambdaApi } from '../support/lambda-api.ts';
 import app from './app.ts';
 import { everything } from './everything.ts';
 import { allowedBy, statementsOf } from './policies.ts';
 import { openRoles } from './roles.ts';
 import { functionOf, ofType, region, synthesize } from './support.ts';
 
-const { endpoints, stop } = await startEmulators();
-test.after(stop);
-const deployment = await deployed(app, endpoints);
+const emulators = await startEmulators();
+test.after(emulators.stop);
+const lambda = await startLambdaApi();
+test.after(lambda.stop);
+const endpoints = { ...emulators.endpoints, lambda: lambda.endpoint };
+const made = await deployed(app, endpoints);
+const deployment = { ...made, queueArns: `arn:aws:sqs:${made.region}:000000000000:${made.queuePrefix}` };
 const roles = await openRoles({ app, endpoints, deployment, variables: { RETENTION_DAYS: '1', ANNOUNCE_PROCESSED: 'on' } });
 test.after(roles.close);
 await everything(roles, deployment);
@@ -70,6 +75,7 @@ function asAllowed({ action, resource }: IamQuestion): string {
     .replace(`table/${deployment.table}`, 'table')
     .replace(`queue/${deployment.queuePrefix}`, 'queue/')
     .replace(`event-bus/${deployment.bus}`, 'event-bus')
+    .replace(/^event-source-mapping:.*/, 'event-source-mapping:*')
     .replace(new RegExp(`^queue/${responseQueuePrefix}.*`), `queue/${responseQueuePrefix}*`);
   return `${action} ${name}`;
 }
@@ -112,20 +118,23 @@ describe('a role may do what its function does, and nothing else', () => {
   });
 });
 
-describe('an agent writes nothing but what may be asked for only once, that its service is away, and what failed', () => {
+describe('an agent writes nothing but what may be asked for only once, that its service is away, that its channel is closed, and what failed', () => {
   const conditions = (name: string) =>
     statementsOf(stack, roleIdOf(name))
       .filter(({ Action }) => String(Action).includes('dynamodb:'))
       .map(({ Condition }) => Condition);
   const within = (...partitions: string[]) => ({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': partitions } });
-  const own = (name: string) => [within(keys.breaker(name).pk), within(collections.tracks(name))];
+  const own = (name: string) => [
+    within(keys.breaker(name).pk, collections.channels, collections.channel(name)),
+    within(collections.tracks(name)),
+  ];
 
   test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
     assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, ...own('post')]);
     assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
   });
 
-  test('F13, F20, F45: an agent without one comes near two partitions of the table: that of its own breaker, and that of its failures', () => {
+  test('F13, F20, F45: an agent without one comes near its own breaker, its own channel, its own failures, and the names of closed channels', () => {
     assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
 });
@@ -141,12 +150,53 @@ test('F13: who reads the dead letters writes no order: he keeps messages, forget
   ]);
 });
 
+describe('to close a channel takes narrow rights', () => {
+  const statementFor = (name: string, action: string) =>
+    statementsOf(stack, roleIdOf(name)).filter(({ Action }) => [Action].flat().includes(action));
+  const functionsIn = (name: string) => {
+    const [statement] = statementFor(name, 'lambda:UpdateEventSourceMapping');
+    return statement?.Condition?.['ArnEquals']?.['lambda:FunctionArn'];
+  };
+  const arnsOf = (names: readonly string[]) => {
+    const ids = names.map(
+      (name) => ofType(stack, 'Lambda::Function').find(([, { Properties }]) => Properties === functionOf(stack, name))?.[0],
+    );
+    return ids.map((id) => ({ 'Fn::GetAtt': [id, 'Arn'] }));
+  };
+  const closing = [...stack.orders.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0).map(({ spec }) => spec.name);
+
+  test('F-108: a function may shut its own mappings and those of no other; the supervisor all that may be shut', () => {
+    assert.deepEqual(closing, ['submissions', 'children', 'agent-stock', 'agent-post', 'scheduler']);
+    for (const name of closing) assert.deepEqual(functionsIn(name), arnsOf([name]), name);
+    assert.deepEqual(functionsIn('supervisor'), arnsOf(closing));
+    for (const name of ['api', 'sweeper', 'dead-letter']) assert.equal(functionsIn(name), undefined, name);
+  });
+
+  test('F-108: an agent may announce that its channel is closed, and nothing else', () => {
+    const condition = { 'ForAllValues:StringEquals': { 'events:source': 'redress', 'events:detail-type': 'Channel Closed' } };
+    assert.deepEqual(
+      statementFor('agent-stock', 'events:PutEvents').map(({ Condition }) => Condition),
+      [condition],
+    );
+  });
+
+  for (const name of ['supervisor', 'sweeper'])
+    test(`F-54: the ${name} reads the names of closed channels in the table, and no other list`, () => {
+      const [statement, ...others] = statementFor(name, 'dynamodb:Query').filter(
+        ({ Resource }) => !JSON.stringify(Resource).includes('/index/'),
+      );
+      assert.deepEqual(others, []);
+      assert.deepEqual(statement?.Condition, { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ['CHANNELS'] } });
+    });
+});
+
 describe('the supervisor knows no business', () => {
   for (const name of ['supervisor', 'sweeper']) {
     test(`F-54: the ${name} wakes the scheduler and asks nobody else, announces nothing, and puts no whole item`, () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
       assert.deepEqual(allowed, [
         'dynamodb:GetItem table',
+        'dynamodb:Query table',
         ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',
         'sqs:GetQueueUrl queue/wake-ups',

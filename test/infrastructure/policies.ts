@@ -58,5 +58,8 @@ export function nameOf(resource: unknown, resources: Resources, prefix: string):
 /** The parts of an ARN: an index of the table, or the queues of this account and region whose names begin alike. */
 function joinedName(parts: readonly unknown[], resources: Resources, prefix: string): string {
   const names = parts.map((part) => (typeof part === 'string' ? part : nameOf(part, resources, prefix)));
-  return names.join('').replace(`arn:Partition:sqs:${region}:AccountId:`, 'queue/');
+  return names
+    .join('')
+    .replace(`arn:Partition:sqs:${region}:AccountId:`, 'queue/')
+    .replace(`arn:Partition:lambda:${region}:AccountId:`, '');
 }

@@ -7,11 +7,13 @@ import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import type { App } from '../../lib/authoring/workflow.ts';
 import { type Aws, type AwsConfig, type AwsEndpoints, openAws } from '../../lib/aws.ts';
 import type { Received } from '../../lib/channel.ts';
+import type { ChannelHealth } from '../../lib/channel-health.ts';
 import { type Clock, systemClock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { loadFunction } from '../../lib/host/load.ts';
 import { createMeter, type Meter } from '../../lib/meter.ts';
+import { policyDefaults } from '../../lib/poison/policy.ts';
 import { createSystem, newHostId } from '../../lib/system.ts';
 import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 import { type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
@@ -42,6 +44,8 @@ export interface Roles {
   /** All calls, tagged with the name of the function that made them. */
   readonly meter: Meter;
   telemetryOf(name: string): Telemetry;
+  /** A function fails so often at what comes on a queue that it closes the channel. */
+  closes(name: string, queue: string): Promise<void>;
   /** Runs a function once. */
   run(name: string, event: unknown): Promise<unknown>;
   call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, call: ApiCall): Promise<ApiAnswer>;
@@ -89,6 +93,7 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
   const functions = topologyOf(app, cut);
   const handlers = new Map<string, Handle>();
   const telemetries = new Map<string, Telemetry>();
+  const healths = new Map<string, ChannelHealth>();
   async function start({ name, file, environment }: FunctionSpec): Promise<void> {
     const telemetry = createTelemetry({ level: 'off', role: name, now: clock.now });
     const ports = { ...open(meter), clock, telemetry, issuer, cursorKey: issuer.cursorKey };
@@ -96,6 +101,7 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     const { create } = await loadFunction(file);
     const handler = create({ system, environment, accepting: () => true }) as (event: unknown, invocation: object) => Promise<unknown>;
     telemetries.set(name, telemetry);
+    healths.set(name, system.channelHealth);
     handlers.set(name, (event) => meter.within({ role: name }, () => handler(event, { stopping: new AbortController().signal })));
   }
   for (const spec of functions) await start(spec);
@@ -122,6 +128,10 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     telemetryOf: (name) => telemetries.get(name) as Telemetry,
     run,
     deliver,
+    closes: (name, queue) =>
+      meter.within({ role: name }, async () => {
+        for (let time = 1; time <= policyDefaults.closesAfter; time++) await healths.get(name)?.failed(queue);
+      }),
     async call(method, path, { as, client, body, headers = {}, query = '' }) {
       const token = await issuer.sign({ role: as, ...(client === undefined ? {} : { client }) });
       const event = requestEvent(method, path, { token, query, headers, body });

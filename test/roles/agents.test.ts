@@ -6,6 +6,7 @@ import { createAgent } from '../../lib/agent.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { collections } from '../../lib/documents.ts';
 import { type QueueHandler, startEventSource } from '../../lib/host/event-source.ts';
+import { createGate } from '../../lib/host/gate.ts';
 import type { Reply, Request } from '../../lib/messages.ts';
 import {
   type Desk,
@@ -244,7 +245,11 @@ describe('many agents on one channel', () => {
         shares[index] = (shares[index] ?? 0) + event.Records.length;
         return serve(event, { stopping });
       };
-      return startEventSource(source, handler, { ...desk.system, onFatal: (error) => assert.fail(String(error)) });
+      return startEventSource(source, handler, {
+        ...desk.system,
+        gate: createGate(desk.store, desk.clock, desk.telemetry),
+        onFatal: (error) => assert.fail(String(error)),
+      });
     });
     while ((await desk.channel.depth('worker-requests')).visible + (await desk.channel.depth('worker-requests')).inFlight > 0)
       await desk.clock.advance(10);

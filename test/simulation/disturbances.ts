@@ -42,6 +42,8 @@ export function disturb(world: Disturbed): void {
   });
 }
 
+/** How long a host may stand still. */
+export const standsStillMaxMs = 120_000;
 /** As containers get it. */
 const graceMs = 30_000;
 
@@ -64,7 +66,7 @@ function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
     if (host.isDead) continue;
     if (befalls(sight, 'clock jumps', host)) host.skewMs = chance.between(-skewMaxMs, skewMaxMs);
     if (chance.happens(0.01)) host.leave(graceMs);
-    if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, 120_000));
+    if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, standsStillMaxMs));
   }
   if (fleet.areSupervisorsGone || !faults.chooses('supervisors gone')) return;
   fleet.supervisorsGo(chance.between(60_000, goneMaxMs));

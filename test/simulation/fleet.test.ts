@@ -31,6 +31,7 @@ function hosts(context: TestContext) {
   const fleet = new Fleet({
     sight,
     queues,
+    channels: shared.channels,
     cut: 'apart',
     variables: {},
     periodMs: 20_000,

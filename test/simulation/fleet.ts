@@ -1,6 +1,7 @@
 import type { FunctionSpec } from '../../lib/topology.ts';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
+import type { Channels } from './channels.ts';
 import { type HostOptions, SimulatedHost, sources, topology } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
@@ -11,6 +12,7 @@ export type Cut = 'together' | 'apart';
 export interface FleetOptions {
   readonly sight: Sight;
   readonly queues: SimulatedQueues;
+  readonly channels: Channels;
   readonly cut: Cut;
   readonly variables: HostOptions['variables'];
   readonly periodMs: number;
@@ -22,6 +24,8 @@ export interface FleetOptions {
 }
 
 const sweepMs = 3_600_000;
+/** How late whoever feeds the functions follows what is stored of the channels. */
+const looksAgainMs = 1_000;
 /** A schedule knows nothing of when processes start. */
 const firstSweepMaxMs = 600_000;
 
@@ -106,12 +110,25 @@ export class Fleet {
     return alive.length > 0 ? this.options.sight.chance.pick(alive) : undefined;
   }
 
+  private readonly shut = new Set<string>();
+
+  /** Once for all that lies on it. */
+  private waitUntilOpen(queue: string): void {
+    if (this.shut.has(queue)) return;
+    this.shut.add(queue);
+    this.options.sight.timeline.after(looksAgainMs, `${queue} is shut`, () => {
+      this.shut.delete(queue);
+      this.deliver(queue);
+    });
+  }
+
   /** As an event source mapping does: a batch of what is visible goes to a host; what it has processed is acknowledged. */
   private deliver(queue: string): void {
     const source = sources.get(queue);
     if (!source) return;
-    const { sight, queues } = this.options;
+    const { sight, queues, channels } = this.options;
     const { timeline, chance, faults } = sight;
+    if (channels.isShut(queue)) return this.waitUntilOpen(queue);
     const host = this.anyHost(queue);
     if (!host) return timeline.after(500, `${queue} waits for a host`, () => this.deliver(queue));
     const { visibilityMs, maxReceiveCount, batchSize } = source;

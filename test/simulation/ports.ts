@@ -6,6 +6,7 @@ import type { Along, Store } from '../../lib/store.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import type { Ports } from '../../lib/system.ts';
+import { Channels } from './channels.ts';
 import { type Site, Unavailable } from './faults.ts';
 import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
@@ -29,6 +30,7 @@ const sites = {
   putDocument: adding('store.putDocument'),
   removeDocument: adding('store.removeDocument'),
   document: reading('store.document'),
+  documents: reading('store.documents'),
   load: reading('store.load'),
   head: reading('store.head'),
   pages: reading('store.pages'),
@@ -62,12 +64,14 @@ export class Shared {
   readonly last = new Map<string, Last>();
   /** What the index of the worklist never hears of, until the order is written again. */
   readonly hidden = new Set<string>();
+  readonly channels: Channels;
   private readonly sight: Sight;
   private readonly queues: SimulatedQueues;
 
   constructor(sight: Sight, queues: SimulatedQueues, sendsAlong: boolean) {
     this.sight = sight;
     this.queues = queues;
+    this.channels = new Channels(sight.timeline);
     this.store = sqliteStore(this.database, sendsAlong ? (along) => this.sendWithin(along) : undefined);
   }
 
@@ -168,9 +172,11 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
     breaker: (agent) => call(sites.breaker, agent, () => store.breaker(agent)),
     putBreaker: (breaker, loadedRev) => call(sites.putBreaker, breaker.agent, () => store.putBreaker(breaker, loadedRev)),
     document: (...key) => call(sites.document, key[0], () => store.document(...key)),
+    documents: (...range) => call(sites.documents, range[0], () => store.documents(...range)),
     putDocument: (document, loadedRev) =>
       call(sites.putDocument, document.collection, async () => {
         const write = await store.putDocument(document, loadedRev);
+        if (write.outcome === 'written') shared.channels.stored(document);
         const isAside = document.collection.startsWith(collections.setAside(''));
         if (write.outcome === 'written' && isAside) sight.saw({ type: 'set aside', message: setAsideIn(document) });
         return write;

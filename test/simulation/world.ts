@@ -2,7 +2,8 @@ import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Release } from './app.ts';
 import { wrongInArchive } from './archive.ts';
-import { disturb } from './disturbances.ts';
+import { operate } from './channels.ts';
+import { disturb, standsStillMaxMs } from './disturbances.ts';
 import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
@@ -114,6 +115,8 @@ export class World implements Sight {
       maxFailures: Number(variables.MAX_FAILURES),
       claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
+      closedForMs: (agent) => this.shared.channels.closedForMs(agent),
+      standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     });
     this.shared = new Shared(this, this.queues, sendsAlong);
@@ -121,6 +124,7 @@ export class World implements Sight {
     this.fleet = new Fleet({
       sight: this,
       queues: this.queues,
+      channels: this.shared.channels,
       cut,
       variables,
       periodMs: this.periodMs,
@@ -138,6 +142,7 @@ export class World implements Sight {
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     visit(this.reach, this.outside);
+    operate(this.reach, this.outside, this.seed);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,

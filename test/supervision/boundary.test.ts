@@ -13,6 +13,7 @@ const matches = (text: string, pattern: RegExp): readonly string[] =>
 test('F-54: the supervisor imports nothing that knows a workflow, an agent or an instance', () => {
   assert.deepEqual(matches(read('lib/supervisor.ts'), /from '(.+?)'/g), [
     './breaker.ts',
+    './channel-state.ts',
     './channel.ts',
     './clock.ts',
     './deadlines.ts',
@@ -21,10 +22,12 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
     './record.ts',
     './store.ts',
     './telemetry.ts',
+    './valve-keeper.ts',
+    './valves.ts',
   ]);
 });
 
-test('F-54: of the store the supervisor uses heads, patches, lists of ids and what services are away, of the channel only send, and only to the wake-ups', () => {
+test('F-54: of the store the supervisor uses heads, patches, lists of ids, what services are away and which channels are closed, of the channel only send, and only to the wake-ups', () => {
   const source = read('lib/supervisor.ts');
   assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['breaker', 'due', 'head', 'patch', 'sweep']);
   assert.deepEqual(matches(source, /\bchannel\.(\w+)\(/g), ['send']);

@@ -1,17 +1,7 @@
+import type { ChannelView } from '../channels.ts';
 import type { CliCommand } from '../command.ts';
 import { listed } from '../orders.ts';
 import { table } from '../text.ts';
-
-interface ChannelView {
-  readonly name: string;
-  readonly breaker: {
-    readonly phase: string;
-    readonly awaySince?: string;
-    readonly failedProbes?: number;
-    readonly nextProbeAt?: string;
-    readonly backSince?: string;
-  };
-}
 
 /** Lists the agents, and whether the services behind them are away. */
 export const breakerList: CliCommand = {
@@ -20,7 +10,7 @@ export const breakerList: CliCommand = {
 
   async run(cli) {
     const channels = await listed<ChannelView>(await cli.api('operator'), '/channels');
-    const items = channels.map(({ name, breaker }) => ({ agent: name, ...breaker }));
+    const items = channels.flatMap(({ name, breaker }) => (breaker ? [{ agent: name, ...breaker }] : []));
     const rows = items.map(({ agent, phase, awaySince = '', failedProbes = 0, nextProbeAt = '', backSince = '' }) => [
       agent,
       phase,

@@ -3,6 +3,7 @@ import { alerts } from './alerts.ts';
 import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
 import { channelReceive } from './channel-receive.ts';
+import { channelClose, channelOpen } from './channel-turn.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
 import { demo } from './demo.ts';
@@ -49,6 +50,8 @@ export const commands: readonly CliCommand[] = [
   alerts,
   breakerList,
   channelList,
+  channelClose,
+  channelOpen,
   channelReceive,
   setAsideList,
   setAsideShow,

@@ -6,6 +6,7 @@ import { askings } from './askings.ts';
 import { batches } from './batches.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
+import { closed } from './closed.ts';
 import { compensation } from './compensation.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
@@ -108,6 +109,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(settling(times)),
   sound(handlers()),
   sound(expiry(times)),
+  sound(closed(times)),
   sound(threshold()),
   sound(exhaustion(times)),
   sound(pauses()),

@@ -39,6 +39,10 @@ export interface Times {
   readonly claimsOnSubmit: boolean;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
+  /** For how long the channel of an agent has been closed; undefined where it is open. */
+  closedForMs(agent: string | undefined): number | undefined;
+  /** How long a host may stand still, without knowing it. */
+  readonly standsStillMaxMs: number;
   /** Since when nothing goes wrong any more; undefined while something may. */
   quietSince(): number | undefined;
 }

@@ -1,0 +1,101 @@
+import { type ChannelState, changeChannelState, failed, succeeded } from './channel-state.ts';
+import type { Clock } from './clock.ts';
+import type { Documents } from './documents.ts';
+import { queues, timeText } from './messages.ts';
+import { type ChannelPolicies, channelOf, policyOf } from './poison/policy.ts';
+import type { Publisher } from './publisher.ts';
+import type { Telemetry } from './telemetry.ts';
+import { together } from './together.ts';
+import type { Valves } from './valves.ts';
+
+/**
+ * Told of everything that was handled, by the queue that it came on; an agent's name stands for its requests. Failures are those
+ * of handling content: of a message that nobody can read its sender is to blame, and an outage or a lost race says nothing
+ * of the channel.
+ */
+export interface ChannelHealth {
+  failed(queue: string): Promise<void>;
+  succeeded(queue: string): Promise<void>;
+}
+
+export interface ChannelHealthOptions {
+  readonly documents: Documents;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly agents: readonly string[];
+  readonly policies?: ChannelPolicies | undefined;
+  /** Where something beside this process feeds the functions. */
+  readonly valves?: Valves | undefined;
+}
+
+/**
+ * The last of the safety nets: what fails again and again, whatever it is asked, is stopped until a person has looked at it
+ * (PM). As long as a process knows of no failure it asks nobody.
+ */
+export function createChannelHealth(options: ChannelHealthOptions): ChannelHealth {
+  const { documents, publisher, clock, telemetry, agents, policies, valves } = options;
+  /** Channels of whose failures this process knows. */
+  const failing = new Set<string>();
+  const succeededAt = new Map<string, number>();
+
+  async function announce({ channel, rev, at, reason, failuresInRow, queues: shut }: ChannelState): Promise<void> {
+    const detail = {
+      id: `channel/${channel}/${rev}`,
+      at: timeText(at),
+      class: 'basic-failure',
+      type: 'ChannelClosed',
+      source: shut.join(' '),
+      before: 'open',
+      after: 'closed',
+      failureCount: failuresInRow,
+      message: `The channel ${channel} is closed: ${reason}. What needs it waits until an operator opens it.`,
+    };
+    const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
+    if (refused.failed.length > 0) throw new Error('The announcement was not taken.');
+  }
+
+  async function tellOfClosing(state: ChannelState): Promise<void> {
+    telemetry.count('channelClosed');
+    telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
+    // Neither waits for the other: where one can't be had, the supervisor shuts the valve, and its alarm speaks.
+    await together([
+      unlessUnavailable(state.channel, () => announce(state)),
+      unlessUnavailable(state.channel, async () => valves?.set(state.queues, 'closed')),
+    ]);
+  }
+
+  /** A message must not fail, or fail twice, because nobody could be told how it went. */
+  async function unlessUnavailable(channel: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'health of a channel not noted', { channel, error });
+    }
+  }
+
+  return {
+    async failed(name) {
+      const queue = agents.includes(name) ? queues.requests(name) : name;
+      // Dead letters are where messages end: they go on being set aside whatever is the matter.
+      if (queue.endsWith('-dead')) return;
+      const channel = channelOf(queue);
+      failing.add(channel);
+      await unlessUnavailable(channel, async () => {
+        const { closesAfter } = policyOf(channel, policies);
+        const last = succeededAt.get(channel) ?? Number.NEGATIVE_INFINITY;
+        const report = { channel, queue, now: clock.now(), closesAfter, succeededAt: last };
+        const { outcome, state } = await changeChannelState(channel, documents, (before) => failed(before, report));
+        if (outcome === 'changed' && state.state === 'closed') await tellOfClosing(state);
+      });
+    },
+
+    async succeeded(queue) {
+      const channel = channelOf(queue);
+      succeededAt.set(channel, clock.now());
+      if (!failing.delete(channel)) return;
+      await unlessUnavailable(channel, async () => void (await changeChannelState(channel, documents, succeeded)));
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import { type Closures, isShut } from './channel-state.ts';
+import type { Clock } from './clock.ts';
+import { pairOf } from './poison/policy.ts';
+import type { Telemetry } from './telemetry.ts';
+import type { Valves } from './valves.ts';
+
+export interface ValveKeeperOptions {
+  readonly valves: Valves | undefined;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/** Sees to it that what feeds the functions is as the channels' records say, however often that goes wrong. */
+export interface ValveKeeper {
+  follow(states: Closures): Promise<void>;
+}
+
+/** Somebody else may have changed it since: a deployment, or a person. */
+const lookAgainMs = 60_000;
+
+export function createValveKeeper({ valves, clock, telemetry }: ValveKeeperOptions): ValveKeeper {
+  /** What was set last, by queue. */
+  const set = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
+
+  async function keep(queue: string, state: 'open' | 'closed'): Promise<void> {
+    const last = set.get(queue);
+    if (last?.state === state && clock.now() - last.at < lookAgainMs) return;
+    try {
+      await valves?.set([queue], state);
+      set.set(queue, { state, at: clock.now() });
+    } catch (error) {
+      set.delete(queue);
+      telemetry.log('warn', 'valve not set: it is tried again', { queue, state, error });
+    }
+  }
+
+  return {
+    async follow(states) {
+      const now = clock.now();
+      for (const state of states.values()) {
+        if (state.state === 'closed') telemetry.count('channelClosed');
+        // Also that which was shut the time before, and is not now.
+        for (const queue of new Set(state.queues.flatMap(pairOf))) await keep(queue, isShut(state, queue, now) ? 'closed' : 'open');
+      }
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startApi } from './support.ts';
+
+const operator = { as: 'operator' } as const;
+const because = { ...operator, body: { reason: 'the bank moves' } };
+
+test('F-108: an operator closes a channel and sees who did it, when and why; opened, what waited is being let go', async () => {
+  const { ask, clock } = startApi();
+  const channel = async () => {
+    const { json } = await ask('GET', '/channels', operator);
+    return (json.items as { name: string }[]).find(({ name }) => name === 'payment');
+  };
+  assert.partialDeepStrictEqual(await channel(), { open: true, failuresInRow: 0 });
+  const since = new Date(clock.now()).toISOString();
+  const { status, json } = await ask('POST', '/channels/payment/close', because);
+  assert.equal(status, 200);
+  assert.partialDeepStrictEqual(json, { name: 'payment', open: false, since, by: 'olga', reason: 'the bank moves', letsGo: false });
+  assert.deepEqual(await channel(), json);
+
+  await clock.advance(60_000);
+  const opened = await ask('POST', '/channels/payment/open', { ...operator, body: {} });
+  assert.equal(opened.status, 200);
+  assert.partialDeepStrictEqual(opened.json, { open: true, by: 'olga', letsGo: true });
+  await clock.advance(60_000);
+  assert.partialDeepStrictEqual(await channel(), { open: true, letsGo: false });
+});
+
+test('F-108: to open what is open, or to close what is closed, is a conflict; a channel that nobody knows is not found', async () => {
+  const { ask, store } = startApi();
+  const open = { ...operator, body: {} };
+  const refused = await ask('POST', '/channels/payment/open', open);
+  assert.deepEqual([refused.status, refused.json.code, refused.json.errors[0].code], [409, 'conflict', 'is-open']);
+  assert.equal((await ask('POST', '/channels/payment/close', because)).status, 200);
+  const again = await ask('POST', '/channels/payment/close', because);
+  assert.deepEqual([again.status, again.json.errors[0].code], [409, 'is-closed']);
+  for (const name of ['nobody', 'payment-requests', 'payment-requests-dead', '..%2fpayment'])
+    for (const [verb, asked] of [
+      ['close', because],
+      ['open', open],
+    ] as const)
+      assert.equal((await ask('POST', `/channels/${name}/${verb}`, asked)).status, 404, name);
+  assert.deepEqual(
+    (await store.documents('CHANNELS', undefined, 10)).map(({ id }) => id),
+    ['payment'],
+  );
+});
+
+test('F-108: of two operators at the same time one closes it, and the other learns that it is closed', async () => {
+  const { ask } = startApi();
+  const answers = await Promise.all([1, 2].map(() => ask('POST', '/channels/stock/close', because)));
+  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409]);
+});
+
+test('F-108: no channel is closed without a reason, nor by a client', async () => {
+  const { ask } = startApi();
+  assert.equal((await ask('POST', '/channels/payment/close', { ...operator, body: {} })).status, 422);
+  assert.equal((await ask('POST', '/channels/payment/close', { ...because, as: 'acme' })).status, 403);
+  assert.equal((await ask('POST', '/channels/payment/open', { as: 'acme', body: {} })).status, 403);
+});
+
+test("F-108: the engine's own queues are channels, too: submissions and wake-ups", async () => {
+  const { ask } = startApi();
+  const { json } = await ask('GET', '/channels', operator);
+  assert.deepEqual(
+    (json.items as { name: string; replies?: object }[]).map(({ name, replies }) => `${name}${replies ? ' pair' : ''}`),
+    ['payment pair', 'shipping pair', 'stock pair', 'submissions', 'wake-ups'],
+  );
+  assert.equal((await ask('POST', '/channels/submissions/close', because)).status, 200);
+});
+
+test('F-108: with a canary the service counts as away until one request was answered, and nothing is taken for ten seconds', async () => {
+  const { ask, clock, store } = startApi();
+  await ask('POST', '/channels/payment/close', because);
+  const closedAt = clock.now();
+  await clock.advance(4000);
+  const { json } = await ask('POST', '/channels/payment/open', { ...operator, body: { canary: true } });
+  const probeAt = closedAt + 10_000;
+  assert.equal(json.since, new Date(probeAt).toISOString());
+  assert.deepEqual(await store.breaker('payment'), {
+    agent: 'payment',
+    rev: 1,
+    openedAt: closedAt,
+    probeAt,
+    failedProbes: 0,
+    closedAt: null,
+  });
+});

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import type { Valves } from '../../lib/valves.ts';
+
+/** Valves under test, and whether anything is taken from a queue. */
+export interface OpenValves {
+  readonly valves: Valves;
+  /** Of another process. */
+  readonly other: Valves;
+  readonly queues: readonly [string, string];
+  isTaken(queue: string): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** What all valves promise; each implementation calls it once. */
+export function valvesContract(name: string, open: () => Promise<OpenValves>): void {
+  const it = (title: string, body: (opened: OpenValves) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      const opened = await open();
+      try {
+        await body(opened);
+      } finally {
+        await opened.close();
+      }
+    });
+  const taken = async ({ queues, isTaken }: OpenValves) => Promise.all(queues.map(isTaken));
+
+  it('F-108: a queue that is shut is taken from no more, and the others are; opened it is again', async (opened) => {
+    const { valves, queues } = opened;
+    assert.deepEqual(await taken(opened), [true, true]);
+    await valves.set([queues[0]], 'closed');
+    assert.deepEqual(await taken(opened), [false, true]);
+    await valves.set([queues[0]], 'open');
+    assert.deepEqual(await taken(opened), [true, true]);
+  });
+
+  it('F-108: the same again, here or elsewhere, changes nothing', async (opened) => {
+    const { valves, other, queues } = opened;
+    for (const each of [valves, other, valves]) await each.set(queues, 'closed');
+    assert.deepEqual(await taken(opened), [false, false]);
+    for (const each of [other, valves, other]) await each.set(queues, 'open');
+    assert.deepEqual(await taken(opened), [true, true]);
+  });
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { LambdaClient } from '@aws-sdk/client-lambda';
+import { closed, opened } from '../../lib/channel-state.ts';
+import { manualClock } from '../../lib/clock.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import { createValveKeeper } from '../../lib/valve-keeper.ts';
+import { lambdaValves } from '../../lib/valves/lambda.ts';
+import { startLambdaApi } from '../support/lambda-api.ts';
+import { valvesContract } from './valves.contract.ts';
+
+const lambda = await startLambdaApi();
+after(() => lambda.stop());
+const queueArns = 'arn:aws:sqs:eu-central-1:000000000000:redress-';
+const client = new LambdaClient({
+  region: 'eu-central-1',
+  endpoint: lambda.endpoint,
+  credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  maxAttempts: 1,
+});
+const valvesOf = () => lambdaValves({ client: async () => client, queueArns });
+const stateOf = (queue: string): string => lambda.stateOf(queueArns + queue);
+
+valvesContract('Lambda in its protocol', async () => ({
+  valves: valvesOf(),
+  other: valvesOf(),
+  queues: ['stock-requests', 'stock-replies'],
+  isTaken: async (queue) => stateOf(queue) === 'Enabled',
+  close: async () => {},
+}));
+
+test('a mapping that is as it should be is not changed', async () => {
+  await valvesOf().set(['a-requests'], 'closed');
+  const before = lambda.changes();
+  for (let time = 0; time < 3; time++) await valvesOf().set(['a-requests'], 'closed');
+  assert.equal(lambda.changes(), before);
+});
+
+test('F-108: what Lambda refuses for now is tried again in the next pass, and until then said', async () => {
+  const clock = manualClock();
+  const lines: string[] = [];
+  const telemetry = createTelemetry({ write: (line) => void lines.push(line) });
+  const keeper = createValveKeeper({ valves: valvesOf(), clock, telemetry });
+  const state = closed(undefined, 'b', ['b-requests'], { by: 'engine', reason: '', now: clock.now() });
+  lambda.isBusy(2);
+  const seen: string[] = [];
+  for (let pass = 1; pass <= 3; pass++) {
+    await keeper.follow(new Map([['b', state]]));
+    seen.push(stateOf('b-requests'));
+  }
+  assert.deepEqual(seen, ['Enabled', 'Enabled', 'Disabled']);
+  assert.equal(lines.filter((line) => line.includes('valve not set')).length, 2);
+});
+
+test('F-108: what somebody else has switched on again is switched off within a minute; opened, the pair is open', async () => {
+  const clock = manualClock();
+  const keeper = createValveKeeper({ valves: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
+  const state = closed(undefined, 'c', ['c-replies'], { by: 'engine', reason: '', now: clock.now() });
+  await keeper.follow(new Map([['c', state]]));
+  await valvesOf().set(['c-replies'], 'open');
+  await valvesOf().set(['c-requests'], 'closed');
+  await clock.advance(60_000);
+  await keeper.follow(new Map([['c', state]]));
+  assert.deepEqual([stateOf('c-replies'), stateOf('c-requests')], ['Disabled', 'Enabled']);
+  await keeper.follow(new Map([['c', opened(state, { by: 'olga', reason: '', now: clock.now() })]]));
+  assert.deepEqual([stateOf('c-replies'), stateOf('c-requests')], ['Enabled', 'Enabled']);
+});

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
+import { lambdaValves } from '../../lib/valves/lambda.ts';
+import { valvesContract } from '../contracts/valves.contract.ts';
+import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
+
+const client = new LambdaClient({});
+const account = outputs.AlertsTopicArn.split(':').slice(3, 5).join(':');
+const queueArns = `arn:aws:sqs:${account}:${outputs.QueuePrefix}`;
+
+async function stateOf(queue: string): Promise<string | undefined> {
+  const { EventSourceMappings = [] } = await client.send(new ListEventSourceMappingsCommand({ EventSourceArn: queueArns + queue }));
+  assert.equal(EventSourceMappings.length, 1, queue);
+  return EventSourceMappings[0]?.State;
+}
+
+const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
+  eventually(`${queue} ${state}`, async () => ((await stateOf(queue)) === state ? true : undefined), 120_000);
+
+/** Tells what a mapping became, once the server has done with it. */
+const valves = () => {
+  const set = lambdaValves({ client: async () => client, queueArns });
+  return {
+    async set(queues: readonly string[], state: 'open' | 'closed'): Promise<void> {
+      await set.set(queues, state);
+      for (const queue of queues) await settled(queue, state === 'open' ? 'Enabled' : 'Disabled');
+    },
+  };
+};
+
+valvesContract('event source mappings of the server', async () => ({
+  valves: valves(),
+  other: valves(),
+  queues: ['customer-requests', 'customer-replies'],
+  isTaken: async (queue) => (await stateOf(queue)) === 'Enabled',
+  close: async () => {},
+}));
+
+async function turn(path: string, body: object): Promise<void> {
+  const answer = await call('POST', `/channels/payment/${path}`, { role: 'operator', body });
+  assert.equal(answer.status, 200, await answer.text());
+}
+
+/** Closes a channel as an operator does; it is open again after the test, whatever becomes of that. */
+async function closed(t: TestContext): Promise<void> {
+  await turn('close', { reason: 'a test' });
+  t.after(() => call('POST', '/channels/payment/open', { role: 'operator', body: {} }));
+  await settled('payment-requests', 'Disabled');
+}
+
+for (const canary of [false, true])
+  test(`F-108: closed, its mapping is really disabled and orders wait; opened${canary ? ' with a canary' : ''}, they complete, and nothing counts`, async (t) => {
+    await closed(t);
+    const orders = await Promise.all([1, 2, 3].map(() => submit(sample('ok'))));
+    for (const orderId of orders)
+      await eventually('the step that nobody takes', async () => {
+        const { steps } = await orderOf(orderId);
+        return steps.some(({ name, status }) => name === 'charge' && status === 'Executing') || undefined;
+      });
+    assert.equal(await stateOf('payment-replies'), 'Enabled');
+    for (const orderId of orders) assert.deepEqual(await effects('payment', orderId), []);
+
+    await turn('open', { canary });
+    await settled('payment-requests', 'Enabled');
+    for (const orderId of orders) {
+      assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'completed', failureCount: 0 });
+      assert.equal((await effects('payment', orderId)).length, 1);
+    }
+  });

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { createChannelHealth } from '../../lib/channel-health.ts';
+import { channelState } from '../../lib/channel-state.ts';
+import { closeChannel, openChannel } from '../../lib/operating-channels.ts';
+import type { Store } from '../../lib/store.ts';
+import type { Valves } from '../../lib/valves.ts';
+import { type Desk, lineOf, nothing, openDesk, reaches, started, submitted } from './support.ts';
+
+const line = lineOf({ one: nothing });
+const requests = 'worker-requests';
+
+/** What a process of its own knows of its channels; the store is everybody's. */
+function processOn(desk: Desk, more: { store?: Store; valves?: Valves } = {}) {
+  const { store = desk.store, valves } = more;
+  return createChannelHealth({ ...desk, documents: store, agents: ['worker'], valves });
+}
+
+async function times(count: number, work: () => Promise<void>): Promise<void> {
+  for (let time = 1; time <= count; time++) await work();
+}
+
+const stateOf = async (desk: Desk) => (await channelState('worker', desk.store))?.state ?? 'open';
+
+describe('five failures in a row close a channel', () => {
+  test('F-108: the fifth closes it, once: its queue is shut, a person is told, and who closed it why stands in its record', async (t) => {
+    const desk = openDesk(t, line);
+    const shut: string[] = [];
+    const valves: Valves = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
+    const health = processOn(desk, { valves });
+    await times(4, () => health.failed(requests));
+    assert.deepEqual([await stateOf(desk), shut, desk.announced()], ['open', [], []]);
+    await times(3, () => health.failed(requests));
+
+    assert.deepEqual(shut, [`closed ${requests}`]);
+    assert.partialDeepStrictEqual(await channelState('worker', desk.store), {
+      state: 'closed',
+      by: 'engine',
+      reason: `5 failures in a row on ${requests}`,
+      at: desk.clock.now(),
+      queues: [requests],
+    });
+    const [alert, ...others] = desk.announced();
+    assert.deepEqual([alert?.detailType, alert?.detail['source'], others], ['Channel Closed', requests, []]);
+  });
+
+  test('F-108: failures of several processes add up, and their writes at the same time are none less', async (t) => {
+    const desk = openDesk(t, line);
+    await Promise.all(Array.from({ length: 5 }, () => processOn(desk).failed(requests)));
+    assert.equal(await stateOf(desk), 'closed');
+  });
+
+  test('F-108: a success begins the row anew, here and for the others', async (t) => {
+    const desk = openDesk(t, line);
+    const [one, other] = [processOn(desk), processOn(desk)];
+    await times(4, () => one.failed(requests));
+    await one.succeeded(requests);
+    await times(4, () => other.failed(requests));
+    assert.equal(await stateOf(desk), 'open');
+  });
+
+  test('F-108: what another process counted before a success of this one is in no row with its failures', async (t) => {
+    const desk = openDesk(t, line);
+    const [one, other] = [processOn(desk), processOn(desk)];
+    await times(4, () => one.failed(requests));
+    await desk.clock.advance(1000);
+    await other.succeeded(requests);
+    await desk.clock.advance(1000);
+    await times(4, () => other.failed(requests));
+    assert.equal(await stateOf(desk), 'open');
+  });
+
+  test('F-108: failures that are hours apart are not in a row', async (t) => {
+    const desk = openDesk(t, line);
+    const health = processOn(desk);
+    await times(9, async () => {
+      await health.failed(requests);
+      await desk.clock.advance(3_600_000);
+    });
+    assert.equal(await stateOf(desk), 'open');
+  });
+
+  test('F-117: how many are too many is a policy of each channel', async (t) => {
+    const desk = openDesk(t, line);
+    const health = createChannelHealth({ ...desk, documents: desk.store, agents: [], policies: { worker: { closesAfter: 2 } } });
+    await times(2, () => health.failed(requests));
+    await times(4, () => health.failed('stock-requests'));
+    assert.deepEqual([await stateOf(desk), await channelState('stock', desk.store).then((found) => found?.state)], ['closed', 'open']);
+  });
+
+  test('F-108: what fails is shut, and nothing else: answers of the agent still come in; dead letters are never shut', async (t) => {
+    const desk = openDesk(t, line);
+    const health = processOn(desk);
+    await times(5, () => health.failed('worker-replies'));
+    await times(5, () => health.failed('wake-ups-dead'));
+    assert.deepEqual((await channelState('worker', desk.store))?.queues, ['worker-replies']);
+    assert.equal(await channelState('wake-ups', desk.store), undefined);
+  });
+
+  test('S25: successes cost no request as long as nothing is wrong, nor does a store that is away make a message fail', async (t) => {
+    const desk = openDesk(t, line);
+    let asked = 0;
+    const away = (): never => {
+      asked += 1;
+      throw new Error('away');
+    };
+    const health = processOn(desk, { store: { ...desk.store, document: away, putDocument: away } });
+    await times(100, () => health.succeeded(requests));
+    assert.equal(asked, 0);
+    await health.failed(requests);
+    assert.equal(asked, 1);
+  });
+
+  test('L6: whoever dies between any two steps of closing leaves a channel that is open, or closed for everybody', async (t) => {
+    for (let dies = 1; dies <= 3; dies++) {
+      const desk = openDesk(t, line);
+      await times(4, () => processOn(desk).failed(requests));
+      let writes = 0;
+      const putDocument: Store['putDocument'] = (...write) => {
+        if (++writes === dies) throw Object.assign(new Error('it is dead'), { fatal: true });
+        return desk.store.putDocument(...write);
+      };
+      await processOn(desk, { store: { ...desk.store, putDocument } })
+        .failed(requests)
+        .catch(() => undefined);
+      const registered = (await desk.store.documents('CHANNELS', undefined, 10)).map(({ id }) => id);
+      assert.ok((await stateOf(desk)) === 'open' || registered.includes('worker'), `${dies}`);
+    }
+  });
+});
+
+const change = (desk: { clock: { now(): number } }) => ({ by: 'olga', reason: 'maintenance', now: desk.clock.now() });
+
+/** The whole system on one machine with its channel closed. */
+async function closedSystem(t: TestContext, app = line) {
+  const system = await started(t, app);
+  await closeChannel('worker', requests, change(system), system.store);
+  await system.clock.advance(2000);
+  return system;
+}
+
+describe('the host follows the record', () => {
+  test('F-108: nothing is taken from a closed channel, however long; opened again, the order completes and nothing has counted', async (t) => {
+    const system = await closedSystem(t);
+    const orderId = await submitted(system);
+    await system.clock.advance(60_000);
+    assert.equal(system.messages(requests).length, 1);
+    assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
+
+    await openChannel('worker', { ...change(system), canary: false }, system.store);
+    await reaches(system, orderId, 'Processed', { withinMs: 900_000 });
+    assert.partialDeepStrictEqual(await system.state(orderId), { outcome: 'completed', failureCount: 0 });
+  });
+
+  test('F-108: with a canary one request goes first; all come to their ends', async (t) => {
+    let atOnce = 0;
+    let most = 0;
+    const one = async (): Promise<object> => {
+      most = Math.max(most, ++atOnce);
+      await system.clock.sleep(500);
+      atOnce -= 1;
+      return {};
+    };
+    const system = await closedSystem(t, lineOf({ one }));
+    const orders = await Promise.all(Array.from({ length: 12 }, () => submitted(system)));
+    await system.clock.advance(60_000);
+    await openChannel('worker', { ...change(system), canary: true }, system.store);
+    for (let look = 0; look < 200 && (await system.store.breaker('worker'))?.closedAt === null; look++) await system.clock.advance(500);
+    assert.equal(most, 1);
+    for (const orderId of orders) await reaches(system, orderId, 'Processed', { withinMs: 900_000 });
+    assert.ok(most > 1);
+  });
+
+  test('F-108: closed while a host waits for something to come, what comes then stays where it is', async (t) => {
+    const system = await started(t, line);
+    await system.clock.advance(100);
+    await closeChannel('worker', requests, change(system), system.store);
+    await system.clock.advance(1500);
+    await submitted(system);
+    await system.clock.advance(30_000);
+    assert.deepEqual(await system.channel.depth(requests).then(({ visible, inFlight }) => [visible, inFlight]), [1, 0]);
+  });
+});

@@ -1,0 +1,84 @@
+import { type ChannelState, isShut } from '../../lib/channel-state.ts';
+import { collections, type Document } from '../../lib/documents.ts';
+import { agentOfRequests } from '../../lib/messages.ts';
+import { closeChannel, openChannel } from '../../lib/operating-channels.ts';
+import { channelOf } from '../../lib/poison/policy.ts';
+import { sources } from './host.ts';
+import type { Outside, Reach } from './outside.ts';
+import { type Chance, chanceOf } from './random.ts';
+import type { Timeline } from './timeline.ts';
+
+/** How often an operator closes anything at all; then this many times. */
+const worldsWith = 0.3;
+const closingsMax = 3;
+const firstMaxMs = 200_000;
+const lastsMs = [20_000, 900_000] as const;
+/** How often whoever has closed one looks whether it is time to open it. */
+const looksEveryMs = 5_000;
+/** How late a call may be carried out that nobody has answered: hosts stand still for up to two minutes. */
+const strayMaxMs = 200_000;
+
+/** What is closed now, as it is stored. */
+export class Channels {
+  private readonly states = new Map<string, ChannelState>();
+  private readonly timeline: Timeline;
+
+  constructor(timeline: Timeline) {
+    this.timeline = timeline;
+  }
+
+  stored({ collection, content }: Document): void {
+    const state = content as unknown as ChannelState;
+    if (collection === collections.channel(state.channel)) this.states.set(state.channel, state);
+  }
+
+  /** Whether nothing is to be taken from it. */
+  isShut(queue: string): boolean {
+    const state = this.states.get(channelOf(queue));
+    return isShut(state, queue, this.timeline.now);
+  }
+
+  /** For how long an agent's channel has been closed; undefined where it is open. */
+  closedForMs(agent: string | undefined): number | undefined {
+    const state = agent === undefined ? undefined : this.states.get(agent);
+    return state?.state === 'closed' ? this.timeline.now - state.at : undefined;
+  }
+}
+
+/** Operators who close channels, and open them again: all of them, when nothing goes wrong any more. */
+export function operate(reach: Reach, outside: Outside, seed: number): void {
+  // Of its own: whether anything is closed must not change what else befalls a world.
+  const chance = chanceOf(seed + 1_000_003);
+  if (!chance.happens(worldsWith)) return;
+  for (let number = chance.between(1, closingsMax); number > 0; number--) plan(reach, outside, chance, number);
+}
+
+function plan(reach: Reach, outside: Outside, chance: Chance, number: number): void {
+  const { shared, sight } = reach;
+  const { timeline, faults } = sight;
+  const queue = chance.pick([...sources.keys()].filter((name) => agentOfRequests(name) !== undefined));
+  const channel = channelOf(queue);
+  const [closesAfterMs, staysMs, canary] = [chance.between(0, firstMaxMs), chance.between(...lastsMs), chance.happens(0.3)];
+  const change = (reason: string) => ({ by: 'operator', reason, now: timeline.now });
+  const open = () =>
+    outside.persist('operator', `open ${channel} ${number}`, async ({ system: { store } }) => {
+      const { outcome } = await openChannel(channel, { ...change('it is well'), canary }, store);
+      sight.tell(() => `${channel} is opened: ${outcome}`);
+      return true;
+    });
+  // A call that nobody answered may be carried out much later: he looks again and again.
+  const look = (opensAt: number, until: number): void => {
+    if ((faults.over || timeline.now >= opensAt) && shared.channels.closedForMs(channel) !== undefined) open();
+    const last = faults.over ? Math.min(until, timeline.now + strayMaxMs) : Number.POSITIVE_INFINITY;
+    if (timeline.now < last) timeline.after(looksEveryMs, `an operator looks at ${channel}`, () => look(opensAt, last));
+  };
+  timeline.after(closesAfterMs, `an operator closes ${channel}`, () => {
+    if (faults.over) return;
+    outside.persist('operator', `close ${channel} ${number}`, async ({ system: { store } }) => {
+      const { outcome } = await closeChannel(channel, queue, change('it is ill'), store);
+      sight.tell(() => `${channel} is closed: ${outcome}`);
+      return true;
+    });
+    look(timeline.now + staysMs, Number.POSITIVE_INFINITY);
+  });
+}
