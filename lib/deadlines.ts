@@ -67,9 +67,8 @@ function claimOf(steps: readonly Deadline[]): DueFor {
 }
 
 /** What was counted as late stays so until it is asked again, whatever else is written meanwhile: it must not count once more. */
-function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>, now: number): number | undefined {
-  const until = nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil;
-  return until && until > now ? until : undefined;
+function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
+  return (nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }
 
 /** The exact next deadline of an order, or none. */
@@ -82,7 +81,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
     record.recover === 'step' || completeBy === null || steps.length === 0
       ? steps
       : [{ at: completeBy, for: claimOf(steps), counts: true }];
-  const wait = countedUntil(record, now);
+  const wait = countedUntil(record);
   const late = wait === undefined ? [] : expiries.filter(({ at }) => at <= now);
   const waitsUntil = late.length > 0 ? wait : undefined;
   const candidates: Deadline[] = [

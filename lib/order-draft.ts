@@ -18,7 +18,7 @@ import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
 import type { DetailType, FaultSummary, OutboxEntry, Outcome, StateRecord } from './record.ts';
-import { asksAgent, isValid, trusted, withoutSecrets } from './replies.ts';
+import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
 export class OrderDraft {
@@ -87,13 +87,7 @@ export class OrderDraft {
     switch (incoming.type) {
       case 'reply':
         if (asksAgent(this.current(), incoming) && isValid(this.current(), incoming, this.settings))
-          this.happen({
-            type: 'replied',
-            requestId: incoming.requestId,
-            sentAt: incoming.sentAt,
-            clocksApartMs: this.settings.clockToleranceMs,
-            reply: trusted(this.current(), incoming, this.secrets()),
-          });
+          this.happen(replied(this.current(), incoming, this.secrets(), this.settings));
         break;
       case 'heartbeat':
         if (asksAgent(this.current(), incoming))

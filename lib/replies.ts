@@ -28,8 +28,17 @@ export function isValid({ program, record }: Loaded, { requestId, agent, reply }
   return asks(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
 }
 
+/** What it is to the instance. */
+export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readonly string[], { clockToleranceMs }: Settings) => ({
+  type: 'replied' as const,
+  requestId: incoming.requestId,
+  sentAt: incoming.sentAt,
+  clocksApartMs: clockToleranceMs,
+  reply: trusted(loaded, incoming, secrets),
+});
+
 /** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
-export function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
+function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';
   const node = nodeAt(program, path);

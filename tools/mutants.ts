@@ -4,7 +4,8 @@ import { root, run } from './run.ts';
 /**
  * `npm run mutants [-- FILE ...]`: changes the core in thousands of small ways, one at a time, and counts the changes that
  * no test notices. Without files it takes the whole core and writes the table in `docs/mutation.md`. With `--simulation` it
- * changes what is around the core, and counts what the simulation alone does not notice. What it needs is installed beside
+ * changes what is around the core, and counts what the simulation alone does not notice; with `--contracts` what of it no
+ * world runs, and counts what the contracts of the ports do not notice. What it needs is installed beside
  * it at the first run: nobody else has to carry that along.
  */
 const folder = `${root}tools/mutation/`;
@@ -59,4 +60,5 @@ async function mutateCore(files: readonly string[]): Promise<number> {
 const args = process.argv.slice(2);
 if (!(await install())) process.exitCode = 3;
 else if (args.includes('--simulation')) await (await import('./mutation/simulation/main.ts')).mutateUnderSimulation(args);
+else if (args.includes('--contracts')) await (await import('./mutation/contracts.ts')).mutateUnderContracts(args);
 else process.exitCode = await mutateCore(args);

@@ -354,32 +354,39 @@ describe('what is still to be told', () => {
     );
   });
 
-  test('F-59 S15 a mark that is set after an expiry was counted leaves it counted: it is asked again, and not counted twice', async (context) => {
-    let isFirst = true;
-    const desk = openDesk(context, lineOf(stepsNamed('one')), {
-      sendsAlong: false,
-      around: (ports) => ({
-        ...sendingFails('redress-response-test', () => true)(ports),
-        store: {
-          ...ports.store,
-          patch: async (...write) => {
-            const isMark = isFirst;
-            isFirst = false;
-            if (isMark) await desk.clock.advance(10_000);
-            if (isMark) await desk.supervisor.pass();
-            return ports.store.patch(...write);
+  const later = [
+    { how: 'at once', afterMs: 0 },
+    { how: 'when the time that it was given since is over as well', afterMs: 30_000 },
+  ];
+  for (const { how, afterMs } of later) {
+    test(`F-59 S15 a mark that is set after an expiry was counted leaves it counted: it is asked again, and not counted twice (${how})`, async (context) => {
+      let isFirst = true;
+      const desk = openDesk(context, lineOf(stepsNamed('one')), {
+        sendsAlong: false,
+        around: (ports) => ({
+          ...sendingFails('redress-response-test', () => true)(ports),
+          store: {
+            ...ports.store,
+            patch: async (...write) => {
+              const isMark = isFirst;
+              isFirst = false;
+              if (isMark) await desk.clock.advance(10_000);
+              if (isMark) await desk.supervisor.pass();
+              if (isMark) await desk.clock.advance(afterMs);
+              return ports.store.patch(...write);
+            },
           },
-        },
-      }),
+        }),
+      });
+      await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
+      const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
+      assert.equal((await desk.state(orderId)).failureCount, 1);
+      await desk.take('worker-requests');
+      await desk.supervisor.pass();
+      await desk.deliver('wake-ups');
+      assert.deepEqual([(await desk.request()).attempt, (await desk.state(orderId)).failureCount], [2, 1]);
     });
-    await desk.store.putClient({ id: 'test', responseChannels: ['redress-response-test'], senders: [] });
-    const orderId = await submitted(desk, tea, { responseChannel: 'redress-response-test' });
-    assert.equal((await desk.state(orderId)).failureCount, 1);
-    await desk.take('worker-requests');
-    await desk.supervisor.pass();
-    await desk.deliver('wake-ups');
-    assert.deepEqual([(await desk.request()).attempt, (await desk.state(orderId)).failureCount], [2, 1]);
-  });
+  }
 
   test('F-59 no answer proves that it was told: only an acknowledgement does', async (context) => {
     const { desk, orderId, away } = await untold(context);

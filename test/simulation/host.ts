@@ -94,8 +94,7 @@ export class SimulatedHost {
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
-  /** It stands still until then. */
-  frozenUntil = 0;
+  private frozenUntil = 0;
   /** What is asked of a service, by the signal that all its tries share. */
   readonly asking = new WeakMap<AbortSignal, Asking>();
   private readonly sight: Sight;

@@ -1,5 +1,5 @@
 import { callKey } from '../../lib/call-key.ts';
-import { UnreadableRecordError } from '../../lib/errors.ts';
+import { InstanceLockedError, UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
 import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
@@ -259,7 +259,12 @@ export class Outside {
     const leaseMs = chance.between(1000, 60_000);
     const wants = () => sight.saw({ type: 'wanted', orderId, holder: id, leaseMs, now: clock.now() });
     wants();
-    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy: chance.pick(lockPolicies) });
+    const policy = chance.pick(lockPolicies);
+    const from = sight.timeline.now;
+    const lease = await acquireLease(store, orderId, { holder: id, leaseMs, clock, policy }).catch((error: unknown) => {
+      if (error instanceof InstanceLockedError) sight.saw({ type: 'locked', orderId, policy, afterMs: sight.timeline.now - from });
+      throw error;
+    });
     this.reach.sight.faults.lands('order held', 'order', { role: 'scheduler', orderId });
     for (let renewals = chance.between(0, 2); renewals > 0; renewals--) {
       await clock.sleep(chance.between(500, leaseMs * 2));

@@ -10,13 +10,6 @@ interface Known {
   readonly answer: 'done' | 'refused';
 }
 
-/** How a host stood when it asked for something. */
-interface Since {
-  readonly at: number;
-  readonly skewMs: number;
-  readonly leftMs: number;
-}
-
 /** An effect in the world outside, by the key under which it was asked for. */
 export interface Effect {
   readonly operation: string;
@@ -62,7 +55,6 @@ export class Services {
     const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
-    const since = { at: timeline.now, skewMs: host.skewMs, leftMs: call.completeBy.getTime() - timeline.now - host.skewMs };
     const answer = await host.call(
       site,
       () => {
@@ -72,18 +64,9 @@ export class Services {
       },
       { latencyMs, about: () => victim().orderId },
     );
-    this.checkTime(host, operation, call, since);
     if (!faults.hits('service answer lost', operation, victim)) return answer;
     this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
     throw new TransientFailure('The connection broke.');
-  }
-
-  /** An answer that comes when its time is over, and that is not told so, would be taken. Who may ask for more time has more. */
-  private checkTime(host: SimulatedHost, operation: string, { signal, requestId }: Call<string>, since: Since): void {
-    const isOver = this.sight.timeline.now > since.at + Math.max(0, since.leftMs) + 1;
-    const isSteady = host.skewMs === since.skewMs && host.frozenUntil < since.at;
-    if (operation !== 'carrier.ship' && isOver && isSteady && !signal.aborted)
-      this.sight.saw(toldOf(`${operation} answers`, new Error(`the time of ${requestId} is over, and nobody has told it so`)));
   }
 
   /** Services like to quote what they were sent. */

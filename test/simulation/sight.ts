@@ -1,6 +1,7 @@
 import type { UndoPlan } from '../../lib/core/undo-plan.ts';
 import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
+import type { LockPolicy } from '../../lib/lease.ts';
 import type { InstructionPlan } from '../../lib/operator.ts';
 import type { SetAside } from '../../lib/poison/set-aside.ts';
 import type { Announcement } from '../../lib/publisher.ts';
@@ -85,6 +86,8 @@ export type Happening =
     }
   /** Somebody wants an order for himself for so long, or wants to keep it; `now` by his clock. */
   | { readonly type: 'wanted'; readonly orderId: string; readonly holder: string; readonly leaseMs: number; readonly now: number }
+  /** He is told that somebody else has it, after so long. */
+  | { readonly type: 'locked'; readonly orderId: string; readonly policy: LockPolicy; readonly afterMs: number }
   /** He is told that he keeps it, or not. */
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
   /** What lay on a queue is gone. */

@@ -356,6 +356,8 @@ function describe(happening: Happening): string {
       return `${happening.orderId} is looked at`;
     case 'wanted':
       return `${happening.holder} wants ${happening.orderId} for ${happening.leaseMs} ms`;
+    case 'locked':
+      return `${happening.orderId} is not to be had, after ${happening.afterMs} ms`;
     case 'renewed':
       return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
     case 'purged':

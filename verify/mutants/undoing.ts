@@ -87,7 +87,7 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'asked whether done while it may still be done',
     why: '"not done" is believed although what was asked before may still arrive',
     file: 'lib/core/advance.ts',
-    find: "return mode === 'settle' && until !== undefined && sentAt < until && isDefiniteRefusal(reply);",
+    find: "return mode === 'settle' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
     replace: "return mode === 'settle' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
   },
   {

@@ -30,7 +30,7 @@ export function announcements({ announcesProcessed }: Times): Law {
       const unheard = happening.before && unheardOf(order, happening.before, said);
       if (unheard) return unheard;
       const due = [...dueOf(order, happening.before), ...(announcesProcessed ? endOf(order, happening.before) : [])];
-      // Who looks at an order begins before he writes.
+      // Who looks at an order begins before he writes; his clock may be set back meanwhile.
       const isByOther = writerOf(happening.after) === undefined;
       const wrong = due.find((detail) => !isSame(said.get(detail.id), detail, isByOther));
       return wrong && `${wrong.id} says ${said.get(wrong.id)} instead of ${JSON.stringify(wrong)}`;
@@ -38,8 +38,8 @@ export function announcements({ announcesProcessed }: Times): Law {
   };
 }
 
-function isSame(text: string | undefined, detail: Detail, mayBeEarlier: boolean): boolean {
-  return text === JSON.stringify(detail) || (mayBeEarlier && timeOf(text) <= String(detail['at']) && isSameThen(text, detail));
+function isSame(text: string | undefined, detail: Detail, mayBeOther: boolean): boolean {
+  return text === JSON.stringify(detail) || (mayBeOther && isSameThen(text, detail));
 }
 
 const isSameThen = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });

@@ -5,6 +5,9 @@ interface Wanted {
   readonly now: number;
 }
 
+/** How long who meets a lease waits at least, until he is told so: ten tries, each a while behind the one before. */
+const leastMs = { NoRetry: 0, BasicRetry: 9 * 500, AggressiveRetry: 500 + 1000 + 2000 + 4000 + 5 * 8000 } as const;
+
 /** LOCK: who wants an order for himself for a while has it for just so long, from when he takes it; and who is told that he keeps it does. */
 export function leaseTimes({ toleranceMs, now }: Times): Law {
   /** By holder and order. */
@@ -12,12 +15,14 @@ export function leaseTimes({ toleranceMs, now }: Times): Law {
   const renewed = new Set<string>();
   return {
     name: 'lease times',
-    after: on(['wanted', 'renewed', 'written'], (happening) => {
+    after: on(['wanted', 'locked', 'renewed', 'written'], (happening) => {
       if (happening.type === 'wanted') {
         const { orderId, holder, leaseMs } = happening;
         wanted.set(`${holder} ${orderId}`, { leaseMs, now: happening.now });
         renewed.delete(`${holder} ${orderId}`);
       }
+      if (happening.type === 'locked' && happening.afterMs < leastMs[happening.policy])
+        return `${happening.orderId} is given up after ${happening.afterMs} ms, with ${happening.policy}`;
       if (happening.type === 'renewed' && happening.isKept && !renewed.has(`${happening.holder} ${happening.orderId}`))
         return `${happening.holder} is told that he keeps ${happening.orderId}, and nothing was written`;
       if (happening.type !== 'written' || !happening.before) return undefined;

@@ -25,6 +25,7 @@ function wrongIn(
   { orderId, processState, errorGen, fault, failureCount, outbox, notes, updatedAt, ...due }: StateRecord,
 ) {
   const { type, class: faultClass, message = '', permanent } = fault ?? {};
+  if (before.processState === 'Error' && before.fault?.type === type) return `is put before a person for ${type} a second time`;
   if (processState !== 'Error' || faultClass !== 'basic-failure' || permanent !== true) return `is ${processState}, ${faultClass}`;
   if (!/^(its|it) .+$/.test(message) && type === 'RecordUnreadable') return `cannot be read, since: ${message}`;
   const note = notes.at(-1);

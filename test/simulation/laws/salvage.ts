@@ -11,6 +11,8 @@ interface Readable {
   readonly last: number;
   /** Whether these are all. */
   readonly whole: boolean;
+  /** Whether somebody has written since without reading it: who had read it before is fenced off. */
+  readonly isFenced: boolean;
   /** Whether they have been made into a new record. */
   readonly isRebuilt: boolean;
 }
@@ -27,10 +29,11 @@ export function salvage(): Law {
         if (order?.damagedAt === undefined && order) damaged.set(order.orderId, readableIn(order, happening.at));
         else damaged.delete(happening.orderId);
       }
-      if (happening.type !== 'written' || happening.before?.blob === happening.after.blob) return undefined;
+      if (happening.type !== 'written') return undefined;
       const { orderId } = happening.after;
       const [order, readable] = [history.orders.get(orderId), damaged.get(orderId)];
       if (!order || !readable || readable.isRebuilt) return undefined;
+      if (happening.before?.blob === happening.after.blob) return void damaged.set(orderId, { ...readable, isFenced: true });
       damaged.set(orderId, { ...readable, isRebuilt: true });
       return wrongIn(order, readable);
     }),
@@ -45,10 +48,10 @@ export function salvage(): Law {
   };
 }
 
-function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole }: Readable): string | undefined {
+function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole, isFenced }: Readable): string | undefined {
   const rebuilt = tail.find((entry) => entry.type === 'InstanceRebuilt');
   // Written whole by somebody who had read it before.
-  if (!rebuilt) return undefined;
+  if (!rebuilt) return isFenced ? `${orderId} was damaged, and goes on as if it had not been` : undefined;
   if (rebuilt.whole !== whole) return `${orderId} is rebuilt of ${rebuilt.whole ? 'all' : 'a part'} of its journal, which is not so`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
   if (other) return `${orderId} is rebuilt with ${JSON.stringify(other)} instead of ${lines.get(other.seq)}`;
@@ -77,5 +80,5 @@ function readableIn({ state: { blob }, instance, journal }: Tracked, at: number)
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  return { lines, last, whole, isRebuilt: false };
+  return { lines, last, whole, isFenced: false, isRebuilt: false };
 }

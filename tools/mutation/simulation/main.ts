@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util';
-import { chanceOf } from '../../../test/simulation/random.ts';
 import { commit } from '../../commit.ts';
 import { type Clean, cleanWorlds } from './clean.ts';
-import { catchers, interval, percent, score, survivors, type Tried, table, writePage } from './page.ts';
-import { type Mutant, makePlan } from './plan.ts';
+import { catchers, interval, percent, score, scoreOfHarmful, survivors, type Tried, table, writePage } from './page.ts';
+import { type Mutant, makePlan, shuffled } from './plan.ts';
 import { Player } from './player.ts';
 import { Results } from './results.ts';
 import { type Limits, tryMutant } from './trial.ts';
@@ -52,13 +51,6 @@ export async function mutateUnderSimulation(args: readonly string[]): Promise<vo
   if (values.page) writePage([told, table(tried), survivors(tried)].join('\n\n'));
 }
 
-/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
-function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
-  const chance = chanceOf(seed);
-  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
-  return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
-}
-
 async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, limits: Limits, cores: number): Promise<void> {
   const players = Array.from({ length: cores }, () => new Player());
   let isStopped = false;
@@ -87,16 +79,18 @@ async function tryAll(left: readonly Mutant[], clean: Clean, results: Results, l
 
 function summary(tried: readonly Tried[], worlds: number, unseenMax: number): string {
   const all = score(tried);
+  const harmful = scoreOfHarmful(tried);
   const notReached = tried.filter(({ result }) => result.status === 'not reached').length;
   const unseen = tried.filter(({ result }) => result.status === 'survived' && result.changed === 0).length;
   return (
     `Commit ${commit()}, ${worlds} worlds (seeds 1 to ${worlds}), given up after ${unseenMax} in which nothing was different: ${tried.length} changes, of which ${notReached} lie in code that no ` +
     `world reaches. Of the other ${all.of} the simulation catches ${all.caught} (${percent(all.caught / all.of)}); ` +
-    `${all.of - all.caught} survive, ${unseen} of them without anything that could be seen in any world. Caught by: ${catchers(tried)}.`
+    `${all.of - all.caught} survive, ${unseen} of them without anything that could be seen in any world. Without the ${all.of - harmful.of} that are harmless it catches ${percent(harmful.caught / harmful.of)}. Caught by: ${catchers(tried)}.`
   );
 }
 
 function boundsOf(tried: readonly Tried[]): string {
   const [least, most] = interval(score(tried));
-  return ` A random sample: of all of them it catches between ${percent(least)} and ${percent(most)} (95 %).`;
+  const [leastHarmful, mostHarmful] = interval(scoreOfHarmful(tried));
+  return ` A random sample: of all of them it catches between ${percent(least)} and ${percent(most)} (95 %), of those that are not harmless between ${percent(leastHarmful)} and ${percent(mostHarmful)}.`;
 }

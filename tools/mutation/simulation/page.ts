@@ -34,6 +34,15 @@ export function score(tried: readonly Tried[]): { readonly caught: number; reado
   return { caught, of: caught + count(tried, 'survived') };
 }
 
+/** The same without survivors of which somebody has found out that they are harmless. */
+export function scoreOfHarmful(tried: readonly Tried[]): { readonly caught: number; readonly of: number } {
+  const { caught, of } = score(tried);
+  const harmless = tried.filter(
+    ({ mutant, result }) => result.status === 'survived' && reasonOf(mutant)?.gap === undefined && reasonOf(mutant),
+  );
+  return { caught, of: of - harmless.length };
+}
+
 /** Wilson's interval of 95 %: what a sample says of all. */
 export function interval({ caught, of }: { readonly caught: number; readonly of: number }): readonly [number, number] {
   if (of === 0) return [0, 1];

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chanceOf } from '../../../test/simulation/random.ts';
 import { root } from '../../run.ts';
 import { type Change, instrument } from './instrument.mjs';
 
@@ -68,3 +69,10 @@ function hashOfCode(): string {
 
 const hash = (parts: readonly string[]): string =>
   parts.reduce((sum, part) => sum.update(part).update('\0'), createHash('sha256')).digest('hex');
+
+/** The same order for the same seed: whatever interrupts a run, what was tried until then is a sample of all. */
+export function shuffled(mutants: readonly Mutant[], seed: number): readonly Mutant[] {
+  const chance = chanceOf(seed);
+  const lots = mutants.map((mutant) => ({ mutant, lot: chance.next() }));
+  return lots.toSorted((one, other) => one.lot - other.lot).map(({ mutant }) => mutant);
+}
