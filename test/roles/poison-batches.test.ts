@@ -6,6 +6,7 @@ import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { queues } from '../../lib/messages.ts';
 import { neverHeardOf } from '../../lib/poison/tracks.ts';
+import type { Scheduler } from '../../lib/scheduler.ts';
 import { type Desk, lineOf, nothing, ok, openDesk, replyTo, submitted, timePasses } from './support.ts';
 
 const requests = queues.requests('worker');
@@ -136,19 +137,22 @@ describe('a batch', () => {
   });
 
   test('F13 S25 of several messages for one order that cannot be applied together, the one whose fault it is comes again', async (context) => {
-    const desk = openDesk(context, lineOf({ pick: nothing }), {
-      around: ({ store }) => ({
-        store: {
-          ...store,
-          update: (state, ...rest) =>
-            state.lastBy.some((id) => id.startsWith('wake-up@9')) ? Promise.reject(new TypeError('no')) : store.update(state, ...rest),
-        },
-      }),
-    });
+    const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
-    await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
-    const { ids } = await comesAgain(desk, schedulerFunction, replies);
-    assert.deepEqual([ids, (await desk.state(orderId)).outcome], [[], 'completed']);
+    const request = await desk.request();
+    const odd = { ...request, attempt: 7, requestId: request.requestId.replace(/\d+$/, '7') };
+    const accept: Scheduler['accept'] = (id, incoming, again) =>
+      incoming.some(({ id: one }) => one === odd.requestId)
+        ? Promise.reject(new TypeError('x is undefined'))
+        : desk.system.scheduler.accept(id, incoming, again);
+    for (const each of [request, odd]) await desk.send(replies, replyTo(each, ok(), desk.clock.now()));
+    const system = { ...desk.system, scheduler: { ...desk.system.scheduler, accept } };
+    const { ids, received } = await comesAgain({ ...desk, system }, schedulerFunction, replies);
+    assert.deepEqual(
+      ids,
+      received.filter(({ body }) => body.includes(odd.requestId)).map(({ messageId }) => messageId),
+    );
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
   test('S25 a message that fails each time keeps none of those that come with it from being done', async (context) => {

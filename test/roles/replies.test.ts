@@ -103,11 +103,12 @@ describe('an answer is not taken', () => {
     });
   }
 
-  test('F-38 that is no message at all; it goes back to its queue, and its neighbours are taken', async (context) => {
+  test('F-38 that is no message at all; it is given up at once, and its neighbours are taken', async (context) => {
     const { desk, request } = await asked(context);
     for (const nonsense of ['', '{', '[]', 'null', '{"v":1,"type":"reply"}']) await desk.send('first-replies', nonsense);
     await desk.send('first-replies', replyTo(request, good, desk.clock.now()));
-    assert.equal(await desk.deliver('first-replies'), 5);
+    assert.equal(await desk.deliver('first-replies'), 0);
+    assert.equal(desk.messages('first-replies-dead').length, 5);
     assert.equal((await desk.request('second')).path, 'order/ship');
   });
 });

@@ -51,7 +51,7 @@ export const entrance: readonly Mutant[] = [
     name: 'client taken from body',
     why: 'whoever posts a message is believed for which client he speaks',
     file: 'lib/intake.ts',
-    find: 'if (!registered?.senders.includes(senderId)) return',
-    replace: 'if (!registered) return',
+    find: 'if (!registered?.senders.includes(senderId)) throw',
+    replace: 'if (!registered) throw',
   },
 ];
