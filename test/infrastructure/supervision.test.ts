@@ -93,7 +93,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
 
   const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
-    Properties['Namespace'] === Namespace && Properties['MetricName'] !== 'serviceAway'
+    Properties['Namespace'] === Namespace && !['serviceAway', 'channelClosed'].includes(String(Properties['MetricName']))
       ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]
       : [],
   );
