@@ -1,7 +1,8 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { createAgent } from '../lib/agent.ts';
 import type { AgentDefinition } from '../lib/authoring/agent.ts';
-import { oneByOne, queueOf } from '../lib/batch.ts';
+import { oneByOne } from '../lib/batch.ts';
+import { queueOf } from '../lib/delivery.ts';
 import type { FunctionContext, Invocation } from '../lib/function.ts';
 import { agentMessageIn } from '../lib/incoming.ts';
 import { agentOfRequests } from '../lib/messages.ts';

@@ -1,24 +1,11 @@
 import type { SQSEvent } from 'aws-lambda';
-import { oneByOne, queueOf } from '../lib/batch.ts';
+import { judgedBefore } from '../lib/batch.ts';
+import { deliveryOf } from '../lib/delivery.ts';
 import type { FunctionContext } from '../lib/function.ts';
-import { setAside } from '../lib/poison.ts';
-import { waitedProblem } from '../lib/put-back.ts';
+import { createSettingAside } from '../lib/poison/dead-letters.ts';
 
-/** Messages that were delivered too often without success: kept for a person, who is told. */
-export const create =
-  ({ system }: FunctionContext) =>
-  (event: SQSEvent) =>
-    oneByOne(
-      event,
-      (record) =>
-        setAside(
-          {
-            queue: queueOf(record).replace(/-dead$/, ''),
-            body: record.body,
-            messageId: record.messageId,
-            reason: waitedProblem(record.body) ?? 'It was delivered too often without success.',
-          },
-          system,
-        ),
-      system,
-    );
+/** Messages that were given up, or delivered too often without success: kept for a person, who is told. */
+export const create = ({ system }: FunctionContext) => {
+  const setAside = createSettingAside(system);
+  return (event: SQSEvent) => judgedBefore(event, (record) => setAside(deliveryOf(record)), system);
+};

@@ -1,5 +1,6 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { inGroups, queueOf } from '../lib/batch.ts';
+import { inGroups } from '../lib/batch.ts';
+import { queueOf } from '../lib/delivery.ts';
 import type { FunctionContext } from '../lib/function.ts';
 import { noMessage, parseIncoming } from '../lib/incoming.ts';
 

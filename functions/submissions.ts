@@ -6,5 +6,5 @@ import { createIntake } from '../lib/intake.ts';
 /** Orders of clients that post a message instead of calling the API. */
 export const create = ({ system }: FunctionContext) => {
   const take = createIntake(system);
-  return (event: SQSEvent) => oneByOne(event, (record) => take(record.body, record.attributes.SenderId, record.messageId), system);
+  return (event: SQSEvent) => oneByOne(event, (record) => take(record.body, record.attributes.SenderId), system);
 };

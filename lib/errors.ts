@@ -45,6 +45,11 @@ export class NewerMessageError extends Error {
   override readonly name = 'NewerMessageError';
 }
 
+/** A message that nobody can make sense of: undecodable, of a type that there never was, or not what its type must be. */
+export class UnreadableMessageError extends Error {
+  override readonly name = 'UnreadableMessageError';
+}
+
 /** The store, or what carries it, is gone: nothing can be accepted or done until it is back. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';

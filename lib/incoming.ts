@@ -1,4 +1,5 @@
 import type { StepReply } from './core/event.ts';
+import { UnreadableMessageError } from './errors.ts';
 import { agentOfReplies, type Heartbeat, newerProblem, type Reply, ToAgent, ToScheduler } from './messages.ts';
 import type { Incoming } from './planned.ts';
 
@@ -6,7 +7,7 @@ import type { Incoming } from './planned.ts';
 export function agentMessageIn(body: string): ToAgent {
   const given = parsed(body);
   const message = ToAgent.safeParse(given).data;
-  if (!message) throw newerProblem(given) ?? new Error('This is no message for an agent.');
+  if (!message) throw newerProblem(given) ?? new UnreadableMessageError('This is no message for an agent.');
   return message;
 }
 
@@ -38,7 +39,8 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
 }
 
 /** Why `parseIncoming` knows nothing of a message. */
-export const noMessage = (body: string): Error => newerProblem(parsed(body)) ?? new Error('This is no message for the scheduler.');
+export const noMessage = (body: string): Error =>
+  newerProblem(parsed(body)) ?? new UnreadableMessageError('This is no message for the scheduler.');
 
 /** An answer that contradicts the very asking that it names speaks for none. */
 const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean =>
@@ -46,7 +48,11 @@ const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | He
 
 /** What an agent says of a fault counts, but not how it is classed: that follows from what the workflow declares. */
 const replyOf = (result: Reply['result']): StepReply => {
-  if (result.status !== 'failed') return result;
+  if (result.status === 'succeeded') return result;
+  if (result.status === 'rejected') {
+    const { message, setAside, outcomeUnknown } = result;
+    return { status: 'rejected', message, ...(setAside === undefined ? {} : { setAside }), ...(outcomeUnknown ? { outcomeUnknown } : {}) };
+  }
   const { outcomeUnknown, data, ...fault } = result.fault;
   return {
     status: 'failed',

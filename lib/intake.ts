@@ -1,30 +1,30 @@
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
+import { UnreadableMessageError } from './errors.ts';
 import { newerProblem, queues, SubmissionMessage, timeText } from './messages.ts';
-import { setAside } from './poison.ts';
-import type { Publisher } from './publisher.ts';
 import type { Store } from './store.ts';
 import { pointerOf, type SubmissionProblem, type Submit } from './submission.ts';
 
-/** Takes one message of the submissions queue; a rejection brings it back. */
-export type Intake = (body: string, senderId: string, messageId: string) => Promise<void>;
+/** Takes one message of the submissions queue. */
+export type Intake = (body: string, senderId: string) => Promise<void>;
 
-/** Only a registered sender may speak for a client. A refusal is answered where the client listens, else set aside. */
-export function createIntake(system: { store: Store; channel: Channel; publisher: Publisher; clock: Clock; submit: Submit }): Intake {
+/** Only a registered sender may speak for a client. A refusal is answered where the client listens, else the message is poison. */
+export function createIntake(system: { store: Store; channel: Channel; clock: Clock; submit: Submit }): Intake {
   const { store, channel, clock, submit } = system;
 
-  return async (body, senderId, messageId) => {
-    const aside = (reason: string) => setAside({ queue: queues.submissions, body, messageId, reason }, system);
+  return async (body, senderId) => {
     const given = jsonOf(body);
     const newer = newerProblem(given);
     if (newer) throw newer;
     const parsed = SubmissionMessage.safeParse(given);
     if (!parsed.success)
-      return aside(`It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`);
+      throw new UnreadableMessageError(
+        `It is no submission: ${parsed.error.issues.map(({ path, message }) => `${pointerOf(path)} ${message}`).join('; ')}.`,
+      );
 
     const { v: _, type: __, workflow, reference, responseChannel, ...rest } = parsed.data;
     const registered = await store.client(rest.client);
-    if (!registered?.senders.includes(senderId)) return aside('Its sender is not registered for this client.');
+    if (!registered?.senders.includes(senderId)) throw new UnreadableMessageError('Its sender is not registered for this client.');
 
     const submitted = await submit({
       ...rest,
@@ -38,7 +38,7 @@ export function createIntake(system: { store: Store; channel: Channel; publisher
         ? submitted.problems
         : [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
     if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel))
-      return aside(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
+      throw new UnreadableMessageError(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
 
     const refused = {
       v: 1,

@@ -16,8 +16,6 @@ export const queues = {
   callReplies: `${workflowsAgent}-replies`,
   /** A client's own response queue, by the id under which it is registered. */
   response: (channel: string) => channel,
-  /** Messages that nobody can process, kept for a person. */
-  setAside: 'set-aside',
   deadLetters: (queue: string) => `${queue}-dead`,
 } as const;
 
@@ -52,7 +50,15 @@ const id = z.string().min(1).max(2048);
 /** The short name of a fault, as agents give it: `CardDeclined`. */
 export const faultName = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
-const asking = { v: z.literal(messageVersion), requestId: id, orderId: id, path: id, attempt: z.int().min(1), epoch: z.int().min(1) };
+/** What every asking, and all that is said to it, is named by. */
+export const asking = {
+  v: z.literal(messageVersion),
+  requestId: id,
+  orderId: id,
+  path: id,
+  attempt: z.int().min(1),
+  epoch: z.int().min(1),
+};
 
 export const Request = z.object({
   ...asking,
@@ -101,7 +107,15 @@ export const Reply = z.object({
         data: json.optional(),
       }),
     }),
-    z.object({ status: z.literal('rejected'), code: z.literal(500), message: z.string() }),
+    z.object({
+      status: z.literal('rejected'),
+      code: z.literal(500),
+      message: z.string(),
+      /** Where the message is kept for a person. */
+      setAside: z.string().optional(),
+      /** Whoever tried to process it may have done it. */
+      outcomeUnknown: z.literal(true).optional(),
+    }),
   ]),
 });
 export type Reply = z.infer<typeof Reply>;

@@ -49,8 +49,9 @@ export interface System extends Ports {
   readonly hostId: string;
   readonly scheduler: Scheduler;
   readonly submit: Submit;
-  readonly health: ChannelHealth;
   readonly emit: Emit;
+  /** Told of what becomes of messages. */
+  readonly channelHealth: ChannelHealth;
 }
 
 /** Whoever starts often in one process may load the definitions once, and give them each time. */
@@ -84,8 +85,8 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     maxFailures,
   });
   const agents = [...definitions.agents.map(({ name }) => name), workflowsAgent];
-  const health = createChannelHealth({ ...ports, documents: ports.store, agents, policies: app.channels });
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, health, emit };
+  const channelHealth = createChannelHealth({ ...ports, documents: ports.store, agents, policies: app.channels });
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };
 }
 
 /** Different for every process, also for two that start at the same time. */

@@ -2,6 +2,7 @@ import type { AgentDefinition } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Redrive } from './channel.ts';
 import { queues } from './messages.ts';
+import { channelOf, policyOf } from './poison/policy.ts';
 
 /** A queue that feeds a function, as SQS event source mappings do. */
 export interface QueueSource {
@@ -52,7 +53,8 @@ export interface Cut {
 
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
-const maxReceiveCount = 5;
+/** At least so many. */
+const deliveriesMin = 5;
 
 const answerMs = 29_000;
 const queueMs = 30_000;
@@ -62,28 +64,31 @@ const hourMs = 3_600_000;
 /** A step's default time, and what it takes to answer. */
 const stepMs = 65_000;
 
-const source = (queue: string, visibilityMs: number, concurrency: number, batchSize = 10): QueueSource => ({
-  queue,
-  batchSize,
-  concurrency,
-  visibilityMs,
-  maxReceiveCount,
-});
+type MakeSource = (queue: string, visibilityMs: number, concurrency: number) => QueueSource;
+
+/** A failure that is one too many is counted before the queue itself gives up; and before that, one may end unheard. */
+const sourcesFor =
+  ({ channels }: Cast): MakeSource =>
+  (queue, visibilityMs, concurrency) => {
+    const { batchSize, maxFailures } = policyOf(channelOf(queue), channels);
+    return { queue, batchSize, concurrency, visibilityMs, maxReceiveCount: Math.max(deliveriesMin, maxFailures + 2) };
+  };
 
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
 export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): readonly FunctionSpec[] {
   const { agents } = app;
+  const source = sourcesFor(app);
   const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
   const calls = hasCalls(app) ? [source(queues.calls, schedulerVisibilityMs, 4)] : [];
   const replies = [...agents.map(({ name }) => queues.replies(name)), ...(hasCalls(app) ? [queues.callReplies] : [])];
   const toScheduler = [queues.wakeUps, ...replies].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
     cut === 'each'
-      ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent]))
+      ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source))
       : agents.length > 0
-        ? [agentFunction('agents', agents)]
+        ? [agentFunction('agents', agents, source)]
         : [];
   const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
   const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
@@ -102,13 +107,13 @@ export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): reado
 }
 
 /** What the functions and queues follow from. */
-export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows'>>;
+export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels'>>;
 
 /** Whether any workflow calls another one. */
 export const hasCalls = ({ workflows = [] }: Cast): boolean =>
   workflows.some(({ root }) => JSON.stringify(root).includes('"activity":"call"'));
 
-const agentFunction = (name: string, agents: readonly AgentDefinition[]): FunctionSpec => ({
+const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource): FunctionSpec => ({
   ...plain,
   name,
   file: 'agent',

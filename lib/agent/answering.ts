@@ -1,4 +1,4 @@
-import { PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import { PermanentFailure, TransientFailure, UnprocessableMessage } from '../authoring/fault.ts';
 import type { Request } from '../messages.ts';
 import type { Asked } from '../store.ts';
 import type { Admission } from './guard.ts';
@@ -80,7 +80,7 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
       sent = true;
       return resultOf(await inTime(run(), deadline), operation);
     } catch (error) {
-      if (error instanceof TransientFailure && error.nothingSent) sent = false;
+      if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;
       if (!cancelled.aborted) await admission.failed(request.orderId);
       return cancelled.aborted ? givenUp : outcomeUnknown(`${messageOf(error)} It is not asked again: it may have been done.`);

@@ -1,5 +1,5 @@
 import type { AnyOperation, Call } from '../authoring/agent.ts';
-import { type Failed, type FaultType, PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import { type Failed, type FaultType, PermanentFailure, TransientFailure, UnprocessableMessage } from '../authoring/fault.ts';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Request } from '../messages.ts';
@@ -61,7 +61,9 @@ export async function patiently(
       const { orderId, requestId } = request;
       // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
-      if (error instanceof PermanentFailure) await admission.answered();
+      if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await admission.answered();
+      // The message itself is at fault, and comes again: whoever feeds this counts.
+      if (error instanceof UnprocessableMessage) throw error;
       if (error instanceof PermanentFailure) return refusalOf(error);
       await admission.failed(orderId);
       if (tried >= attemptsMax) return exhausted(error);

@@ -63,3 +63,12 @@ export class TransientFailure extends Error {
     this.nothingSent = nothingSent;
   }
 }
+
+/**
+ * Thrown by an operation that has done nothing, because what it was given can't be processed as it is, and perhaps can later: an
+ * order before its new customer. It is given the same again until the channel's `maxFailures`; then the message is set aside
+ * for a person, and its step fails.
+ */
+export class UnprocessableMessage extends Error {
+  override readonly name = 'UnprocessableMessage';
+}

@@ -6,7 +6,14 @@ export type StepReply =
   | { readonly status: 'succeeded'; readonly output: Json }
   | { readonly status: 'failed'; readonly fault: Fault }
   /** The message itself could not be processed (PM: error 500). */
-  | { readonly status: 'rejected'; readonly message: string };
+  | {
+      readonly status: 'rejected';
+      readonly message: string;
+      /** Where it is kept for a person. */
+      readonly setAside?: string;
+      /** Whoever tried to process it may have done it. */
+      readonly outcomeUnknown?: true;
+    };
 
 interface EventBase {
   /** When it happened: milliseconds since 1970. The core has no other clock. */

@@ -1,6 +1,7 @@
 import { nodeAt } from '../core/program.ts';
+import type { Document } from '../documents.ts';
 import type { Embedded } from '../embedded.ts';
-import { queues } from '../messages.ts';
+import { setAsideIn } from '../poison/set-aside.ts';
 import type { Ending } from './ending.ts';
 import type { History, Tracked } from './history.ts';
 import { responseQueue, type Scenario } from './scenario.ts';
@@ -164,13 +165,9 @@ const outboxOf = ({ label, state: { outbox } }: Tracked): readonly string[] => o
 
 /** S25: what means nothing is set aside whole; of what means something nothing is. */
 function poisonIn({ embedded, poison }: Evidence): readonly string[] {
-  const rows = embedded.database
-    .prepare("SELECT queue, body FROM messages WHERE queue = ? OR queue LIKE '%-dead'")
-    .all(queues.setAside) as {
-    queue: string;
-    body: string;
-  }[];
-  const bodies = rows.map(({ queue, body }) => (queue === queues.setAside ? (JSON.parse(body) as { body: string }).body : body));
+  const dead = embedded.database.prepare("SELECT body FROM messages WHERE queue LIKE '%-dead'").all() as { body: string }[];
+  const aside = embedded.database.prepare("SELECT record FROM documents WHERE collection LIKE 'SET-ASIDE#%'").all() as { record: string }[];
+  const bodies = [...dead.map(({ body }) => body), ...aside.map(({ record }) => setAsideIn(JSON.parse(record) as Document).body)];
   const known = new Set(poison.map(({ body }) => body));
   return [
     ...[...known].filter((body) => !bodies.includes(body)).map((body) => `${body} is nowhere to be found`),

@@ -66,7 +66,7 @@ export class Services {
   }
 
   /** The app with its operations answered here, as one process has it. */
-  stoodInFor({ workflows, agents }: App, travel: Travel): App {
+  stoodInFor({ agents, ...app }: App, travel: Travel): App {
     const standIn = (name: string, operation: AnyOperation): AnyOperation => ({
       ...operation,
       run: (input: unknown, call: Call<string>) =>
@@ -93,7 +93,7 @@ export class Services {
       name,
       operations: Object.fromEntries(Object.entries(operations).map(([key, operation]) => [key, standIn(`${name}.${key}`, operation)])),
     }));
-    return { workflows, agents: stood };
+    return { ...app, agents: stood };
   }
 
   private async run(name: string, operation: AnyOperation, input: unknown, call: Call<string>): Promise<Answer> {

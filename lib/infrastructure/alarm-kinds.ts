@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
-import { queues } from '../messages.ts';
 import type { OrderProcessing } from './order-processing.ts';
 
 /** Something that an alarm looks at: a queue, a function, or the whole system. */
@@ -45,27 +44,27 @@ const eachQueue = ({ queues: all }: OrderProcessing, isMeant: (name: string) => 
     };
   });
 
-const isKept = (name: string): boolean => name === queues.setAside || name.endsWith('-dead');
+const isDead = (name: string): boolean => name.endsWith('-dead');
 
 /** By name. The names stand in `docs/runbook.md`, each over what to do. */
 export const alarmKinds = {
   MessageSetAside: {
-    says: 'holds a message that nobody could process.',
+    says: 'has set aside a message that nobody could process.',
     threshold: 0,
     periods: 1,
-    watched: (all) => eachQueue(all, (name) => name === queues.setAside, 'depth'),
+    watched: (all) => system('The function dead-letter', all.metrics.counted('messageSetAside', 'dead-letter', total)),
   },
   DeadLettersNotRead: {
-    says: 'holds messages that were delivered too often, and that the dead-letter function has not set aside.',
+    says: 'holds messages that were given up, or delivered too often, and that the dead-letter function has not set aside.',
     threshold: 0,
     periods: 15,
-    watched: (all) => eachQueue(all, (name) => name.endsWith('-dead'), 'depth'),
+    watched: (all) => eachQueue(all, isDead, 'depth'),
   },
   QueueBackedUp: {
     says: 'has a message that waits for more than five minutes.',
     threshold: 300,
     periods: 5,
-    watched: (all) => eachQueue(all, (name) => !isKept(name), 'age'),
+    watched: (all) => eachQueue(all, (name) => !isDead(name), 'age'),
   },
   FunctionFails: {
     says: 'fails.',

@@ -13,9 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { collections } from '../documents.ts';
 import { SetupError } from '../errors.ts';
-import { channelOf } from '../poison/policy.ts';
 import { eventSource } from '../publishers/eventbridge.ts';
 import type { DetailType } from '../record.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
@@ -155,9 +153,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       : [];
   const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
   const { region } = Stack.of(queues);
-  const { breakers, closes, announces } = permissions;
-  const closing = closes.length > 0 ? [collections.channels, ...new Set(closes.map((queue) => collections.channel(channelOf(queue))))] : [];
-  const ownPartitions = [...breakers.map(breakerPartitionOf), ...closing];
+  const { closes, announces } = permissions;
   const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
   return [
     ...allow(
@@ -167,17 +163,22 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
     }),
-    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.table.length === 0 && ownPartitions.length > 0 ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ownPartitions },
+    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
     }),
-    ...allow(['dynamodb:Query'], permissions.readsClosures ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [collections.channels] },
-    }),
+    ...permissions.documents.flatMap(({ actions, partitions }) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        partitions.length > 0 ? [tableArn] : [],
+        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] } },
+      ),
+    ),
     ...allow(
       ['dynamodb:Query'],
       permissions.indexes.map((index) => `${tableArn}/index/${index}`),
     ),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], announces ? [busArn] : []),
@@ -193,7 +194,8 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
   ];
 }
 
-const usesTable = ({ table, notesAskings, breakers }: Permissions): boolean => table.length + breakers.length > 0 || notesAskings;
+const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
 
 /** Services that use the key when this function calls them. */
 const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>

@@ -211,14 +211,13 @@ export class OrderProcessing extends Construct {
     return this.queues.queue(queues.submissions).grantSendMessages(grantee);
   }
 
-  /** Lets a person's or a program's role hear the alerts, and look after messages that were set aside or not delivered. */
+  /** Lets a person's or a program's role hear the alerts, and look after messages that were given up or not delivered. */
   grantOperate(grantee: IGrantable): Grant {
     const dead = this.queues.names.filter((name) => name.endsWith('-dead'));
-    const kept = [...dead, queues.setAside];
-    const others = this.queues.names.filter((name) => !kept.includes(name));
+    const others = this.queues.names.filter((name) => !dead.includes(name));
     const arnsOf = (names: readonly string[]) => names.map((name) => this.queues.queue(name).queueArn);
     const allow = (resourceArns: string[], ...actions: string[]) => Grant.addToPrincipal({ grantee, actions, resourceArns });
-    const keptArns = [...arnsOf(kept), this.announcements.undelivered.queueArn];
+    const keptArns = [...arnsOf(dead), this.announcements.undelivered.queueArn];
     this.key.grant(grantee, 'kms:Decrypt', 'kms:GenerateDataKey');
     return allow(keptArns, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage')
       .combine(allow(arnsOf(dead), 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'))

@@ -2,7 +2,6 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { queues } from '../messages.ts';
 import { type FunctionSpec, redriveIn } from '../topology.ts';
 
 export interface OrderQueuesProps {
@@ -51,7 +50,6 @@ export class OrderQueues extends Construct {
       const redrive = redriveOf(queue);
       if (redrive) make(queue, { queue: make(redrive.deadLetterQueue), maxReceiveCount: redrive.maxReceiveCount });
     }
-    make(queues.setAside);
     this.#queues = made;
   }
 

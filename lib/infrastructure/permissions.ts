@@ -1,4 +1,6 @@
+import { collections } from '../documents.ts';
 import { agentOfRequests, queues } from '../messages.ts';
+import { channelOf } from '../poison/policy.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
 import { type Cast, type FunctionSpec, hasCalls, topologyOf } from '../topology.ts';
 
@@ -10,16 +12,18 @@ export interface Permissions {
   readonly notesAskings: boolean;
   /** Agents of which it says in the table that their services are away, each in a partition of its own and in no other. */
   readonly breakers: readonly string[];
+  /** What it does to documents in the table, and in which collections of them: these partitions, and no other. */
+  readonly documents: readonly DocumentRights[];
   /** Queues that it shuts when handling what comes on them fails again and again: it says so in the table, and announces it. */
   readonly closes: readonly string[];
   /** Whether it keeps the mappings of all of those as the channels' records say, whoever changed them. */
   readonly keepsValves: boolean;
-  /** Whether it reads which channels are closed. */
-  readonly readsClosures: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
   readonly sendsTo: readonly string[];
+  /** Queues of which it says how long a message stays hidden. */
+  readonly holds: readonly string[];
   /** Queues of which it is told how much lies in them. */
   readonly looksInto: readonly string[];
   /** Whether it also sends to the response queues that clients have registered. */
@@ -30,15 +34,22 @@ export interface Permissions {
   readonly readsCursorSecret: boolean;
 }
 
+/** Actions as IAM names them without `dynamodb:`. */
+export interface DocumentRights {
+  readonly actions: readonly string[];
+  readonly partitions: readonly string[];
+}
+
 const none: Permissions = {
   table: [],
   notesAskings: false,
   breakers: [],
   closes: [],
   keepsValves: false,
-  readsClosures: false,
+  documents: [],
   indexes: [],
   sendsTo: [],
+  holds: [],
   looksInto: [],
   answersClients: false,
   announces: false,
@@ -57,7 +68,12 @@ const scheduling = (app: Cast): Permissions => ({
 });
 
 /** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
-const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], readsClosures: true, sendsTo: [queues.wakeUps] };
+const supervising: Permissions = {
+  ...none,
+  table: ['GetItem', 'UpdateItem'],
+  documents: [{ actions: ['Query'], partitions: [collections.channels] }],
+  sendsTo: [queues.wakeUps],
+};
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
@@ -67,23 +83,16 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     indexes: orderIndexes,
     readsCursorSecret: true,
   }),
-  // A message that only a newer version can process is put back where it came from.
-  children: (spec, app) => ({
-    ...withQueues(scheduling(app), [...answers(app), ...sourcesOf(spec)]),
-    answersClients: false,
-    closes: sourcesOf(spec),
-  }),
-  submissions: (spec, app) => ({ ...withQueues(scheduling(app), [queues.setAside, ...sourcesOf(spec)]), closes: sourcesOf(spec) }),
-  // Here that is also one that meets a lease, or that lost too many races.
-  scheduler: (spec, app) => ({ ...withQueues(scheduling(app), sourcesOf(spec)), closes: sourcesOf(spec) }),
-  // And here one whose service is away.
+  children: (spec, app) => ({ ...judging(spec, withQueues(scheduling(app), answers(app))), answersClients: false }),
+  submissions: (spec, app) => judging(spec, scheduling(app)),
+  // It also puts back what meets a lease, or that lost too many races.
+  scheduler: (spec, app) => judging(spec, scheduling(app)),
+  // And an agent one whose service is away.
   agent: (spec, { agents }) => {
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
-      ...none,
-      sendsTo: [...[...names].map((name) => queues.replies(name)), ...sourcesOf(spec)],
+      ...judging(spec, { ...none, sendsTo: [...names].map((name) => queues.replies(name)) }),
       breakers: [...names],
-      closes: sourcesOf(spec),
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
       ),
@@ -93,14 +102,38 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     schedules.some(({ input }) => input.task === 'sweep')
       ? { ...supervising, table: [...supervising.table, 'Scan'] }
       : { ...supervising, indexes: [indexes.worklist.name], keepsValves: true },
-  'dead-letter': () => ({ ...none, sendsTo: [queues.setAside], announces: true }),
+  'dead-letter': (spec, app) => ({
+    ...none,
+    table: ['GetItem'],
+    documents: [
+      { actions: ['DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
+      { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.setAside) },
+    ],
+    sendsTo: [...app.agents.map(({ name }) => queues.replies(name)), ...answers(app)],
+    answersClients: true,
+    announces: true,
+  }),
 };
+
+/**
+ * What comes from a queue is judged: failures are counted, and what fails too often goes to the dead letters; where everything
+ * fails, the channel is closed. A message that only a newer version can process is put back where it came from.
+ */
+function judging(spec: FunctionSpec, given: Permissions): Permissions {
+  const from = sourcesOf(spec);
+  const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
+  const channels = { actions: ['GetItem', 'PutItem'], partitions: [collections.channels, ...channelsOf(spec).map(collections.channel)] };
+  const documents = [...given.documents, tracks, channels];
+  return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents, holds: from, closes: from };
+}
 
 /** What anybody takes from, but the dead letters: they go on being set aside whatever is the matter. */
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
     .filter((queue) => !queue.endsWith('-dead'));
+
+const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 

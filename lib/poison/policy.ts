@@ -14,6 +14,8 @@ export interface ChannelPolicy {
   readonly logsSender: boolean;
   /** Poison ends its conversation: the sender is told that it can't be processed. Or only a person is told, and it goes on. */
   readonly conversation: 'ends' | 'goes on';
+  /** Messages that a function takes at once; one of them at a time is the most careful, and the slowest. */
+  readonly batchSize: number;
   /** Failures in a row, of whatever conversations, after which the channel is closed until an operator opens it. */
   readonly closesAfter: number;
 }
@@ -26,6 +28,7 @@ export const policyDefaults: ChannelPolicy = {
   logsBody: false,
   logsSender: true,
   conversation: 'ends',
+  batchSize: 10,
   closesAfter: 5,
 };
 

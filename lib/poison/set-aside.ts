@@ -1,11 +1,15 @@
+import { hash } from 'node:crypto';
 import type { JsonObject } from '../core/json.ts';
 import { collections, type Document } from '../documents.ts';
+import { type Compact, compact, compactBytes, plain } from './compact.ts';
 import { channelOf } from './policy.ts';
 
 /** One failure of handling a message. Times are milliseconds since 1970. */
 export interface Attempt {
   readonly at: number;
   readonly error: string;
+  /** It is certain that it has had no effect. */
+  readonly nothingDone?: true;
 }
 
 /** A message that nobody could process, with its story, kept for a person. */
@@ -16,6 +20,8 @@ export interface SetAside {
   readonly messageId: string;
   /** As it came, byte for byte. */
   readonly body: string;
+  /** Of one that is too large to be kept whole, even packed: what is missing from it. */
+  readonly cut?: { readonly bytes: number; readonly sha256: string };
   readonly reason: string;
   /** Oldest first; those before the last ten are only counted. */
   readonly attempts: readonly Attempt[];
@@ -33,11 +39,24 @@ export interface SetAside {
 export const setAsideId = ({ queue, sentAt, messageId }: Pick<SetAside, 'queue' | 'sentAt' | 'messageId'>): string =>
   `${new Date(sentAt).toISOString().replaceAll(/[-:.]/g, '')}-${queue}-${messageId}`.replaceAll(/[^A-Za-z0-9_-]/g, '_');
 
-export const setAsideDocument = (message: SetAside): Document => ({
-  collection: collections.setAside(channelOf(message.queue)),
-  id: message.id,
-  rev: 1,
-  content: { ...message } as unknown as JsonObject,
-});
+/** DynamoDB takes 400 KB, with all that is said of it. */
+const bodyBytesMax = 360 * 1024;
+const cutCharacters = 32 * 1024;
 
-export const setAsideIn = ({ content }: Document): SetAside => content as unknown as SetAside;
+export function setAsideDocument({ body, ...message }: SetAside): Document {
+  const whole = compact(body);
+  const kept = compactBytes(whole) <= bodyBytesMax ? { body: whole } : { body: body.slice(0, cutCharacters), cut: cutOf(body) };
+  return {
+    collection: collections.setAside(channelOf(message.queue)),
+    id: message.id,
+    rev: 1,
+    content: { ...message, ...kept } as unknown as JsonObject,
+  };
+}
+
+const cutOf = (body: string) => ({ bytes: Buffer.byteLength(body), sha256: hash('sha256', body) });
+
+export function setAsideIn({ content }: Document): SetAside {
+  const { body, ...message } = content as unknown as Omit<SetAside, 'body'> & { readonly body: Compact };
+  return { ...message, body: plain(body) };
+}

@@ -1,5 +1,4 @@
 import type { AwsConfig, AwsEndpoints } from '../../lib/aws.ts';
-import { queues } from '../../lib/messages.ts';
 import { redriveIn, topologyOf } from '../../lib/topology.ts';
 import { clientsAt, createQueue, createTable, newName } from './support.ts';
 
@@ -13,7 +12,7 @@ export async function deploy(
   const table = existing?.table ?? (await createTable(dynamodb));
   const queuePrefix = `${newName()}-`;
   const functions = topologyOf(app);
-  const names = [queues.setAside, ...functions.flatMap(({ sources }) => sources.map(({ queue }) => queue))];
+  const names = functions.flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const deadLettersFirst = names.toSorted((a, b) => Number(b.endsWith('-dead')) - Number(a.endsWith('-dead')));
   for (const queue of deadLettersFirst) await createQueue(sqs, queuePrefix, queue, redriveIn(functions)(queue));
   return { region: 'eu-central-1', table, queuePrefix, bus: 'redress' };

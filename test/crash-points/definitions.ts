@@ -22,7 +22,8 @@ export interface Definition {
 const defined = (workflow: Workflow<never>, { whens = [], mayEndAs = [], ...more }: Variation = {}): Definition => ({
   mayEndAs,
   scenario: {
-    app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf) },
+    // What is judged at once is counted nowhere: so one channel counts.
+    app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf), channels: { stock: { judge: 'count' } } },
     order: { item: 'tea' },
     rules: whens.map(ruleOf),
     real: new Set(),

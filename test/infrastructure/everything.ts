@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsConfig } from '../../lib/aws.ts';
+import { collections } from '../../lib/documents.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
+import { conversationOf } from '../../lib/poison/conversation.ts';
 import { channelOf } from '../../lib/poison/policy.ts';
 import { keys } from '../../lib/stores/dynamodb/keys.ts';
 import { childIdOf } from '../../lib/submission.ts';
@@ -33,7 +35,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
   await servicesAway(roles);
-  await roles.run('dead-letter', deadLetter);
+  await poison(roles);
   await closedChannels(roles);
 }
 
@@ -206,6 +208,18 @@ const damage = (roles: Roles, table: string, id: string) =>
     }) as never,
   );
 
-const deadLetter = {
-  Records: [{ messageId: 'm', body: 'nonsense', eventSourceARN: 'arn:aws:sqs:local:000000000000:stock-replies-dead' }],
-};
+/** On every queue two that come again and cannot be read: one of a conversation in which something failed, and another one. */
+async function poison(roles: Roles): Promise<void> {
+  const { channel, store } = roles.outside;
+  const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
+  for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
+    const said = { orderId: 'o', path: 'p', requestId: 'o/p/1#1.1', attempt: 1, epoch: 1 };
+    const body = JSON.stringify({ v: 1, type: 'nonsense', ...said, client: 'shop', idempotencyKey: 'm-99', responseChannel: answered });
+    const id = conversationOf({ queue, messageId: '', body });
+    const content = { failures: 1, attempts: [{ at: 0, error: 'It failed.' }] };
+    await store.putDocument({ collection: collections.tracks(channelOf(queue)), id, rev: 1, content }, 0);
+    await channel.send(['nonsense', body].map((each) => ({ queue, body: each })));
+    await roles.deliver(queue, (message) => ({ ...message, senderId: 'robot', receiveCount: 2 }));
+  }
+  await roles.settle();
+}

@@ -34,7 +34,8 @@ interface Platform {
   readonly reason: string;
 }
 
-const isOfTable = ({ permissions }: Job): boolean => permissions.table.length + permissions.breakers.length > 0 || permissions.notesAskings;
+const isOfTable = ({ permissions: { table, breakers, documents, notesAskings } }: Job): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
 const platform: readonly Platform[] = [
   {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -117,23 +118,37 @@ describe('a role may do what its function does, and nothing else', () => {
   });
 });
 
-describe('an agent writes nothing but what may be asked for only once, that its service is away, and that its channel is closed', () => {
+describe('an agent writes nothing but what may be asked for only once, that its service is away, what failed, and that its channel is closed', () => {
   const conditions = (name: string) =>
     statementsOf(stack, roleIdOf(name))
       .filter(({ Action }) => String(Action).includes('dynamodb:'))
       .map(({ Condition }) => Condition);
-  const own = (name: string) => ({
-    'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [keys.breaker(name).pk, collections.channels, collections.channel(name)] },
-  });
+  const within = (...partitions: string[]) => ({ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': partitions } });
+  const own = (name: string) => [
+    within(keys.breaker(name).pk),
+    within(collections.tracks(name)),
+    within(collections.channels, collections.channel(name)),
+  ];
 
   test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
-    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, own('post')]);
+    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, ...own('post')]);
     assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
   });
 
-  test('F20, F45: an agent without one comes near its own breaker and its own channel, and the names of closed channels', () => {
-    assert.deepEqual(conditions('agent-stock'), [own('stock')]);
+  test('F13, F20, F45: an agent without one comes near its own breaker, its own failures, its own channel, and the names of closed channels', () => {
+    assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
+});
+
+test('F13: who reads the dead letters writes no order: he keeps messages, forgets what was counted, and tells who has sent them', () => {
+  const written = statementsOf(stack, roleIdOf('dead-letter'))
+    .filter(({ Action }) => /dynamodb:(Put|Delete|Update)/.test(String(Action)))
+    .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringEquals']?.['dynamodb:LeadingKeys']]);
+  const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
+  assert.deepEqual(written, [
+    ['dynamodb:DeleteItem', channels.map(collections.tracks)],
+    ['dynamodb:PutItem', channels.map(collections.setAside)],
+  ]);
 });
 
 describe('to close a channel takes narrow rights', () => {

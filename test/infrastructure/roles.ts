@@ -101,7 +101,7 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     const { create } = await loadFunction(file);
     const handler = create({ system, environment, accepting: () => true }) as (event: unknown, invocation: object) => Promise<unknown>;
     telemetries.set(name, telemetry);
-    healths.set(name, system.health);
+    healths.set(name, system.channelHealth);
     handlers.set(name, (event) => meter.within({ role: name }, () => handler(event, { stopping: new AbortController().signal })));
   }
   for (const spec of functions) await start(spec);

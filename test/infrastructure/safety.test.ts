@@ -110,7 +110,7 @@ describe('others are granted what they need, and nothing else', () => {
     const on = (names: readonly string[], ...actions: readonly string[]) =>
       actions.flatMap((action) => names.map((name) => `${action} ${name}`));
     const deadLetters = dead.map((queue) => `queue/${queue}-dead`);
-    const kept = [...deadLetters, 'queue/set-aside', 'queue/undelivered'];
+    const kept = [...deadLetters, 'queue/undelivered'];
     const expected = [
       ...on(kept, 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:ReceiveMessage'),
       ...on(deadLetters, 'sqs:CancelMessageMoveTask', 'sqs:ListMessageMoveTasks', 'sqs:StartMessageMoveTask'),

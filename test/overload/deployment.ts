@@ -67,6 +67,8 @@ export class Deployment {
   readonly clock: Clock;
   /** How often the store was written to. */
   writes = 0;
+  /** Runs of functions that ended with an exception. */
+  crashes = 0;
   private readonly database: Database = openDatabase(':memory:');
   private readonly dueShards = this.database.prepare("SELECT DISTINCT shard FROM states WHERE worklist = 'due' AND worklistAt <= ?");
   private looked: { readonly at: number; readonly shards: ReadonlySet<number> } = { at: 0, shards: new Set() };
@@ -156,7 +158,15 @@ export class Deployment {
         this.queues.send(message);
       }
     };
-    return { send, receive: notHere, acknowledge: notHere, release: notHere, depth: notHere };
+    const acknowledge = async (queue: string, receipts: readonly string[]): Promise<void> => {
+      await this.latency();
+      this.queues.acknowledge(queue, receipts);
+    };
+    const release = async (queue: string, receipts: readonly string[], afterMs: number): Promise<void> => {
+      await this.latency();
+      this.queues.release(queue, receipts, afterMs);
+    };
+    return { send, receive: notHere, acknowledge, release, depth: notHere };
   }
 
   private latency = (): Promise<void> => this.sleep(this.chance.between(2, 12));
@@ -179,6 +189,9 @@ export class Deployment {
       noteAsked: later(store.noteAsked, 1),
       putBreaker: later(store.putBreaker, 1),
       breaker: later(store.breaker, 0),
+      document: later(store.document, 0),
+      putDocument: later(store.putDocument, 1),
+      removeDocument: later(store.removeDocument, 1),
       load: later(store.load, 0),
       head: later(store.head, 0),
       // A pass asks sixteen times; most passes find nothing at all, and that is known with one look.
@@ -227,7 +240,10 @@ export class Deployment {
         const failed = new Set(response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
         over(messages.map(({ messageId }) => messageId).filter((id) => !failed.has(id)));
       },
-      () => over([]),
+      () => {
+        this.crashes += 1;
+        over([]);
+      },
     );
     this.timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }

@@ -59,6 +59,13 @@ export class Queues {
     for (const id of ids) this.in(queue).delete(id);
   }
 
+  release(queue: string, ids: readonly string[], afterMs: number): void {
+    for (const id of ids) {
+      const message = this.in(queue).get(id);
+      if (message) this.show(message, afterMs);
+    }
+  }
+
   bodies(queue: string): readonly string[] {
     return [...this.in(queue).values()].map(({ body }) => body);
   }

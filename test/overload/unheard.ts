@@ -1,5 +1,6 @@
 import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, PermanentFailure, retry, sequence } from 'redress';
 import * as z from 'zod';
+import { collections } from '../../lib/documents.ts';
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import { queues as names } from '../../lib/messages.ts';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
@@ -139,6 +140,12 @@ export class UnheardWorld {
       timeline.after(this.deafFrom + hourMs, 'poison', () => queues.send({ queue, body: `nonsense for ${queue}` }));
   }
 
+  private async setAside(): Promise<number> {
+    const { store } = this.deployment.anyHost;
+    const found = await Promise.all(['wake-ups', 'bank'].map((name) => store.documents(collections.setAside(name), undefined, 10)));
+    return found.flat().length;
+  }
+
   private async judge(): Promise<Unheard> {
     const wrong: string[] = [];
     let raised = 0;
@@ -156,7 +163,7 @@ export class UnheardWorld {
     }
     for (const [id, { texts }] of this.heard)
       if (id.startsWith('ord_') && texts.size > 1) wrong.push(`${id} was told with different texts`);
-    const setAside = this.deployment.queues.bodies(names.setAside).length;
+    const setAside = await this.setAside();
     if (setAside !== 2) wrong.push(`${setAside} instead of 2 messages that mean nothing were set aside`);
     const poison = [...this.heard.values()].filter(({ texts }) => [...texts].some((text) => text.includes('PoisonMessage')));
     if (poison.length !== 2) wrong.push(`a person was told of ${poison.length} of 2 messages that mean nothing`);

@@ -21,6 +21,7 @@ import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/te
 import * as z from 'zod';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as childrenFunction } from '../../functions/children.ts';
+import { create as deadLetterFunction } from '../../functions/dead-letter.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
 import { type ManualClock, manualClock } from '../../lib/clock.ts';
@@ -29,6 +30,7 @@ import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import { type Heartbeat, queues, type Reply, type Request } from '../../lib/messages.ts';
+import { type SetAside, setAsideIn } from '../../lib/poison/set-aside.ts';
 import type { Published } from '../../lib/publishers/sqlite.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
@@ -174,6 +176,8 @@ export interface Desk extends Embedded {
   request(agent?: string): Promise<Request>;
   /** Hands the visible messages of a queue to the function behind it; how many of them go back to the queue. */
   deliver(queue: string): Promise<number>;
+  /** What was set aside, once the dead letters were read. */
+  setAside(): Promise<readonly SetAside[]>;
   /** An agent's answer, put on its queue and delivered. */
   answer(
     request: Request,
@@ -289,6 +293,12 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
       );
       return back.size;
     },
+    async setAside() {
+      const dead = database.prepare("SELECT DISTINCT queue FROM messages WHERE queue LIKE '%-dead'").all() as { queue: string }[];
+      for (const { queue } of dead) await desk.deliver(queue);
+      const kept = database.prepare("SELECT record FROM documents WHERE collection LIKE 'SET-ASIDE#%' ORDER BY id").all();
+      return kept.map((row) => setAsideIn(JSON.parse((row as { record: string }).record)));
+    },
     async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
       await desk.send(queues.replies(agent), { ...replyTo(request, result, sentAt), ...more });
       await desk.deliver(queues.replies(agent));
@@ -302,6 +312,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const { signal: stopping } = new AbortController();
   if (queue === queues.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
+  if (queue.endsWith('-dead')) return deadLetterFunction({ system, environment: {}, accepting: () => true });
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
   if (agent !== undefined) {
     const serve = agentFunction({ system, environment: { REDRESS_AGENTS: agent }, accepting: () => true });

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../lib/core/json.ts';
+import { collections } from '../../lib/documents.ts';
 import { decodeInstance } from '../../lib/instance.ts';
-import { queues } from '../../lib/messages.ts';
+import { setAsideIn } from '../../lib/poison/set-aside.ts';
 import type { OrderRecord, StateRecord } from '../../lib/record.ts';
 import { wholeJournal } from '../../lib/steps.ts';
 import { type Place, responses } from './place.ts';
@@ -13,7 +14,7 @@ export async function history(place: Place, { effects }: Services, happened: rea
   const orders = await ordersOf(place);
   // What may come twice counts once, as it does for whoever listens.
   const told = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
-  const aside = (await place.bodies(queues.setAside)).map(({ messageId: _, ...kept }) => `set aside ${text(kept)}`).toSorted();
+  const aside = (await setAside(place)).toSorted();
   const lines = [
     ...happened,
     ...(await Promise.all(orders.map((found) => linesOf(place, found)))).flat(),
@@ -24,6 +25,16 @@ export async function history(place: Place, { effects }: Services, happened: rea
   ];
   const names = orders.map(({ order }, index) => [order.orderId, index === 0 ? 'the-order' : `child-${index}`] as const);
   return lines.map((line) => names.reduce((named, [id, name]) => named.replaceAll(id, name), line.replaceAll(timeIn, '<time>')));
+}
+
+/** Every queue names messages and senders in its own way. */
+async function setAside({ store, system }: Place): Promise<readonly string[]> {
+  const channels = [...system.app.agents.map(({ name }) => name), 'workflows', 'wake-ups', 'submissions'];
+  const found = await Promise.all(channels.map((channel) => store.documents(collections.setAside(channel), undefined, 100)));
+  return found.flat().map((document) => {
+    const { id: _, messageId: __, senderId: ___, setAsideAt: ____, ...kept } = setAsideIn(document);
+    return `set aside ${text(kept)}`;
+  });
 }
 
 async function ordersOf({ store }: Place): Promise<readonly Found[]> {

@@ -1,3 +1,5 @@
+import { collections } from '../../lib/documents.ts';
+import { setAsideIn } from '../../lib/poison/set-aside.ts';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
 import { type StateRecord, shardOf } from '../../lib/record.ts';
 import type { Along, Store } from '../../lib/store.ts';
@@ -37,6 +39,8 @@ const sites = {
   due: { name: 'store.due', faults: ['throttled', 'index late', 'index ghost'] },
   sweep: reading('store.sweep'),
   send: adding('channel.send'),
+  acknowledge: adding('channel.acknowledge'),
+  release: adding('channel.release'),
   publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
 } as const satisfies { readonly [name: string]: Site };
 
@@ -173,6 +177,8 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
       call(sites.putDocument, document.collection, async () => {
         const write = await store.putDocument(document, loadedRev);
         if (write.outcome === 'written') shared.channels.stored(document);
+        const isAside = document.collection.startsWith(collections.setAside(''));
+        if (write.outcome === 'written' && isAside) sight.saw({ type: 'set aside', message: setAsideIn(document) });
         return write;
       }),
     removeDocument: (...key) => call(sites.removeDocument, key[0], () => store.removeDocument(...key)),
@@ -244,8 +250,8 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
         { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
       ),
     receive: notHere,
-    acknowledge: notHere,
-    release: notHere,
+    acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
+    release: (queue, receipts, afterMs) => host.call(sites.release, () => queues.release(queue, receipts, afterMs)),
     depth: notHere,
   };
 };
@@ -269,6 +275,8 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
       ),
   };
 }
+
+const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));
 
 /** What is announced of an order has an id that begins with it. */
 const orderIdIn = (id: string | undefined): string | undefined => /^ord_[A-Za-z0-9_-]+/.exec(id ?? '')?.[0];

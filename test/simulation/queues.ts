@@ -154,6 +154,15 @@ export class SimulatedQueues {
     }
   }
 
+  /** A receipt of an earlier delivery is void. */
+  release(queue: string, receipts: readonly string[], afterMs: number): void {
+    for (const message of this.messages.get(queue) ?? []) {
+      if (!receipts.includes(`${message.id}/${message.receiveCount}`)) continue;
+      message.visibleAt = this.sight.timeline.now + afterMs;
+      this.announce(message);
+    }
+  }
+
   private remove(message: Message): void {
     message.gone = true;
     this.messages.set(

@@ -2,6 +2,7 @@ import type { UndoPlan } from '../../lib/core/undo-plan.ts';
 import type { Instructed } from '../../lib/instructing.ts';
 import type { Decision } from '../../lib/instruction.ts';
 import type { InstructionPlan } from '../../lib/operator.ts';
+import type { SetAside } from '../../lib/poison/set-aside.ts';
 import type { Announcement } from '../../lib/publisher.ts';
 import type { StateRecord } from '../../lib/record.ts';
 import type { StepReport } from '../../lib/steps.ts';
@@ -96,6 +97,8 @@ export type Happening =
   | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
+  /** A message was set aside: its document is written. */
+  | { readonly type: 'set aside'; readonly message: SetAside }
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
   /** An agent rests between two tries within one asking. */

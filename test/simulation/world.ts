@@ -377,6 +377,8 @@ function describe(happening: Happening): string {
       return `${happening.where}: ${happening.name}: ${happening.message}`;
     case 'poisoned':
       return `poison: ${happening.body}`;
+    case 'set aside':
+      return `set aside: ${happening.message.reason} ${happening.message.body}`;
     case 'signal':
       return `the signal to ${happening.orderId}: ${happening.answer}`;
   }

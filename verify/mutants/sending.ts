@@ -39,16 +39,15 @@ export const sending: readonly Mutant[] = [
     name: 'batch returns wrong id',
     why: 'failed records are named by their receipt, which is no id: they are taken for processed',
     file: batch,
-    find: 'failures.push(...records.map(({ messageId }) => messageId));',
-    replace: 'failures.push(...records.map(({ receiptHandle }) => receiptHandle));',
+    find: 'again.map(({ messageId }) => messageId),',
+    replace: 'again.map(({ receipt }) => receipt),',
   },
   {
     name: 'all-failed swallowed',
     why: 'a batch of which nothing succeeded is answered as if all of it had',
     file: batch,
-    find: 'return { batchItemFailures: failures.filter',
-    replace:
-      'if (failures.length === event.Records.length) return { batchItemFailures: [] };\n  return { batchItemFailures: failures.filter',
+    find: 'return { batchItemFailures: again.filter',
+    replace: 'if (again.length === event.Records.length) return { batchItemFailures: [] };\n  return { batchItemFailures: again.filter',
   },
   {
     name: 'timer > 15 min sent to SQS raw',

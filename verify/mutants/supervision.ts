@@ -56,14 +56,29 @@ export const supervision: readonly Mutant[] = [
   },
   {
     name: 'poison counter not cleared',
-    why: 'the only stored counter is that of failures: it is not cleared when a person has decided, so the next delay is at once too much',
-    file: 'lib/order-draft.ts',
-    find: "this.set({ processState: 'Processing', fault: null, failureCount: 0 });",
-    replace: "this.set({ processState: 'Processing', fault: null });",
+    why: 'what failed before a message was handled after all counts on: no law of the worlds reads it, since an outage may leave it as well',
+    file: 'lib/poison/judge.ts',
+    find: 'change(delivery, () => undefined, begun?.known)',
+    replace: 'void begun',
+    suites: ['test/roles/poison.test.ts'],
   },
 ];
 
 export const moreSupervision: readonly Mutant[] = [
+  {
+    name: 'failure counter not cleared',
+    why: 'the counter of failures is not cleared when a person has decided, so the next delay is at once too much',
+    file: 'lib/order-draft.ts',
+    find: "this.set({ processState: 'Processing', fault: null, failureCount: 0 });",
+    replace: "this.set({ processState: 'Processing', fault: null });",
+  },
+  {
+    name: 'poison given up, and not kept',
+    why: 'what nobody can process is taken off its queue, and never comes to the dead letters',
+    file: 'lib/poison/judge.ts',
+    find: 'await channel.send([{ queue: queues.deadLetters(queue), body: poison }]);',
+    replace: 'void poison;',
+  },
   {
     name: 'expiry counted before its time',
     why: 'the tolerance for clocks is subtracted instead of added',

@@ -100,7 +100,7 @@ export const step: Behaviour<Step, StepState> = {
     if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, context);
     if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {
-      return raise(engineFault(engineFaults.requestRejected, reply.message), { ...asked, phase: 'refused' });
+      return raise(rejection(reply), { ...asked, phase: reply.outcomeUnknown ? 'unknown' : 'refused' });
     }
     if (reply.status === 'succeeded') {
       const tooLarge = refusedOutput(reply.output);
@@ -121,13 +121,20 @@ export const step: Behaviour<Step, StepState> = {
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>
-  reply.status === 'rejected' || (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
+  (reply.status === 'rejected' && !reply.outcomeUnknown) ||
+  (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
+
+const rejection = ({ message, setAside, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>
+  engineFault(engineFaults.requestRejected, message, {
+    ...(setAside === undefined ? {} : { data: { setAside } }),
+    ...(outcomeUnknown ? { outcomeUnknown } : {}),
+  });
 
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
 function settled(asked: StepState, reply: StepReply, context: Context): Next<StepState> {
   if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
   if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
-  return rest(asked, context, reply.status === 'failed' ? reply.fault : engineFault(engineFaults.requestRejected, reply.message));
+  return rest(asked, context, reply.status === 'failed' ? reply.fault : rejection(reply));
 }
 
 /** Whether the effect exists is looked up, instead of asking for it once more under its key. */

@@ -4,7 +4,6 @@ import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
 import { type AwsClients, type AwsConfig, openAws, readAwsConfig } from '../../aws.ts';
 import { SetupError } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
-import { queues } from '../../messages.ts';
 import { indexes } from '../../stores/dynamodb/table.ts';
 import { topologyOf } from '../../topology.ts';
 import type { OpenPorts, OpenPortsOptions } from '../ports.ts';
@@ -14,7 +13,7 @@ export async function openAwsPorts({ app, config, environment, clock }: OpenPort
   const deployment = readAwsConfig(environment);
   const { store, channel, publisher, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
   const at = addressesOf(clients);
-  const wanted = [queues.setAside, ...topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue))];
+  const wanted = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const missing = await missingOf(clients, deployment, wanted, at);
   if (missing.length > 0)
     throw new SetupError(

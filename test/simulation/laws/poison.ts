@@ -1,4 +1,3 @@
-import { queues } from '../../../lib/messages.ts';
 import { type Law, on } from './law.ts';
 
 /** S25: a message that nobody can make sense of is kept whole for a person in the end, and keeps nobody else from his work. */
@@ -6,11 +5,10 @@ export function poison(): Law {
   const open = new Set<string>();
   return {
     name: 'poison',
-    after: on(['poisoned', 'purged', 'sent'], (happening) => {
+    after: on(['poisoned', 'purged', 'set aside'], (happening) => {
       if (happening.type === 'poisoned') open.add(asItCame(happening.body));
       if (happening.type === 'purged') open.delete(asItCame(happening.body));
-      if (happening.type === 'sent' && happening.queue === queues.setAside)
-        open.delete(asItCame((JSON.parse(happening.body) as { body: string }).body));
+      if (happening.type === 'set aside') open.delete(asItCame(happening.message.body));
       return undefined;
     }),
     atEnd: () => [...open].map((body) => `${body.trim()} is nowhere to be found`),

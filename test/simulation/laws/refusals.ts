@@ -5,7 +5,7 @@ import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
 
-const taken = ['purged', 'refused', 'posted wrongly', 'sent'] as const;
+const taken = ['purged', 'set aside', 'refused', 'posted wrongly', 'sent', 'set aside'] as const;
 type Taken = (typeof taken)[number];
 
 interface Posted {
@@ -35,8 +35,8 @@ export function refusals(): Law {
       const named = reference === undefined ? {} : { reference };
       posted.set(body, { key, body, wanted, ...named, mayAnswer: responseChannel === responseQueue });
     }
+    if (happening.type === 'set aside') aside.add(happening.message.body);
     if (happening.type !== 'sent') return undefined;
-    if (happening.queue === queues.setAside) aside.add((JSON.parse(happening.body) as { readonly body: string }).body);
     if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
     return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body, history) : undefined;
   };
@@ -48,10 +48,13 @@ export function refusals(): Law {
     refused.add(one.body);
     if (one.workflow !== undefined && history.orders.get(orderIdOf(clientName, one.key))?.state.workflow.name === one.workflow)
       return `${one.key} is refused, and is stored`;
+    const [{ code } = {}] = errors as readonly { readonly code?: string }[];
+    // Handling it failed too often, whatever was wrong: then it lies before a person, too.
+    const isAside = code === 'internal' && aside.has(one.body);
     const wanted = one.wanted ?? '/idempotencyKey idempotency-key-reused';
     const named = one.reference === undefined ? {} : { reference: one.reference };
     const isWhole = JSON.stringify(rest) === JSON.stringify({ v: 1, type: 'status', ...named, seq: 1, status: 'refused' });
-    return isWhole && says(errors as readonly SubmissionProblem[], wanted) && !Number.isNaN(Date.parse(String(at)))
+    return isWhole && (isAside || says(errors as readonly SubmissionProblem[], wanted)) && !Number.isNaN(Date.parse(String(at)))
       ? undefined
       : `${one.key} is refused with ${body}`;
   };

@@ -10,10 +10,17 @@ export const sourcesFile = `${place}sources.json`;
 /** Roles, the functions that run them, and the embedded implementations of the ports. */
 const roles = [
   ...['agent', 'aside', 'asks', 'batch', 'call-key', 'child-reply', 'children', 'deadlines', 'discretion', 'incoming', 'instance'],
-  ...['instructing', 'intake', 'lease', 'operator', 'order-draft', 'outbox', 'planned', 'poison', 'quarantine', 'rebuild', 'replies'],
+  ...['instructing', 'intake', 'lease', 'operator', 'order-draft', 'outbox', 'planned', 'quarantine', 'rebuild', 'replies'],
   ...['scheduler', 'state-size', 'steps', 'submission', 'supervisor', 'transition'],
 ];
-const elsewhere = ['lib/agent/*.ts', 'lib/stores/sqlite/*.ts', 'lib/channels/sqlite.ts', 'lib/publishers/sqlite.ts', 'functions/!(api).ts'];
+const elsewhere = [
+  'lib/agent/*.ts',
+  'lib/poison/*.ts',
+  'lib/stores/sqlite/*.ts',
+  'lib/channels/sqlite.ts',
+  'lib/publishers/sqlite.ts',
+  'functions/!(api).ts',
+];
 const changed: readonly string[] = [...roles.map((role) => `lib/${role}.ts`), ...globSync(elsewhere, { cwd: root })].sort();
 
 /** A change as it is remembered: the same one in the next run, as long as its file is the same. */

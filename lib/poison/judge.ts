@@ -1,0 +1,170 @@
+import { UnprocessableMessage } from '../authoring/fault.ts';
+import type { App } from '../authoring/workflow.ts';
+import type { Channel } from '../channel.ts';
+import type { ChannelHealth } from '../channel-health.ts';
+import type { Clock } from '../clock.ts';
+import type { Definitions } from '../definitions.ts';
+import type { Delivery } from '../delivery.ts';
+import type { Documents } from '../documents.ts';
+import { queues } from '../messages.ts';
+import { putBack, waitedProblem } from '../put-back.ts';
+import type { Telemetry } from '../telemetry.ts';
+import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
+import { envelopeOf } from './envelope.ts';
+import { failureOf, nameOf, told } from './failures.ts';
+import { channelOf, policyOf } from './policy.ts';
+import type { Attempt } from './set-aside.ts';
+import { shown } from './shown.ts';
+import { changeTrack, neverHeardOf, readTrack, type Track, type Tracked, withFailure, without, withReason } from './tracks.ts';
+
+export interface JudgePorts {
+  readonly app: App;
+  readonly store: Documents;
+  readonly channel: Channel;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly definitions: Definitions;
+  readonly channelHealth: ChannelHealth;
+}
+
+/** An attempt that is counted before it is made: the process may not be there any more to count it afterwards. */
+export interface Begun {
+  readonly at: number;
+  readonly known: Tracked;
+}
+
+/** Says what becomes of messages, and keeps count (PM). */
+export interface Judge {
+  /** What is known of its conversation. */
+  known(delivery: Delivery): Promise<Tracked>;
+  /** Counts an attempt that is about to be made; undefined where enough have failed: it is handed over instead. */
+  begin(delivery: Delivery, known: Tracked): Promise<Begun | undefined>;
+  succeeded(delivery: Delivery, begun?: Begun): Promise<void>;
+  /** Whether the message is to come again. Else it is done with: dropped, put back, or handed to the dead letters. */
+  failed(delivery: Delivery, error: unknown, begun?: Begun): Promise<boolean>;
+}
+
+export function createJudge(ports: JudgePorts): Judge {
+  const { app, store, channel, clock, telemetry, definitions, channelHealth } = ports;
+  const policyFor = ({ queue }: Delivery) => policyOf(channelOf(queue), app.channels);
+  const keyOf = (delivery: Delivery) => ({ channel: channelOf(delivery.queue), conversation: conversationOf(delivery) });
+  const change = (delivery: Delivery, how: (track: Track | undefined) => Track | undefined, known?: Tracked) =>
+    changeTrack(keyOf(delivery), how, { store, now: clock.now(), known });
+  const log = (level: 'info' | 'warn', message: string, delivery: Delivery, more: object) =>
+    telemetry.log(level, message, { ...shown(delivery, policyFor(delivery), definitions), ...more });
+
+  /** Everything that may be known of it goes to the dead letters of its queue; only who takes those keeps it for a person. */
+  async function handOver(delivery: Delivery, reason: string, { attempts, failures }: Track): Promise<false> {
+    const { queue, messageId, sentAt, senderId, body } = delivery;
+    const sender = senderId === undefined ? {} : { senderId };
+    const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
+    await channel.send([{ queue: queues.deadLetters(queue), body: poison }]);
+    log('warn', 'message given up', delivery, { reason, failures });
+    telemetry.count('givenUp');
+    return false;
+  }
+
+  async function takeBack(delivery: Delivery, begun: Begun | undefined): Promise<void> {
+    if (begun) await change(delivery, without(begun.at), begun.known);
+  }
+
+  async function comesAgain(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<true> {
+    await takeBack(delivery, begun);
+    telemetry.log('warn', again, { error, messageId: delivery.messageId });
+    telemetry.count('recordFailed');
+    return true;
+  }
+
+  /** What only a newer version can process waits for it, for a while. */
+  async function leftToNewer(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+    const tooOld = await putBack([delivery], error, ports);
+    await takeBack(delivery, begun);
+    if (tooOld.length === 0) return false;
+    return handOver(delivery, waitedProblem(delivery.body) ?? 'It is for a newer version.', oneAttempt(error, clock.now()));
+  }
+
+  async function counted(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+    const { maxFailures } = policyFor(delivery);
+    const attempt = attemptOf(error, begun?.at ?? clock.now());
+    const { track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.known);
+    if (failureOf(error) === 'content') await tell(() => channelHealth.failed(delivery.queue));
+    const failures = track?.failures ?? 1;
+    if (track && failures > maxFailures)
+      return handOver(delivery, `Handling it failed ${failures} times, the last time with ${nameOf(error)}.`, track);
+    log('warn', again, delivery, { kind: nameOf(error), failures });
+    telemetry.count('recordFailed');
+    return true;
+  }
+
+  async function judged(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+    const policy = policyFor(delivery);
+    const failure = failureOf(error);
+    if (failure === 'passing') return comesAgain(delivery, error, begun);
+    if (failure === 'newer') return leftToNewer(delivery, error, begun);
+    if (policy.drop.includes(String(saidIn(delivery.body)?.['type']))) {
+      await takeBack(delivery, begun);
+      log('info', 'message dropped: it could not be processed, and another one follows', delivery, { kind: nameOf(error) });
+      telemetry.count('dropped');
+      return false;
+    }
+    if (failure === 'content' || policy.judge === 'count') return counted(delivery, error, begun);
+    await takeBack(delivery, begun);
+    return handOver(delivery, (error as Error).message, oneAttempt(error, clock.now()));
+  }
+
+  /** Closing a channel must not be what keeps its messages. */
+  async function tell(what: () => Promise<void>): Promise<void> {
+    try {
+      await what();
+    } catch (error) {
+      telemetry.log('warn', 'channel not told of', { error });
+    }
+  }
+
+  return {
+    known: (delivery) => readTrack(keyOf(delivery), store, clock.now()),
+
+    async begin(delivery, known) {
+      const { maxFailures } = policyFor(delivery);
+      const { track } = known;
+      if (track && track.failures > maxFailures) {
+        await handOver(delivery, storyOf(track), track);
+        return undefined;
+      }
+      const at = clock.now();
+      return { at, known: await change(delivery, withFailure({ at, error: neverHeardOf }), known) };
+    },
+
+    async succeeded(delivery, begun) {
+      if (begun || mayHaveFailed(delivery)) await tell(async () => void (await change(delivery, () => undefined, begun?.known)));
+      await tell(() => channelHealth.succeeded(delivery.queue));
+    },
+
+    async failed(delivery, error, begun) {
+      try {
+        return await judged(delivery, error, begun);
+      } catch (outage) {
+        telemetry.log('warn', again, { error: outage, messageId: delivery.messageId });
+        telemetry.count('recordFailed');
+        return true;
+      }
+    },
+  };
+}
+
+const again = 'record not processed: it will be delivered again';
+
+/** In words for everybody: what failed may quote the message. */
+export const storyOf = ({ attempts, failures }: Track): string =>
+  attempts.at(-1)?.error === neverHeardOf
+    ? `Handling it began ${failures} times in vain, and the last process to try was never heard of again.`
+    : `Handling it failed ${failures} times.`;
+
+const attemptOf = (error: unknown, at: number): Attempt => ({
+  at,
+  error: told(error),
+  ...(error instanceof UnprocessableMessage || failureOf(error) === 'unreadable' ? { nothingDone: true } : {}),
+});
+
+/** What is judged by itself counts for nothing else. */
+const oneAttempt = (error: unknown, at: number): Track => ({ attempts: [{ ...attemptOf(error, at), nothingDone: true }], failures: 1 });

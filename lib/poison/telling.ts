@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Channel } from '../channel.ts';
+import type { Clock } from '../clock.ts';
+import { agentOfRequests, asking, queues, type Reply, timeText } from '../messages.ts';
+import type { Store } from '../store.ts';
+import { orderIdOf } from '../submission.ts';
+import { saidIn } from './conversation.ts';
+import type { Poison } from './envelope.ts';
+
+interface TellingPorts {
+  readonly store: Pick<Store, 'client' | 'head'>;
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+}
+
+const message = 'Unable to process message.';
+
+const { v: _, ...names } = asking;
+/** What an asking must say of itself to be answered, whatever else is wrong with it. */
+const Asked = z.object({ ...names, settling: z.boolean().optional() });
+const Submitted = z.object({
+  client: z.string(),
+  idempotencyKey: z.string(),
+  responseChannel: z.string(),
+  reference: z.string().optional().catch(undefined),
+});
+
+/** Ends the conversation with an error to whoever has sent the message, where somebody waits for an answer. */
+export async function tellSender(poison: Poison, setAside: string, ports: TellingPorts): Promise<void> {
+  const { queue } = poison;
+  if (queue === queues.submissions) return tellClient(poison, ports);
+  const agent = agentOfRequests(queue);
+  if (agent !== undefined) await tellScheduler(agent, poison, setAside, ports);
+}
+
+async function tellScheduler(agent: string, poison: Poison, setAside: string, { channel, clock }: TellingPorts): Promise<void> {
+  const said = saidIn(poison.body);
+  const { data: asked } = Asked.safeParse(said);
+  if (!asked || said?.['type'] === 'cancel') return;
+  const { settling, ...its } = asked;
+  const reply: Reply = {
+    v: 1,
+    type: 'reply',
+    ...its,
+    sentAt: timeText(clock.now()),
+    result: { status: 'rejected', code: 500, message, setAside, ...(settling || mayBeDone(poison) ? { outcomeUnknown: true } : {}) },
+  };
+  await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(reply) }]);
+}
+
+/** A process that has died over it may have done it before. */
+const mayBeDone = ({ attempts, failures }: Poison): boolean =>
+  failures > attempts.length || attempts.some(({ nothingDone }) => !nothingDone);
+
+/** Only a client for whom the sender may speak, and only where it listens; and not of an order that was stored after all. */
+async function tellClient({ body, senderId }: Poison, { store, channel, clock }: TellingPorts): Promise<void> {
+  const { data: submitted } = Submitted.safeParse(saidIn(body));
+  if (!submitted || senderId === undefined) return;
+  const { client, idempotencyKey, responseChannel, reference } = submitted;
+  const registered = await store.client(client);
+  if (!registered?.senders.includes(senderId) || !registered.responseChannels.includes(responseChannel)) return;
+  if (await store.head(orderIdOf(client, idempotencyKey))) return;
+  const status = {
+    v: 1,
+    type: 'status',
+    ...(reference === undefined ? {} : { reference }),
+    idempotencyKey,
+    seq: 1,
+    status: 'refused',
+    errors: [{ pointer: '', code: 'internal', detail: message }],
+    at: timeText(clock.now()),
+  };
+  await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(status) }]);
+}

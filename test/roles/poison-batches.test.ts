@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { UnprocessableMessage } from 'redress';
+import { create as agentFunction } from '../../functions/agent.ts';
+import { create as schedulerFunction } from '../../functions/scheduler.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import { queues } from '../../lib/messages.ts';
+import { neverHeardOf } from '../../lib/poison/tracks.ts';
+import { type Desk, lineOf, nothing, ok, openDesk, replyTo, submitted, timePasses } from './support.ts';
+
+const requests = queues.requests('worker');
+const replies = queues.replies('worker');
+const visibilityMs = 60_000;
+const killer = 'poisoned tea';
+
+/** Agents that die of one item, with their process: whatever that was at is cut off where it waits, for ever. */
+function farm(context: TestContext) {
+  const done = new Set<string>();
+  let die = () => {};
+  const pick = ({ item }: { readonly item: string }) => {
+    if (item !== killer) return void done.add(item);
+    die();
+    return new Promise(() => {});
+  };
+  const variables = { STEP_COMPLETE_WITHIN_SECONDS: '3600' };
+  const desk = openDesk(context, lineOf({ pick, pack: nothing }), { variables });
+
+  /** Hands all that is visible to a new process. */
+  async function deliver(): Promise<void> {
+    const received = await desk.channel.receive(requests, { max: 10, visibilityMs, waitMs: 0 });
+    const life = { isOver: false };
+    const { store, channel, clock } = desk;
+    const system = { ...desk.system, store: mortal(store, life), channel: mortal(channel, life), clock: mortal(clock, life) };
+    const death = new Promise<undefined>((resolve) => {
+      die = () => {
+        life.isOver = true;
+        resolve(undefined);
+      };
+    });
+    const serve = agentFunction({ system, environment: { REDRESS_AGENTS: 'worker' }, accepting: () => true });
+    const work = serve(queueEvent(requests, received), { stopping: new AbortController().signal });
+    const response = await timePasses(clock, Promise.race([work, death]));
+    if (!response) return;
+    const back = new Set(response.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const receipts = received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt);
+    await channel.acknowledge(requests, receipts);
+  }
+
+  /** Until nothing is left to be delivered. */
+  async function deliverAll(): Promise<void> {
+    for (let deliveries = 1; desk.messages(requests).length > 0 && deliveries < 10; deliveries++) {
+      await deliver();
+      await desk.clock.advance(visibilityMs + 10_000);
+    }
+  }
+  return { ...desk, deliver, deliverAll, done };
+}
+
+/** A port, or a clock, as a process has it: in death nobody gets an answer. */
+const mortal = <P extends object>(port: P, life: { readonly isOver: boolean }): P =>
+  new Proxy(port, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key);
+      if (typeof value !== 'function') return value;
+      return (...args: unknown[]) => {
+        const answer: unknown = value.apply(target, args);
+        return answer instanceof Promise ? answer.then((given) => (life.isOver ? new Promise(() => {}) : given)) : answer;
+      };
+    },
+  });
+
+describe('a message that kills its process', () => {
+  test('S25 F14 its neighbours are done after one visibility period and some seconds, and it is set aside in the end', async (context) => {
+    const desk = farm(context);
+    const items = ['a', 'b', killer, 'c', 'd'];
+    for (const item of items) await submitted(desk, { item });
+    const begunAt = desk.clock.now();
+    await desk.deliver();
+    await desk.clock.advance(visibilityMs);
+    for (await desk.deliver(); desk.done.size < 4; await desk.deliver()) await desk.clock.advance(5_000);
+    assert.deepEqual([...desk.done].toSorted(), ['a', 'b', 'c', 'd']);
+    assert.ok(desk.clock.now() - begunAt <= visibilityMs + 15_000, `${desk.clock.now() - begunAt} ms`);
+
+    await desk.deliverAll();
+    const [aside, ...others] = await desk.setAside();
+    assert.deepEqual([JSON.parse(aside?.body ?? '{}').input.item, others], [killer, []]);
+    assert.equal(aside?.attempts.at(-1)?.error, neverHeardOf);
+  });
+
+  test('F14 nobody knows whether it did anything: so its sender is told', async (context) => {
+    const desk = farm(context);
+    await submitted(desk, { item: killer });
+    await desk.deliverAll();
+    const [aside] = await desk.setAside();
+    assert.deepEqual(
+      desk.messages(replies).map(({ result }) => result),
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', setAside: aside?.id, outcomeUnknown: true }],
+    );
+  });
+
+  test('F-110 what only came again because a process died has nothing against it when it went well', async (context) => {
+    const desk = farm(context);
+    for (const item of ['a', killer]) await submitted(desk, { item });
+    await desk.deliver();
+    await desk.clock.advance(visibilityMs);
+    for (await desk.deliver(); desk.done.size < 1; await desk.deliver()) await desk.clock.advance(5_000);
+    const tracks = await desk.store.documents('TRACK#worker', undefined, 10);
+    assert.deepEqual([[...desk.done], tracks.length], [['a'], 1]);
+  });
+});
+
+describe('a batch', () => {
+  const comesAgain = async (desk: Desk, create: typeof schedulerFunction, queue: string) => {
+    const received = await desk.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+    const handler = create({ system: desk.system, environment: {}, accepting: () => true });
+    const { batchItemFailures } = await timePasses(desk.clock, handler(queueEvent(queue, received)));
+    return { ids: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), received };
+  };
+
+  test('F15 names as failed only what failed, by the ids that came', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      around: ({ store }) => ({
+        store: { ...store, load: (id) => (id === 'ord_away' ? Promise.reject(new Error('away')) : store.load(id)) },
+      }),
+    });
+    await submitted(desk);
+    const request = await desk.request();
+    const away = { ...request, orderId: 'ord_away', requestId: request.requestId.replace(request.orderId, 'ord_away') };
+    for (const each of [request, away]) await desk.send(replies, replyTo(each, ok(), desk.clock.now()));
+    await desk.send(replies, 'nonsense');
+    const { ids, received } = await comesAgain(desk, schedulerFunction, replies);
+    assert.deepEqual(
+      ids,
+      received.filter(({ body }) => body.includes('ord_away')).map(({ messageId }) => messageId),
+    );
+  });
+
+  test('F13 S25 of several messages for one order that cannot be applied together, the one whose fault it is comes again', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      around: ({ store }) => ({
+        store: {
+          ...store,
+          update: (state, ...rest) =>
+            state.lastBy.some((id) => id.startsWith('wake-up@9')) ? Promise.reject(new TypeError('no')) : store.update(state, ...rest),
+        },
+      }),
+    });
+    const orderId = await submitted(desk);
+    await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
+    const { ids } = await comesAgain(desk, schedulerFunction, replies);
+    assert.deepEqual([ids, (await desk.state(orderId)).outcome], [[], 'completed']);
+  });
+
+  test('S25 a message that fails each time keeps none of those that come with it from being done', async (context) => {
+    const desk = openDesk(
+      context,
+      lineOf({
+        pick: ({ item }) => {
+          if (item === killer) throw new UnprocessableMessage('No.');
+          return {};
+        },
+      }),
+    );
+    for (const item of ['a', killer, 'b']) await submitted(desk, { item });
+    assert.equal(await desk.deliver(requests), 1);
+    assert.equal(desk.messages(replies).length, 2);
+    for (let deliveries = 2; deliveries <= 4; deliveries++) {
+      await submitted(desk, { item: `c${deliveries}` });
+      await desk.deliver(requests);
+    }
+    assert.deepEqual([desk.messages(requests), desk.messages(replies).length], [[], 5]);
+  });
+});

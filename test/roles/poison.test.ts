@@ -1,0 +1,271 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type JsonObject, UnprocessableMessage } from 'redress';
+import { queues } from '../../lib/messages.ts';
+import type { ChannelPolicies } from '../../lib/poison/policy.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import {
+  type Desk,
+  type DeskOptions,
+  heartbeatFor,
+  journalOf,
+  lineOf,
+  nothing,
+  ok,
+  openDesk,
+  replyTo,
+  submitted,
+  temporaryFolder,
+  typesOf,
+} from './support.ts';
+
+const { requests, replies } = { requests: queues.requests('worker'), replies: queues.replies('worker') };
+
+/** The operation `pick` fails so many times on account of what it is given, before it does its work. */
+function deskWhose(
+  context: TestContext,
+  failures: number,
+  channels: ChannelPolicies = {},
+  options: DeskOptions = {},
+): Desk & { readonly ran: () => number } {
+  let ran = 0;
+  const pick = () => {
+    ran += 1;
+    if (ran <= failures) throw new UnprocessableMessage('There is no such customer yet.');
+    return {};
+  };
+  return { ...openDesk(context, { ...lineOf({ pick, pack: nothing }), channels }, options), ran: () => ran };
+}
+
+const tracksOf = (desk: Desk): Promise<readonly unknown[]> =>
+  desk.store.documents('TRACK#worker', undefined, 10).then((all) => all.map(({ id, content }) => [id, content['failures']]));
+
+describe('a message whose content cannot be handled', () => {
+  test('F-109 each failure is counted in a record of its conversation: the step that it is about', async (context) => {
+    const desk = deskWhose(context, 9);
+    const orderId = await submitted(desk);
+    for (const failures of [1, 2, 3]) {
+      assert.equal(await desk.deliver(requests), 1, 'it comes again');
+      assert.deepEqual(await tracksOf(desk), [[`${orderId}/order/pick`, failures]]);
+    }
+  });
+
+  test('F-109 the count outlives the process', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const desk = deskWhose(context, 9, {}, { dataFolder });
+    await submitted(desk);
+    await desk.deliver(requests);
+    const next = deskWhose(context, 9, {}, { dataFolder, clock: desk.clock });
+    for (const comesAgain of [1, 1, 0]) assert.equal(await next.deliver(requests), comesAgain);
+    assert.equal((await next.setAside())[0]?.failures, 4);
+  });
+
+  test('F-110 success clears the count', async (context) => {
+    const desk = deskWhose(context, 2);
+    await submitted(desk);
+    for (const comesAgain of [1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
+    assert.deepEqual(await tracksOf(desk), []);
+    await desk.deliver(replies);
+    assert.equal((await desk.request()).path, 'order/pack');
+  });
+
+  test('F-111 the fourth failure ends the conversation: its sender is told, and the message is set aside with its story', async (context) => {
+    const desk = deskWhose(context, 9);
+    const orderId = await submitted(desk);
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
+    const [aside, ...others] = await desk.setAside();
+
+    assert.deepEqual([others, await tracksOf(desk), desk.messages(requests)], [[], [], []]);
+    assert.deepEqual([aside?.queue, aside?.type, aside?.orderId, aside?.senderId], [requests, 'request', orderId, 'local']);
+    assert.deepEqual([aside?.failures, aside?.reason], [4, 'Handling it failed 4 times, the last time with UnprocessableMessage.']);
+    assert.deepEqual(
+      aside?.attempts.map(({ error }) => error),
+      Array.from({ length: 4 }, () => 'UnprocessableMessage: There is no such customer yet.'),
+    );
+    assert.deepEqual(
+      desk.messages(replies).map(({ result }) => result),
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', setAside: aside?.id }],
+    );
+    await desk.deliver(replies);
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { setAside: aside?.id }]);
+  });
+
+  test('F-112 it is counted while nobody else can have it', async (context) => {
+    const hiddenWhenCounted: number[] = [];
+    const around: DeskOptions['around'] = ({ store, channel }) => ({
+      store: {
+        ...store,
+        async putDocument(...document) {
+          hiddenWhenCounted.push((await channel.depth(requests)).inFlight);
+          return store.putDocument(...document);
+        },
+      },
+    });
+    const desk = deskWhose(context, 9, {}, { around });
+    await submitted(desk);
+    await desk.deliver(requests);
+    assert.deepEqual(hiddenWhenCounted, [1]);
+  });
+
+  test('F-117 how often it may fail is each channel’s own affair: an order before its new customer', async (context) => {
+    const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
+    await submitted(patient);
+    for (const comesAgain of [1, 1, 1, 1, 1, 0]) assert.equal(await patient.deliver(requests), comesAgain);
+    assert.deepEqual(await patient.setAside(), []);
+
+    const strict = deskWhose(context, 5, { worker: { maxFailures: 0 } });
+    await submitted(strict);
+    assert.equal(await strict.deliver(requests), 0);
+    assert.equal((await strict.setAside()).length, 1);
+  });
+
+  test('F-121 what a slip of the program does in the middle of a write counts as well', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      around: ({ store }) => ({ store: { ...store, update: () => Promise.reject(new TypeError('x is not a function')) } }),
+    });
+    await submitted(desk);
+    await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
+    assert.equal(await desk.deliver(replies), 1);
+    assert.deepEqual((await tracksOf(desk)).length, 1);
+  });
+
+  test('F27 an outage counts as nobody’s failure', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }), {
+      around: ({ store }) => ({
+        store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
+      }),
+    });
+    await submitted(desk);
+    await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
+    for (let deliveries = 1; deliveries <= 4; deliveries++) assert.equal(await desk.deliver(replies), 1);
+    assert.deepEqual(await tracksOf(desk), []);
+  });
+
+  test('F-122 what a step fails for is counted in the record of its order', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const orderId = await submitted(desk);
+    await desk.clock.advance(120_000);
+    await desk.supervisor.pass();
+    assert.equal((await desk.state(orderId)).failureCount, 1);
+    assert.deepEqual(await tracksOf(desk), []);
+  });
+});
+
+describe('a message that can be judged by its content', () => {
+  test('F-113 F-116 a request of an unknown type is answered with an error on its first delivery, and counted nowhere', async (context) => {
+    const desk = deskWhose(context, 0);
+    await submitted(desk);
+    const request = await desk.request();
+    await desk.send(requests, { ...request, type: 'inquiry' });
+    assert.equal(await desk.deliver(requests), 0);
+    const [aside] = await desk.setAside();
+
+    assert.deepEqual([aside?.type, aside?.reason], ['inquiry', 'This is no message for an agent.']);
+    assert.deepEqual([await tracksOf(desk), desk.ran()], [[], 0]);
+    assert.deepEqual(
+      desk.messages(replies).map(({ requestId, result }) => [requestId, (result as JsonObject)['status']]),
+      [[request.requestId, 'rejected']],
+    );
+  });
+
+  test('F-116 a submission without an order is refused where its client listens', async (context) => {
+    const desk = deskWhose(context, 0);
+    const responseChannel = 'redress-response-acme';
+    await desk.store.putClient({ id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
+    await desk.send('submissions', { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'k', reference: 'r', responseChannel });
+    assert.equal(await desk.deliver('submissions'), 0);
+    assert.equal((await desk.setAside()).length, 1);
+    const [{ at: _, ...status } = {}] = desk.messages(responseChannel);
+    const errors = [{ pointer: '', code: 'internal', detail: 'Unable to process message.' }];
+    assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', errors });
+  });
+
+  test('F-116 a channel may count it instead', async (context) => {
+    const desk = deskWhose(context, 0, { worker: { judge: 'count' } });
+    await desk.send(requests, 'nonsense');
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
+    assert.equal((await desk.setAside())[0]?.failures, 4);
+  });
+
+  test('F-118 a heartbeat that makes no sense is dropped, and the next message is handled', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    await desk.send(replies, { ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()), completeBy: 'soon' });
+    await desk.send(replies, replyTo(request, ok(), desk.clock.now()));
+    assert.equal(await desk.deliver(replies), 0);
+    assert.deepEqual([await desk.setAside(), (await desk.state(orderId)).outcome], [[], 'completed']);
+  });
+});
+
+describe('what ends a conversation', () => {
+  test('F-114 a cancellation clears what was counted of its request', async (context) => {
+    const desk = deskWhose(context, 9);
+    const orderId = await submitted(desk);
+    await desk.deliver(requests);
+    const [{ requestId, path, idempotencyKey } = {}] = desk.messages(requests);
+    await desk.take(requests);
+    assert.equal((await tracksOf(desk)).length, 1);
+    await desk.send(requests, { v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey });
+    assert.equal(await desk.deliver(requests), 0);
+    assert.deepEqual(await tracksOf(desk), []);
+  });
+
+  test('F-114 the error that its sender is told clears it too, and closes the step', async (context) => {
+    const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
+    const orderId = await submitted(desk);
+    await desk.deliver(requests);
+    await desk.setAside();
+    await desk.deliver(replies);
+    assert.deepEqual([await tracksOf(desk), (await desk.state(orderId)).processState], [[], 'Error']);
+    assert.deepEqual(
+      (await journalOf(desk, orderId)).filter(({ type }) => type === 'StepAsked').map(({ type }) => type),
+      ['StepAsked'],
+    );
+  });
+
+  test('F-120 or it goes on: only a person is told', async (context) => {
+    const desk = deskWhose(context, 9, { worker: { maxFailures: 0, conversation: 'goes on' } });
+    const orderId = await submitted(desk);
+    await desk.deliver(requests);
+    assert.equal((await desk.setAside()).length, 1);
+    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Poison Message Set Aside'], []]);
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+});
+
+describe('one message at a time', () => {
+  test('F-115 is a batch of one: a channel may have it so', () => {
+    const app = { ...lineOf({ pick: nothing }), channels: { worker: { batchSize: 1 } } };
+    const sizes = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue, batchSize }) => [queue, batchSize] as const));
+    assert.deepEqual(
+      sizes.filter(([, size]) => size === 1).map(([queue]) => queue),
+      [requests, replies, `${requests}-dead`, `${replies}-dead`],
+    );
+  });
+});
+
+describe('what the log says of a message that failed', () => {
+  const lineIn = (desk: Desk): JsonObject => JSON.parse(desk.log.findLast((line) => line.includes('given up')) ?? '{}');
+
+  async function failed(context: TestContext, channels: ChannelPolicies): Promise<Desk> {
+    const desk = deskWhose(context, 9, channels);
+    await submitted(desk, { item: 'green tea' });
+    await desk.deliver(requests);
+    return desk;
+  }
+
+  test('F-119 is who sent it, and not what was in it', async (context) => {
+    const desk = await failed(context, { worker: { maxFailures: 0 } });
+    assert.deepEqual([lineIn(desk)['senderId'], lineIn(desk)['body']], ['local', undefined]);
+    assert.equal(desk.log.filter((line) => /green tea|no such customer/.test(line)).length, 0);
+  });
+
+  test('F-119 or what was in it, and not who sent it: neither does the story say so then', async (context) => {
+    const desk = await failed(context, { worker: { maxFailures: 0, logsBody: true, logsSender: false } });
+    assert.equal(lineIn(desk)['senderId'], undefined);
+    assert.match(String(lineIn(desk)['body']), /green tea/);
+    assert.equal((await desk.setAside())[0]?.senderId, undefined);
+  });
+});
