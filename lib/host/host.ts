@@ -120,7 +120,8 @@ export async function startHost({
       else schedules.push(startSchedule(() => onSchedule(input), everyMs, everyMs));
     }
   }
-  const watching = gate.watch(stopping.signal).catch(onFatal);
+  const takesAnything = running.some(({ sources }) => sources.length > 0);
+  const watching = takesAnything ? gate.watch(stopping.signal).catch(onFatal) : undefined;
   const { retentionMs } = config;
   if (retentionMs !== undefined) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));

@@ -87,7 +87,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const { maxFailures } = policyFor(delivery);
     const attempt = attemptOf(error, begun?.at ?? clock.now());
     const { track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.known);
-    if (failureOf(error) === 'content') await tell(() => channelHealth.failed(delivery.queue));
+    if (failureOf(error) === 'content') await tell(delivery, () => channelHealth.failed(delivery.queue));
     const failures = track?.failures ?? 1;
     if (track && failures > maxFailures)
       return handOver(delivery, `Handling it failed ${failures} times, the last time with ${nameOf(error)}.`, track);
@@ -113,11 +113,11 @@ export function createJudge(ports: JudgePorts): Judge {
   }
 
   /** Closing a channel must not be what keeps its messages. */
-  async function tell(what: () => Promise<void>): Promise<void> {
+  async function tell({ queue }: Delivery, what: () => Promise<void>): Promise<void> {
     try {
       await what();
     } catch (error) {
-      telemetry.log('warn', 'channel not told of', { error });
+      telemetry.log('warn', 'channel not told of', { queue, error });
     }
   }
 
@@ -136,8 +136,8 @@ export function createJudge(ports: JudgePorts): Judge {
     },
 
     async succeeded(delivery, begun) {
-      if (begun || mayHaveFailed(delivery)) await tell(async () => void (await change(delivery, () => undefined, begun?.known)));
-      await tell(() => channelHealth.succeeded(delivery.queue));
+      if (begun || mayHaveFailed(delivery)) await tell(delivery, async () => void (await change(delivery, () => undefined, begun?.known)));
+      await tell(delivery, () => channelHealth.succeeded(delivery.queue));
     },
 
     async failed(delivery, error, begun) {

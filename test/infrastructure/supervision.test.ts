@@ -92,7 +92,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   assert.deepEqual(line['detectionDelayMs'], [4000, 4000]);
   assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
 
-  const others: readonly unknown[] = ['serviceAway', 'messageSetAside'];
+  const others: readonly unknown[] = ['serviceAway', 'messageSetAside', 'channelClosed'];
   const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
     Properties['Namespace'] === Namespace && !others.includes(Properties['MetricName'])
       ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]

@@ -123,7 +123,7 @@ export function toldOf(where: string, error: unknown, orderId?: unknown): Extrac
 }
 
 /** Whom a line of the log, or of the metrics, is about. */
-const abouts = ['orderId', 'messageId', 'agent', 'reason'] as const;
+const abouts = ['orderId', 'messageId', 'agent', 'channel', 'queue', 'reason'] as const;
 const levels: ReadonlySet<string> = new Set(['debug', 'info', 'warn', 'error']);
 const isAbout = (fields: LogFields): boolean => abouts.some((about) => typeof fields[about] === 'string' && fields[about] !== '');
 

@@ -1,27 +1,26 @@
-import { type ChannelView, channelText } from '../channels.ts';
 import type { CliCommand } from '../command.ts';
-import { listed } from '../orders.ts';
 import { spanText, table } from '../text.ts';
 
-/** Lists the channels: open or closed, and what lies in them. */
+/** Lists the queues in which something lies. */
 export const channelList: CliCommand = {
   name: 'channel list',
-  summary: 'lists the channels: open or closed, since when and why, and what lies in them',
+  summary: 'lists the queues in which something lies, with their depths',
 
   async run(cli) {
-    const items = await listed<ChannelView>(await cli.api('operator'), '/channels');
-    const rows = items.map((channel) => [
-      channel.name,
-      channelText(channel),
-      channel.since ?? '',
-      String(channel.requests.visible + channel.requests.delayed),
-      channel.replies === undefined ? '' : String(channel.replies.visible),
-      spanText(channel.requests.oldestAgeMs),
-      String(channel.failuresInRow),
-      channel.open ? '' : (channel.reason ?? ''),
-    ]);
-    cli.print({ items }, () =>
-      table(['channel', 'is', 'since', 'waiting', 'answers', 'oldest', 'failures in a row', 'why'], rows, cli.paint),
-    );
+    await cli.withData(async ({ database, channel }) => {
+      const names = (database.prepare('SELECT DISTINCT queue FROM messages ORDER BY queue').all() as { queue: string }[]).map(
+        ({ queue }) => queue,
+      );
+      const items = await Promise.all(names.map(async (name) => ({ name, ...(await channel.depth(name)) })));
+      const rows = items.map(({ name, visible, inFlight, delayed, oldestAgeMs }) => [
+        name,
+        String(visible),
+        String(inFlight),
+        String(delayed),
+        spanText(oldestAgeMs),
+      ]);
+      cli.print({ items }, () => (rows.length > 0 ? table(['queue', 'visible', 'in flight', 'delayed', 'oldest'], rows, cli.paint) : ''));
+      if (!cli.json && items.length === 0) cli.terminal.say('All queues are empty.');
+    });
   },
 };

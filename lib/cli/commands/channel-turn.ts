@@ -34,6 +34,6 @@ export const channelOpen: CliCommand<{ reason?: string; canary?: true }> = {
     const asked = { ...(reason === undefined ? {} : { reason }), ...(canary ? { canary } : {}) };
     const { body } = await api.call<ChannelView>('POST', `${channelPath(name)}/open`, { body: asked });
     cli.print(body, () => '');
-    cli.terminal.say(`${printable(name)} is open. See how it goes: redress channel list`);
+    cli.terminal.say(`${printable(name)} is open. See how it goes: redress channel status`);
   },
 };

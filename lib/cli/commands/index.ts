@@ -3,6 +3,7 @@ import { alerts } from './alerts.ts';
 import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
 import { channelReceive } from './channel-receive.ts';
+import { channelStatus } from './channel-status.ts';
 import { channelClose, channelOpen } from './channel-turn.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
@@ -46,6 +47,7 @@ export const commands: readonly CliCommand[] = [
   workflowFaults,
   alerts,
   breakerList,
+  channelStatus,
   channelList,
   channelClose,
   channelOpen,
