@@ -13,9 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { collections } from '../documents.ts';
 import { SetupError } from '../errors.ts';
-import { channelOf } from '../poison/policy.ts';
 import { eventSource } from '../publishers/eventbridge.ts';
 import type { DetailType } from '../record.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
@@ -155,9 +153,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       : [];
   const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
   const { region } = Stack.of(queues);
-  const { breakers, closes, announces } = permissions;
-  const closing = closes.length > 0 ? [collections.channels, ...new Set(closes.map((queue) => collections.channel(channelOf(queue))))] : [];
-  const ownPartitions = [...breakers.map(breakerPartitionOf), ...closing];
+  const { closes, announces } = permissions;
   const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
   return [
     ...allow(
@@ -167,11 +163,8 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
     }),
-    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.table.length === 0 && ownPartitions.length > 0 ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': ownPartitions },
-    }),
-    ...allow(['dynamodb:Query'], permissions.readsClosures ? [tableArn] : [], {
-      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [collections.channels] },
+    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
     }),
     ...permissions.documents.flatMap(({ actions, partitions }) =>
       allow(

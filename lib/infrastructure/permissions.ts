@@ -18,8 +18,6 @@ export interface Permissions {
   readonly closes: readonly string[];
   /** Whether it keeps the mappings of all of those as the channels' records say, whoever changed them. */
   readonly keepsValves: boolean;
-  /** Whether it reads which channels are closed. */
-  readonly readsClosures: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -46,10 +44,9 @@ const none: Permissions = {
   table: [],
   notesAskings: false,
   breakers: [],
-  documents: [],
   closes: [],
   keepsValves: false,
-  readsClosures: false,
+  documents: [],
   indexes: [],
   sendsTo: [],
   holds: [],
@@ -71,7 +68,12 @@ const scheduling = (app: Cast): Permissions => ({
 });
 
 /** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
-const supervising: Permissions = { ...none, table: ['GetItem', 'UpdateItem'], readsClosures: true, sendsTo: [queues.wakeUps] };
+const supervising: Permissions = {
+  ...none,
+  table: ['GetItem', 'UpdateItem'],
+  documents: [{ actions: ['Query'], partitions: [collections.channels] }],
+  sendsTo: [queues.wakeUps],
+};
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
@@ -116,29 +118,26 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
 };
 
 /**
- * What comes from a queue is judged: failures are counted, and what fails too often goes to the dead letters. A message that
- * only a newer version can process is put back where it came from.
+ * What comes from a queue is judged: failures are counted, and what fails too often goes to the dead letters; where everything
+ * fails, the channel is closed. A message that only a newer version can process is put back where it came from.
  */
 function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const from = sourcesOf(spec);
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
-  return {
-    ...withQueues(given, [...from, ...from.map(queues.deadLetters)]),
-    documents: [...given.documents, tracks],
-    holds: from,
-    closes: from,
-  };
+  const channels = { actions: ['GetItem', 'PutItem'], partitions: [collections.channels, ...channelsOf(spec).map(collections.channel)] };
+  const documents = [...given.documents, tracks, channels];
+  return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents, holds: from, closes: from };
 }
-
-const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
-
-const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 
 /** What anybody takes from, but the dead letters: they go on being set aside whatever is the matter. */
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
     .filter((queue) => !queue.endsWith('-dead'));
+
+const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
+
+const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
 
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 

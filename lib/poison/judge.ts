@@ -113,11 +113,11 @@ export function createJudge(ports: JudgePorts): Judge {
   }
 
   /** What becomes of the message is certain by now: that this goes wrong must not bring it back. */
-  async function ifPossible({ messageId }: Delivery, work: () => Promise<unknown>): Promise<void> {
+  async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      telemetry.log('warn', 'what became of a message is not noted', { error, messageId });
+      telemetry.log('warn', 'what became of a message is not noted', { error, messageId, queue });
     }
   }
 

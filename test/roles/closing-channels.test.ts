@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { UnprocessableMessage } from 'redress';
 import { createChannelHealth } from '../../lib/channel-health.ts';
 import { channelState } from '../../lib/channel-state.ts';
 import { closeChannel, openChannel } from '../../lib/operating-channels.ts';
@@ -126,6 +127,66 @@ describe('five failures in a row close a channel', () => {
       const registered = (await desk.store.documents('CHANNELS', undefined, 10)).map(({ id }) => id);
       assert.ok((await stateOf(desk)) === 'open' || registered.includes('worker'), `${dies}`);
     }
+  });
+});
+
+describe('what closes a channel, and what does not', () => {
+  /** Orders whose requests lie there, one after the other so that their failures are in a row. */
+  async function failing(t: TestContext, error: () => Error, orders: number): Promise<Desk> {
+    const desk = openDesk(
+      t,
+      lineOf({
+        one: () => {
+          throw error();
+        },
+      }),
+    );
+    for (let order = 1; order <= orders; order++) await submitted(desk);
+    return desk;
+  }
+
+  test('F-108: five orders whose content cannot be handled close it; what lies there then stays where it is', async (t) => {
+    const desk = await failing(t, () => new UnprocessableMessage('There is no such customer.'), 5);
+    await desk.deliver(requests);
+    assert.equal(await stateOf(desk), 'closed');
+    assert.deepEqual(
+      desk.announced().map(({ detailType }) => detailType),
+      ['Channel Closed'],
+    );
+    assert.equal(desk.messages(requests).length, 5);
+  });
+
+  test('F-108: one order that fails again and again is set aside at its fourth failure, before it closes anything', async (t) => {
+    const desk = await failing(t, () => new TypeError('x is undefined'), 1);
+    for (let time = 1; time <= 6; time++) await desk.deliver(requests);
+    assert.equal(await stateOf(desk), 'open');
+  });
+
+  test('F-108: one good message between them is enough for it to stay open', async (t) => {
+    let served = 0;
+    const one = (): object => {
+      if (++served % 5 !== 0) throw new UnprocessableMessage('There is no such customer.');
+      return {};
+    };
+    const desk = openDesk(t, lineOf({ one }));
+    for (let order = 1; order <= 15; order++) {
+      await submitted(desk);
+      await desk.deliver(requests);
+    }
+    assert.equal(await stateOf(desk), 'open');
+  });
+
+  test('F-108, F-116: messages that nobody can read close nothing, however many: their sender is to blame', async (t) => {
+    const desk = openDesk(t, line);
+    for (let message = 1; message <= 20; message++) await desk.send(requests, 'nonsense');
+    while ((await desk.deliver(requests)) > 0);
+    assert.deepEqual([await stateOf(desk), await channelState('worker', desk.store)], ['open', undefined]);
+  });
+
+  test('F-108: an outage closes nothing: whose service or store is away is not to blame', async (t) => {
+    const desk = await failing(t, () => new Error('fetch failed', { cause: new Error('ECONNREFUSED') }), 6);
+    await desk.deliver(requests);
+    assert.equal(await channelState('worker', desk.store), undefined);
   });
 });
 
