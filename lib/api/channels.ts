@@ -41,7 +41,7 @@ export const openOne = (call: Call<unknown, unknown, z.output<typeof ChannelOpen
 const changeOf = ({ api, caller }: Pick<Call, 'api' | 'caller'>, reason: string) => ({ by: caller.subject, reason, now: api.clock.now() });
 
 async function turn(
-  { api, caller, requestId, id: name }: Call,
+  { api, caller, requestId, name }: Call,
   to: ChannelState['state'],
   work: (name: string) => Promise<Turned>,
 ): Promise<Answer | Refusal> {

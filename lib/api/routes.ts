@@ -132,7 +132,7 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: 'POST',
-    path: '/channels/{id}/close',
+    path: '/channels/{name}/close',
     roles: ['operator'],
     summary: 'Take nothing from a channel any more; orders that need it wait',
     body: schemas.ChannelCloseBody,
@@ -142,7 +142,7 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: 'POST',
-    path: '/channels/{id}/open',
+    path: '/channels/{name}/open',
     roles: ['operator'],
     summary: 'Open a channel again: what waited is let go, in the order in which it came',
     body: schemas.ChannelOpenBody,

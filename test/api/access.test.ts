@@ -29,8 +29,8 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'matrix', dryRun: true } },
   'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
-  'POST /channels/{id}/close': { body: { reason: 'matrix' } },
-  'POST /channels/{id}/open': { body: {} },
+  'POST /channels/{name}/close': { body: { reason: 'matrix' } },
+  'POST /channels/{name}/open': { body: {} },
 };
 
 test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {

@@ -59,8 +59,8 @@ test('every answer is what the contract says, for every role', async () => {
     'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'r', dryRun: true } },
     'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
     'PUT /clients/{id}': { body: {} },
-    'POST /channels/{id}/close': { body: { reason: 'r' } },
-    'POST /channels/{id}/open': { body: {} },
+    'POST /channels/{name}/close': { body: { reason: 'r' } },
+    'POST /channels/{name}/open': { body: {} },
   };
   let checked = 0;
   for (const { method, path, answers } of routes) {

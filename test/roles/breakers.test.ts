@@ -99,11 +99,17 @@ describe('what stands before a service', () => {
     for (const order of orders) await (await guard.admit({ repeated: false }))?.failed(order);
   }
 
-  test('F45 in good weather nobody asks the store', async (context) => {
-    const { guard, reads } = guards(context);
+  test('F45 in good weather the store is asked once by each process, and again after it has rested', async (context) => {
+    const { guard, reads, clock } = guards(context);
     const one = guard();
     for (let call = 0; call < 100; call++) await (await one.admit({ repeated: false }))?.answered();
-    assert.deepEqual(reads, []);
+    assert.deepEqual(reads, ['bank']);
+    await clock.advance(9_999);
+    await (await one.admit({ repeated: false }))?.answered();
+    assert.deepEqual(reads, ['bank']);
+    await clock.advance(10_000);
+    await (await one.admit({ repeated: false }))?.answered();
+    assert.deepEqual(reads, ['bank', 'bank']);
   });
 
   test('F45 what one process finds out the others know after two failures of their own', async (context) => {

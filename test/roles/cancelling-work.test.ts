@@ -10,7 +10,9 @@ type Cancelling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
 /** A step that is at work until it is cancelled: its agent's answers, and what happened to it, in that order. */
 async function cancelled(context: TestContext, cancel: Cancelling | undefined, change: Partial<Cancel> = {}) {
   const happened: string[] = [];
+  const begun = Promise.withResolvers<void>();
   const dig = async ({ signal }: Call<string>) => {
+    begun.resolve();
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     happened.push('stopped');
     return {};
@@ -19,9 +21,11 @@ async function cancelled(context: TestContext, cancel: Cancelling | undefined, c
   await submitted(desk);
   const request = await desk.request();
   const { requestId, orderId, path, idempotencyKey } = request;
-  await desk.send('worker-requests', request);
-  await desk.send('worker-requests', { v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey, ...change });
-  assert.equal(await desk.deliver('worker-requests'), 0);
+  const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+  const served = agent(request);
+  await begun.promise;
+  const told = agent.cancel({ v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey, ...change });
+  await timePasses(desk.clock, Promise.all([served, told]));
   const replies = desk.messages('worker-replies') as unknown as readonly Reply[];
   return { replies, happened, desk, seconds: 10 - (Date.parse(request.completeBy) - desk.clock.now()) / 1000 };
 }
