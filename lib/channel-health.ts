@@ -1,8 +1,9 @@
+import type { ChannelPolicies } from './authoring/channels.ts';
 import { type ChannelState, changeChannelState, failed, succeeded } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import type { Documents } from './documents.ts';
 import { queues, timeText } from './messages.ts';
-import { type ChannelPolicies, channelOf, policyOf } from './poison/policy.ts';
+import { channelOf, policyOf } from './poison/policy.ts';
 import type { Publisher } from './publisher.ts';
 import type { Telemetry } from './telemetry.ts';
 import { together } from './together.ts';

@@ -1,4 +1,5 @@
 import { schemasOf } from '../authoring/catalogue.ts';
+import type { ChannelPolicy } from '../authoring/channels.ts';
 import type { Json } from '../core/json.ts';
 import { masked, secretPointers } from '../core/secrets.ts';
 import type { Definitions } from '../definitions.ts';
@@ -6,7 +7,6 @@ import type { Delivery } from '../delivery.ts';
 import { agentOfRequests, queues } from '../messages.ts';
 import type { LogFields } from '../telemetry.ts';
 import { type Said, saidIn } from './conversation.ts';
-import type { ChannelPolicy } from './policy.ts';
 
 /** What the log says of a message that was not processed, as its channel has it. */
 export function shown(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type JsonObject, UnprocessableMessage } from 'redress';
+import type { ChannelPolicies } from '../../lib/authoring/channels.ts';
 import { queues } from '../../lib/messages.ts';
-import type { ChannelPolicies } from '../../lib/poison/policy.ts';
 import { topologyOf } from '../../lib/topology.ts';
 import {
   type Desk,

@@ -7,8 +7,8 @@ import { makePlan, shuffled } from './simulation/plan.ts';
 
 /** What no world runs, and the tests that are about it. */
 const about: { readonly [file: string]: readonly string[] } = {
-  'lib/channels/sqlite.ts': ['tools/mutation/embedded-contracts.ts'],
-  'lib/publishers/sqlite.ts': ['tools/mutation/embedded-contracts.ts'],
+  'lib/channels/sqlite.ts': ['test/contracts/embedded.mutants.ts'],
+  'lib/publishers/sqlite.ts': ['test/contracts/embedded.mutants.ts'],
   'lib/stores/sqlite/database.ts': ['test/contracts/database.test.ts'],
 };
 const hook = fileURLToPath(new URL('contracts-hook.ts', import.meta.url));

@@ -2,8 +2,8 @@ import { sqliteChannel } from '../../lib/channels/sqlite.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { channelContract } from '../../test/contracts/channel.contract.ts';
-import { publisherContract } from '../../test/contracts/publisher.contract.ts';
+import { channelContract } from './channel.contract.ts';
+import { publisherContract } from './publisher.contract.ts';
 
 /** The contracts of the embedded ports alone: no emulator is started. */
 channelContract('SQLite in memory', (redriveOf) => {
