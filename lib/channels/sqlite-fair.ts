@@ -20,9 +20,11 @@ const columns = 'id, body, receiveCount, sentAt, grp';
  */
 export function visibleMessages(database: Database): VisibleMessages {
   const selectAll = database.prepare(`SELECT ${columns} FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?`);
+  // The index alone answers this: bodies are read of those that are taken.
   const selectOf = database.prepare(
-    `SELECT ${columns} FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?`,
+    'SELECT id FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?',
   );
+  const selectOne = database.prepare(`SELECT ${columns} FROM messages WHERE id = ?`);
   const selectBehind = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ? AND grp > ?');
   const selectFirst = database.prepare('SELECT min(grp) AS grp FROM messages WHERE queue = ?');
   const selectIsAny = database.prepare('SELECT 1 FROM messages WHERE queue = ? AND grp = ? AND visibleAt <= ? LIMIT 1');
@@ -51,10 +53,11 @@ export function visibleMessages(database: Database): VisibleMessages {
     const all = selectAll.all(queue, now, max + 1) as unknown as VisibleMessage[];
     if (all.length <= max) return all;
     const groups = groupsInTurn(queue, now, max);
-    const rows = inTurns(
-      groups.map((group) => selectOf.all(queue, group, now, max) as unknown as VisibleMessage[]),
+    const ids = inTurns(
+      groups.map((group) => selectOf.all(queue, group, now, max)),
       max,
     );
+    const rows = ids.map((row) => selectOne.get(row['id'] ?? null) as unknown as VisibleMessage);
     const last = rows.at(-1);
     if (last) served.set(queue, last.grp);
     return rows;
