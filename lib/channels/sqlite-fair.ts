@@ -31,15 +31,14 @@ export function visibleMessages(database: Database): VisibleMessages {
   /** Of each queue, the group that was served last. */
   const served = new Map<string, string>();
 
-  const nextGroup = (queue: string, last: string | undefined): string | undefined => {
-    const behind = last === undefined ? null : (selectBehind.get(queue, last) as { grp: string | null }).grp;
+  const nextGroup = (queue: string, last: string): string | undefined => {
+    const behind = (selectBehind.get(queue, last) as { grp: string | null }).grp;
     return behind ?? (selectFirst.get(queue) as { grp: string | null }).grp ?? undefined;
   };
 
   /** Once around, from the one whose turn it is: those of whom something is visible. */
-  const groupsInTurn = (queue: string, now: number, max: number): readonly string[] => {
+  const groupsInTurn = (queue: string, now: number, first: string | undefined, max: number): readonly string[] => {
     const groups: string[] = [];
-    const first = nextGroup(queue, served.get(queue));
     let group = first;
     while (group !== undefined && groups.length < max) {
       if (selectIsAny.get(queue, group, now)) groups.push(group);
@@ -52,14 +51,16 @@ export function visibleMessages(database: Database): VisibleMessages {
   return (queue, now, max) => {
     const all = selectAll.all(queue, now, max + 1) as unknown as VisibleMessage[];
     if (all.length <= max) return all;
-    const groups = groupsInTurn(queue, now, max);
+    // Nobody had a turn yet: it begins with whoever waits longest.
+    const last = served.get(queue);
+    const groups = groupsInTurn(queue, now, last === undefined ? all[0]?.grp : nextGroup(queue, last), max);
     const ids = inTurns(
       groups.map((group) => selectOf.all(queue, group, now, max)),
       max,
     );
     const rows = ids.map((row) => selectOne.get(row['id'] ?? null) as unknown as VisibleMessage);
-    const last = rows.at(-1);
-    if (last) served.set(queue, last.grp);
+    const latest = rows.at(-1);
+    if (latest) served.set(queue, latest.grp);
     return rows;
   };
 }
