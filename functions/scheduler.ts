@@ -1,6 +1,6 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { inGroups } from '../lib/batch.ts';
-import { queueOf } from '../lib/delivery.ts';
+import { groupIn, queueOf } from '../lib/delivery.ts';
 import type { FunctionContext } from '../lib/function.ts';
 import { noMessage, parseIncoming } from '../lib/incoming.ts';
 
@@ -20,7 +20,7 @@ export const create = ({ system }: FunctionContext) => {
       await scheduler.accept(
         orderId,
         incoming,
-        records.map((record) => ({ queue: queueOf(record), body: record.body })),
+        records.map((record) => ({ queue: queueOf(record), body: record.body, ...groupIn(record) })),
       );
     };
     return inGroups(event, groups, accept, system);

@@ -6,7 +6,7 @@ import type { Result } from './agent/results.ts';
 import { callOf, kindOf, notNow, type Work } from './agent/work.ts';
 import type { AgentDefinition } from './authoring/agent.ts';
 import type { Breakers } from './breaker.ts';
-import type { Channel } from './channel.ts';
+import { type Channel, inGroup } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { type Cancel, queues, type Reply, type Request, timeText } from './messages.ts';
 import type { Asked } from './store.ts';
@@ -22,9 +22,16 @@ export interface AgentOptions {
   readonly chance?: () => number;
 }
 
+interface ServeOptions {
+  /** Aborts when the process stops. */
+  readonly signal?: AbortSignal;
+  /** Whose work the request is: what is said to it is his, too. */
+  readonly group?: string;
+}
+
 /** Serves one request. It answers on the reply queue before `completeBy`, or not at all. */
 export interface Agent {
-  (request: Request, options?: { readonly signal?: AbortSignal }): Promise<void>;
+  (request: Request, options?: ServeOptions): Promise<void>;
   /** An asking is not wanted any more: where it is at work here, it is given up, and says so. */
   cancel(cancel: Cancel): Promise<void>;
 }
@@ -43,10 +50,10 @@ export function createAgent(
 ): Agent {
   const guard = new Guard(name, { breakers: store, clock, telemetry, chance });
   const tools: AnsweringTools = { asked: store, guard, clock, telemetry, chance };
-  const reply = async (request: Request, result: Result): Promise<void> => {
+  const reply = async (request: Request, result: Result, to: Pick<Channel, 'send'>): Promise<void> => {
     const { requestId, orderId, path, attempt, epoch } = request;
     const body: Reply = { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: timeText(clock.now()), result };
-    await channel.send([{ queue: queues.replies(name), body: JSON.stringify(body) }]);
+    await to.send([{ queue: queues.replies(name), body: JSON.stringify(body) }]);
   };
 
   /** By the id of the asking. */
@@ -61,22 +68,23 @@ export function createAgent(
     return work;
   }
 
-  const serve = async (request: Request, { signal: stopping }: { readonly signal?: AbortSignal } = {}): Promise<void> => {
+  const serve = async (request: Request, { signal: stopping, group }: ServeOptions = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    if (!operation) return reply(request, notHere(request, name));
+    const to = inGroup(channel, group);
+    if (!operation) return reply(request, notHere(request, name), to);
     const work = begin(request, operation, stopping);
     const { deadline } = work;
     const { longestSeconds } = operation;
-    const beat = longestSeconds === undefined ? undefined : startHeartbeat(request, longestSeconds, deadline, name, { channel, clock });
+    const beat = longestSeconds === undefined ? undefined : startHeartbeat(request, longestSeconds, deadline, name, { channel: to, clock });
     try {
       const result = !guard.isCalm && (await guard.isShut()) ? notNow : await answerOf(work, tools);
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'expired: stopped without an answer', { orderId, requestId, agent: name });
-      } else if (result === notNow) await putBack(request);
-      else if (result) await reply(request, result);
+      } else if (result === notNow) await putBack(request, to);
+      else if (result) await reply(request, result, to);
     } finally {
       if (atWork.get(requestId) === work) atWork.delete(requestId);
       deadline.stop();
@@ -88,7 +96,7 @@ export function createAgent(
    * Onto the queue again, each time for longer, as long as somebody waits for it. After that the order itself waits: the
    * supervisor knows that its service is away, moves its deadline, and has it asked again in its turn.
    */
-  async function putBack(request: Request): Promise<void> {
+  async function putBack(request: Request, to: Pick<Channel, 'send'>): Promise<void> {
     const now = clock.now();
     const times = (request.putBack ?? 0) + 1;
     const delayMs = Math.round(Math.min(putBackMs.longest, putBackMs.first * 2 ** (times - 1)) * (0.5 + chance()));
@@ -96,7 +104,7 @@ export function createAgent(
     telemetry.count(remainingMs > 0 ? 'putBack' : 'leftWaiting');
     if (remainingMs <= 0) return;
     const body = JSON.stringify({ ...request, remainingMs, putBack: times });
-    await channel.send([{ queue: queues.requests(name), body, delayMs }]);
+    await to.send([{ queue: queues.requests(name), body, delayMs }]);
   }
 
   async function cancel({ requestId }: Cancel): Promise<void> {

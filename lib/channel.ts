@@ -5,7 +5,7 @@ export interface Outgoing {
   readonly body: string;
   /** At most 15 minutes; what must wait longer is a deadline in the state. */
   readonly delayMs?: number;
-  /** Whose work it is, for fair queues. */
+  /** Whose work it is: the client of the order. Who sends much makes those who send little wait no longer for it. */
   readonly group?: string;
 }
 
@@ -18,6 +18,8 @@ export interface Received {
   readonly sentAt: number;
   /** Who sent it, where the channel knows. */
   readonly senderId?: string;
+  /** As it was sent, where the channel knows: whoever sends what follows from a message hands it on. */
+  readonly group?: string;
   /** Names this delivery; a later delivery of the same message makes it void. */
   readonly receipt: string;
 }
@@ -36,7 +38,7 @@ export interface QueueDepth {
 }
 
 /**
- * Queues in the manner of SQS: at least once, in no particular order. Every message may come twice, late, or, after
+ * Queues in the manner of SQS: at least once, in no particular order, fair to groups. Every message may come twice, late, or, after
  * its retention, never. A `send` that rejects may have sent some of it, or all.
  */
 export interface Channel {
@@ -52,6 +54,14 @@ export interface Channel {
   release(queue: string, receipts: readonly string[], afterMs: number): Promise<void>;
   depth(queue: string): Promise<QueueDepth>;
 }
+
+/** Sends for one group: what follows from a message of that group. */
+export const inGroup = (channel: Pick<Channel, 'send'>, group: string | undefined): Pick<Channel, 'send'> =>
+  group === undefined ? channel : { send: (messages) => channel.send(messages.map((message) => ({ ...message, group }))) };
+
+/** The group of what follows from a message: its own. */
+export const groupOf = ({ group }: { readonly group?: string | undefined }): { readonly group?: string } =>
+  group === undefined ? {} : { group };
 
 /** Where a message goes that was delivered too often without success. */
 export interface Redrive {

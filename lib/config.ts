@@ -20,6 +20,7 @@ const Environment = z.object({
   CLAIM_ON_SUBMIT: onOff.default(true),
   ANNOUNCE_PROCESSED: onOff.default(false),
   CLOCK_TOLERANCE_MS: wholeNumber.max(3_600_000).default(0),
+  CLIENT_ORDERS_PER_SECOND: z.coerce.number().positive().max(1_000_000).optional(),
   RETENTION_DAYS: z.coerce.number().positive().optional(),
   DEFAULT_WORKFLOW: z.string().min(1).default('fulfil-order'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
@@ -41,6 +42,8 @@ export interface Config {
   readonly claimOnSubmit: boolean;
   readonly announceProcessed: boolean;
   readonly clockToleranceMs: number;
+  /** As many orders of one client are taken in by one process, on the average; undefined: as many as come. */
+  readonly clientOrdersPerSecond: number | undefined;
   readonly retentionMs: number | undefined;
   readonly defaultWorkflow: string;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'off';
@@ -74,6 +77,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     claimOnSubmit: variables.CLAIM_ON_SUBMIT,
     announceProcessed: variables.ANNOUNCE_PROCESSED,
     clockToleranceMs: variables.CLOCK_TOLERANCE_MS,
+    clientOrdersPerSecond: variables.CLIENT_ORDERS_PER_SECOND,
     retentionMs: variables.RETENTION_DAYS === undefined ? undefined : variables.RETENTION_DAYS * 86_400_000,
     defaultWorkflow: variables.DEFAULT_WORKFLOW,
     logLevel: variables.LOG_LEVEL,

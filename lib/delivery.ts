@@ -1,5 +1,5 @@
 import type { SQSRecord } from 'aws-lambda';
-import type { Received } from './channel.ts';
+import { groupOf, type Received } from './channel.ts';
 
 /** One delivery of a message to a function. */
 export interface Delivery extends Received {
@@ -19,5 +19,10 @@ export const deliveryOf = (record: SQSRecord): Delivery => ({
   receiveCount: Number(record.attributes.ApproximateReceiveCount),
   sentAt: Number(record.attributes.SentTimestamp),
   senderId: record.attributes.SenderId,
+  ...groupIn(record),
   receipt: record.receiptHandle,
 });
+
+/** Whose work a record is, where that is known. */
+export const groupIn = ({ attributes }: Pick<SQSRecord, 'attributes'>): { readonly group?: string } =>
+  groupOf({ group: attributes.MessageGroupId });

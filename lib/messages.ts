@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { groupOf, type Outgoing } from './channel.ts';
 import { workflowsAgent } from './core/child-order.ts';
 import type { AskCommand, CancelCommand } from './core/command.ts';
 import { isObject, type Json, type JsonObject } from './core/json.ts';
@@ -171,6 +172,19 @@ export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey
   orderId,
   path,
   idempotencyKey,
+});
+
+/** An order, and its client where he is known: whoever cannot read an order does not know him. */
+export interface Whose {
+  readonly orderId: string;
+  readonly client?: string;
+}
+
+/** On its way to the scheduler, as work of the order's client. */
+export const wakeUpOf = ({ orderId, client }: Whose, now: number): Outgoing => ({
+  queue: queues.wakeUps,
+  body: JSON.stringify(wakeUpMessage(orderId, now)),
+  ...groupOf({ group: client }),
 });
 
 export const wakeUpMessage = (orderId: string, now: number): JsonObject => ({ v: 1, type: 'wake-up', orderId, sentAt: timeText(now) });

@@ -12,7 +12,7 @@ const pauseMs = 50;
 /** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
-  { channel, publisher, clock }: { channel: Channel; publisher: Publisher; clock: Clock },
+  { channel, publisher, clock }: { channel: Pick<Channel, 'send'>; publisher: Publisher; clock: Clock },
 ): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>();
   for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
@@ -36,7 +36,7 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
 }
 
 /** In their order, up to the first that is not taken: nobody is to hear how an order ended before he heard of it at all. */
-async function sendStatuses(entries: readonly OutboxEntry[], channel: Channel): Promise<readonly string[]> {
+async function sendStatuses(entries: readonly OutboxEntry[], channel: Pick<Channel, 'send'>): Promise<readonly string[]> {
   const sent: string[] = [];
   for (const entry of entries) {
     if (entry.kind !== 'status') continue;
@@ -46,7 +46,7 @@ async function sendStatuses(entries: readonly OutboxEntry[], channel: Channel): 
   return sent;
 }
 
-async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Channel): Promise<boolean> {
+async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Pick<Channel, 'send'>): Promise<boolean> {
   try {
     await channel.send(alongOf([entry]).messages);
     return true;

@@ -1,4 +1,4 @@
-import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
+import { type Channel, delayMaxMs, groupOf, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { isObject } from './core/json.ts';
 import { NewerMessageError } from './errors.ts';
@@ -33,10 +33,11 @@ export async function putBack<M extends Outgoing>(
   telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
   telemetry.count('newerVersion', messages.length);
   await channel.send(
-    waiting.map(({ message: { queue }, content, delayMs }) => ({
-      queue,
+    waiting.map(({ message, content, delayMs }) => ({
+      queue: message.queue,
       body: JSON.stringify({ [since]: timeText(now), ...content }),
       delayMs,
+      ...groupOf(message),
     })),
   );
   return messages.filter((each) => !waiting.some(({ message }) => message === each));

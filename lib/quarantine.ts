@@ -1,4 +1,4 @@
-import type { Channel } from './channel.ts';
+import { type Channel, inGroup } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs, reminderMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
@@ -76,7 +76,7 @@ export async function quarantine(
 /** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */
 async function flush(head: StateHead, ports: Ports): Promise<void> {
   if (head.outbox.length === 0) return;
-  const acknowledged = await sendEntries(head.outbox, ports);
+  const acknowledged = await sendEntries(head.outbox, { ...ports, channel: inGroup(ports.channel, head.client) });
   const outbox = head.outbox.filter(({ id }) => !acknowledged.has(id));
   await ports.store.patch({ ...head, rev: head.rev + 1, outbox, ...placeOf({ ...head, outbox }, ports.clock.now()) }, head);
 }

@@ -1,6 +1,6 @@
 import { type Aside, asideOf, undoPageOf } from './aside.ts';
 import { asksOf } from './asks.ts';
-import { type Channel, delayMaxMs, type Outgoing } from './channel.ts';
+import { type Channel, delayMaxMs, inGroup, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
 import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
@@ -13,7 +13,7 @@ import { decodeInstance, encodeInstance, journal, newRecord } from './instance.t
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
-import { cancelMessage, queues, requestMessage, wakeUpMessage } from './messages.ts';
+import { cancelMessage, queues, requestMessage, wakeUpOf } from './messages.ts';
 import { alongOf, isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
@@ -70,6 +70,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   const settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
   let writes = 0;
 
+  const portsFor = ({ order: { client } }: Loaded) => ({ ...options, channel: inGroup(channel, client) });
+
   async function load(orderId: string): Promise<Loaded | undefined> {
     const found = await store.load(orderId);
     if (!found) return undefined;
@@ -94,7 +96,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     const { orderId } = loaded.order;
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
-    const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, options);
+    const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, portsFor(loaded));
     const unsent = open.filter(({ id }) => !acknowledged.has(id));
     const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
     const givenUp = unsent.filter((entry) => isUndeliverable(entry, now));
@@ -118,7 +120,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     if (fitting) return save(loaded, fitting, undefined, sending);
     if (isImpossible(record)) throw tooLarge(record);
 
-    const along = store.sendsAlong ? { ...aside, ...alongOfPlan(orderId, planned, [...open, ...planned.outbox], now) } : nothing;
+    const along = store.sendsAlong ? { ...aside, ...alongOfPlan(loaded.order, planned, [...open, ...planned.outbox], now) } : nothing;
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
       telemetry.count('raceLost');
@@ -155,7 +157,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   ): Promise<void> {
     let { record } = saved;
     const untried = record.outbox.filter(({ id, kind }) => kind === 'status' || !tried.has(id));
-    const acknowledged = await sendEntries(untried, options);
+    const acknowledged = await sendEntries(untried, portsFor(saved));
     const ids = new Set(record.outbox.map(({ id }) => id));
     const isOpen = ({ id }: OutboxEntry): boolean => !acknowledged.has(id);
     /** Who loses the race for it tries it on what has won: what is sent next must not prove what was not sent. */
@@ -173,7 +175,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
       await touch((entry) => (isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry]));
-    await channel.send(alongOfPlan(saved.order.orderId, { asks, cancels, wakeUps }, [], clock.now()).messages);
+    await channel.send(alongOfPlan(saved.order, { asks, cancels, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
     if (asks.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
   }
@@ -308,8 +310,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         now,
       );
       if (isImpossible(state)) throw tooLarge(state);
-      const wakeUp = claim || unwanted ? [] : [{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(order.orderId, now)) }];
-      const sent = alongOfPlan(order.orderId, planned, planned.outbox, now);
+      const wakeUp = claim || unwanted ? [] : [wakeUpOf(order, now)];
+      const sent = alongOfPlan(order, planned, planned.outbox, now);
       const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
 
       const created = await store.create(order, state, along);
@@ -344,27 +346,31 @@ const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
   taken: record.lastBy,
 });
 
-const requestsOf = (orderId: string, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
-  asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)) }));
+const requestsOf = ({ orderId, client: group }: OrderRecord, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
+  asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)), group }));
 
-const cancelsOf = (orderId: string, cancels: readonly CancelCommand[]): readonly Outgoing[] =>
-  cancels.map((cancel) => ({ queue: queues.requests(cancel.agent), body: JSON.stringify(cancelMessage(orderId, cancel)) }));
+const cancelsOf = ({ orderId, client: group }: OrderRecord, cancels: readonly CancelCommand[]): readonly Outgoing[] =>
+  cancels.map((cancel) => ({ queue: queues.requests(cancel.agent), body: JSON.stringify(cancelMessage(orderId, cancel)), group }));
 
 const alongOfPlan = (
-  orderId: string,
+  order: OrderRecord,
   { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>,
   entries: readonly OutboxEntry[],
   now: number,
 ): Along => {
   const told = alongOf(entries);
   const wakes = wakeUps.map((at) => ({
-    queue: queues.wakeUps,
-    body: JSON.stringify(wakeUpMessage(orderId, now)),
+    ...wakeUpOf(order, now),
     delayMs: Math.min(Math.max(0, at - now), delayMaxMs),
   }));
   return {
     announcements: told.announcements,
-    messages: [...told.messages, ...cancelsOf(orderId, cancels), ...requestsOf(orderId, asks, now), ...wakes],
+    messages: [
+      ...told.messages.map((message) => ({ ...message, group: order.client })),
+      ...cancelsOf(order, cancels),
+      ...requestsOf(order, asks, now),
+      ...wakes,
+    ],
   };
 };
 

@@ -4,7 +4,7 @@ import { absenceOf, type ChannelState, type Closures, closures } from './channel
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
-import { queues, timeText, wakeUpMessage } from './messages.ts';
+import { queues, timeText, type Whose, wakeUpOf } from './messages.ts';
 import { type Note, type OutboxEntry, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -154,7 +154,7 @@ export function createSupervisor({
     };
     const write = await store.patch(asked, head);
     if (write.outcome === 'refused') counts.lost += 1;
-    else await wake(head.orderId);
+    else await wake(head);
   }
 
   /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
@@ -209,7 +209,7 @@ export function createSupervisor({
     counts.counted += 1;
     telemetry.count('expiryCounted');
     if (head.nextDueAt !== null) telemetry.measure('detectionDelayMs', clock.now() - head.nextDueAt);
-    if (wakes > 0) await wake(head.orderId);
+    if (wakes > 0) await wake(head);
   }
 
   /** The entry stands too early, as lazy deadlines leave it: an ordinary write moves it, and nothing is counted. */
@@ -234,7 +234,8 @@ export function createSupervisor({
   }
 
   /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
-  async function wakeOnce({ orderId, stepMs }: Pick<StateHead, 'orderId' | 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
+  async function wakeOnce(head: Whose & Pick<StateHead, 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
+    const { orderId, stepMs } = head;
     const now = clock.now();
     const known = lastWoken.get(orderId);
     const last = known?.deadline === deadline ? known : undefined;
@@ -242,11 +243,10 @@ export function createSupervisor({
     if (lastWoken.size >= rememberedMax) lastWoken.clear();
     lastWoken.set(orderId, { deadline, at: now, againMs: Math.min(wakeAgainMaxMs, last ? 2 * last.againMs : stepMs) });
     counts.woken += 1;
-    await wake(orderId);
+    await wake(head);
   }
 
-  const wake = (orderId: string): Promise<void> =>
-    channel.send([{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, clock.now())) }]);
+  const wake = (head: Whose): Promise<void> => channel.send([wakeUpOf(head, clock.now())]);
 
   /** One order's trouble must not keep the pass from the others. */
   async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {

@@ -17,5 +17,6 @@ export const figures: { readonly [goal: string]: () => Promise<{ readonly figure
   G16: () => import('./version-changes.ts'),
   G17: () => import('./unheard.ts'),
   G18: () => import('./overload.ts'),
+  'G18-noisy': () => import('./noisy-client.ts'),
   G19: () => import('./same-history.ts'),
 };

@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../errors.ts';
 import { bodyProblems } from '../submission.ts';
 import { anonymous, type Caller, createAuthentication } from './authentication.ts';
 import { mediaRefusal, readBody } from './body.ts';
+import { createClientRate } from './client-rate.ts';
 import { accepts } from './negotiation.ts';
 import { openApi } from './openapi.ts';
 import { readHeaders, readQuery } from './parameters.ts';
@@ -24,7 +25,11 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
   const { clock, telemetry, issuer, definitions, accepting = () => true } = options;
   const authenticate = createAuthentication(issuer, clock);
   let document: string | undefined;
-  const api = { ...options, openApi: () => (document ??= JSON.stringify(openApi(routes, definitions))) };
+  const api = {
+    ...options,
+    openApi: () => (document ??= JSON.stringify(openApi(routes, definitions))),
+    clientRate: createClientRate(options.config.clientOrdersPerSecond, clock),
+  };
 
   /** In this order: who calls, whether he may, whether the request is well-formed, what it means. */
   async function conduct(

@@ -22,6 +22,8 @@ export async function submitOrder({
   body,
 }: Call<unknown, z.output<typeof SubmissionHeaders>, z.output<typeof SubmissionBody>>): Promise<Answer | Refusal> {
   if (caller.client === undefined) return refuse('forbidden');
+  const waitMs = api.clientRate(caller.client);
+  if (waitMs > 0) return refuse('rate-limited', { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } });
   const submitted = await api.submit({
     ...body,
     order: body.order as Json,

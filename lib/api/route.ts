@@ -8,6 +8,7 @@ import type { Store } from '../store.ts';
 import type { Submit } from '../submission.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Caller, Issuer, Role } from './authentication.ts';
+import type { ClientRate } from './client-rate.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
 
 export interface ApiOptions {
@@ -16,7 +17,7 @@ export interface ApiOptions {
   readonly channel: Pick<Channel, 'depth' | 'send'>;
   readonly submit: Submit;
   readonly definitions: Definitions;
-  readonly config: Pick<Config, 'defaultWorkflow'>;
+  readonly config: Pick<Config, 'defaultWorkflow'> & Partial<Pick<Config, 'clientOrdersPerSecond'>>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;
@@ -28,7 +29,7 @@ export interface ApiOptions {
 
 /** One request, read and checked against its row of the table. */
 export interface Call<Query = unknown, Head = unknown, Body = unknown> {
-  readonly api: ApiOptions & { readonly openApi: () => string };
+  readonly api: ApiOptions & { readonly openApi: () => string; readonly clientRate: ClientRate };
   readonly caller: Caller;
   readonly requestId: string;
   /** The id in the path; empty where it has none. */

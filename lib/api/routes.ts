@@ -28,7 +28,7 @@ export const routes: readonly Route[] = [
         schema: schemas.Accepted,
       },
     },
-    refusals: ['idempotency-key-reused'],
+    refusals: ['idempotency-key-reused', 'rate-limited'],
     handle: submitOrder,
   }),
   route({

@@ -1,6 +1,7 @@
-import type { Channel, Outgoing, Received, Redrive } from '../channel.ts';
+import { type Channel, groupOf, type Outgoing, type Received, type Redrive } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Database } from '../stores/sqlite/database.ts';
+import { type VisibleMessage, visibleMessages } from './sqlite-fair.ts';
 
 interface Waiter {
   readonly max: number;
@@ -31,10 +32,8 @@ export function sqliteChannel(
   clock: Clock,
   redriveOf: (queue: string) => Redrive | undefined = () => undefined,
 ): SqliteChannel {
-  const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body) VALUES (?, ?, ?, ?, ?)');
-  const selectVisible = database.prepare(
-    'SELECT id, body, receiveCount, sentAt FROM messages WHERE queue = ? AND visibleAt <= ? ORDER BY visibleAt, id LIMIT ?',
-  );
+  const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body, grp) VALUES (?, ?, ?, ?, ?, ?)');
+  const visible = visibleMessages(database);
   const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
   const take = database.prepare('UPDATE messages SET visibleAt = ?, receiveCount = receiveCount + 1 WHERE id = ?');
   const moveTo = database.prepare('UPDATE messages SET queue = ?, visibleAt = ?, receiveCount = 0 WHERE id = ?');
@@ -48,10 +47,10 @@ export function sqliteChannel(
 
   const sendWithin = (messages: readonly Outgoing[]): void => {
     const now = clock.now();
-    for (const { queue, body, delayMs = 0 } of messages) {
+    for (const { queue, body, delayMs = 0, group } of messages) {
       const waiter = delayMs > 0 ? undefined : waiters.get(queue)?.find(({ handed, max }) => handed.length < max);
-      const { lastInsertRowid } = insert.run(queue, now + (waiter ? waiter.visibilityMs : delayMs), now, waiter ? 1 : 0, body);
-      waiter?.handed.push({ messageId: String(lastInsertRowid), body, receiveCount: 1, sentAt: now, receipt: `${lastInsertRowid}:1` });
+      const { lastInsertRowid } = insert.run(queue, now + (waiter ? waiter.visibilityMs : delayMs), now, waiter ? 1 : 0, body, group ?? '');
+      waiter?.handed.push(receivedOf({ id: Number(lastInsertRowid), body, receiveCount: 0, sentAt: now, grp: group ?? '' }));
     }
   };
 
@@ -83,15 +82,15 @@ export function sqliteChannel(
 
   const receiveWithin = (queue: string, max: number, visibilityMs: number): Received[] => {
     const now = clock.now();
-    const rows = selectVisible.all(queue, now, max) as { id: number; body: string; receiveCount: number; sentAt: number }[];
     const redrive = redriveOf(queue);
-    return rows.flatMap(({ id, body, receiveCount, sentAt }) => {
+    return visible(queue, now, max).flatMap((row) => {
+      const { id, receiveCount } = row;
       if (redrive && receiveCount >= redrive.maxReceiveCount) {
         moveTo.run(redrive.deadLetterQueue, now, id);
         return [];
       }
       take.run(now + visibilityMs, id);
-      return [{ messageId: String(id), body, receiveCount: receiveCount + 1, sentAt, receipt: `${id}:${receiveCount + 1}` }];
+      return [receivedOf(row)];
     });
   };
 
@@ -184,6 +183,15 @@ export function sqliteChannel(
     },
   };
 }
+
+const receivedOf = ({ id, body, receiveCount, sentAt, grp }: VisibleMessage): Received => ({
+  messageId: String(id),
+  body,
+  receiveCount: receiveCount + 1,
+  sentAt,
+  ...groupOf({ group: grp || undefined }),
+  receipt: `${id}:${receiveCount + 1}`,
+});
 
 const partsOf = (receipt: string): [number, number] => {
   const [id, count] = receipt.split(':');

@@ -10,7 +10,7 @@ import {
   type SendMessageBatchRequestEntry,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { type Channel, delayMaxMs, type Outgoing, type Received, responseQueuePrefix } from '../channel.ts';
+import { type Channel, delayMaxMs, groupOf, type Outgoing, type Received, responseQueuePrefix } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import { together } from '../together.ts';
 
@@ -125,7 +125,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
               MaxNumberOfMessages: Math.min(max, batchMax),
               VisibilityTimeout: secondsOf(visibilityMs, visibilityMaxSeconds),
               WaitTimeSeconds: secondsOf(waitMs, waitMaxSeconds),
-              MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp', 'SenderId'],
+              MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp', 'SenderId', 'MessageGroupId'],
             }),
             { abortSignal: cut.signal, requestTimeout: waitMs + answerMs },
           );
@@ -188,14 +188,14 @@ const entryOf = ({ body, delayMs = 0, group }: Outgoing, index: number): SendMes
   Id: String(index),
   MessageBody: sendable(body),
   ...(delayMs > 0 ? { DelaySeconds: secondsOf(delayMs, delayMaxMs / 1000) } : {}),
-  ...(group === undefined ? {} : { MessageGroupId: groupOf(group) }),
+  ...(group === undefined ? {} : { MessageGroupId: groupIdOf(group) }),
 });
 
 /** JSON text may hold two characters that SQS refuses; it may also spell them out, and mean the same. */
 const sendable = (body: string): string => body.replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
 
 /** SQS takes letters, digits and punctuation of ASCII for the name of a group, 128 of them at most. */
-const groupOf = (group: string): string => group.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
+const groupIdOf = (group: string): string => group.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
 
 const receivedOf = ({ MessageId = '', Body = '', ReceiptHandle = '', Attributes = {} }: Message): Received => ({
   messageId: MessageId,
@@ -203,6 +203,7 @@ const receivedOf = ({ MessageId = '', Body = '', ReceiptHandle = '', Attributes 
   receiveCount: Number(Attributes['ApproximateReceiveCount'] ?? 1),
   sentAt: Number(Attributes['SentTimestamp'] ?? 0),
   ...(Attributes['SenderId'] === undefined ? {} : { senderId: Attributes['SenderId'] }),
+  ...groupOf({ group: Attributes['MessageGroupId'] }),
   receipt: ReceiptHandle,
 });
 

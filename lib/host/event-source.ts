@@ -119,7 +119,7 @@ const receiptsOf = (messages: readonly Received[]): readonly string[] => message
 
 /** What Lambda hands to a function. */
 export const queueEvent = (queue: string, messages: readonly Received[]): SQSEvent => ({
-  Records: messages.map(({ messageId, body, receiveCount, sentAt, senderId = localSenderId, receipt }) => ({
+  Records: messages.map(({ messageId, body, receiveCount, sentAt, senderId = localSenderId, group, receipt }) => ({
     messageId,
     body,
     receiptHandle: receipt,
@@ -128,6 +128,7 @@ export const queueEvent = (queue: string, messages: readonly Received[]): SQSEve
       SentTimestamp: String(sentAt),
       SenderId: senderId,
       ApproximateFirstReceiveTimestamp: String(sentAt),
+      ...(group === undefined ? {} : { MessageGroupId: group }),
     },
     messageAttributes: {},
     md5OfBody: '',

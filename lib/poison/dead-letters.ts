@@ -1,5 +1,5 @@
 import type { App } from '../authoring/workflow.ts';
-import type { Channel } from '../channel.ts';
+import { type Channel, inGroup } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Delivery } from '../delivery.ts';
@@ -61,7 +61,8 @@ export function createSettingAside({ app, store, channel, publisher, clock, tele
     const kept = await keep(setAsideOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
     const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Set Aside', detail: detailOf(kept) }]);
     if (failed.length > 0) throw new Error('The announcement was not taken.');
-    if (isJudged && policy.conversation === 'ends') await tellSender(poison, kept.id, { store, channel, clock });
+    if (isJudged && policy.conversation === 'ends')
+      await tellSender(poison, kept.id, { store, channel: inGroup(channel, delivery.group), clock });
     await changeTrack(trackOf(poison), () => undefined, { store, now: clock.now() });
   };
 }

@@ -1,6 +1,6 @@
 import { UnprocessableMessage } from '../authoring/fault.ts';
 import type { App } from '../authoring/workflow.ts';
-import type { Channel } from '../channel.ts';
+import { type Channel, groupOf } from '../channel.ts';
 import type { ChannelHealth } from '../channel-health.ts';
 import type { Clock } from '../clock.ts';
 import type { Definitions } from '../definitions.ts';
@@ -58,7 +58,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const { queue, messageId, sentAt, senderId, body } = delivery;
     const sender = senderId === undefined ? {} : { senderId };
     const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
-    await channel.send([{ queue: queues.deadLetters(queue), body: poison }]);
+    await channel.send([{ queue: queues.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
     log('warn', 'message given up', delivery, { reason, failures });
     telemetry.count('givenUp');
     return false;

@@ -2,7 +2,7 @@ import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
 import { isHeldByOther, racesMax } from '../lease.ts';
-import { queues, wakeUpMessage } from '../messages.ts';
+import { wakeUpOf } from '../messages.ts';
 import type { Note, StateHead } from '../record.ts';
 import type { Store } from '../store.ts';
 
@@ -28,7 +28,7 @@ export async function noteOnOrder(orderId: string, note: Note, { store, channel,
     if (isHeldByOther(head, '', now)) throw new InstanceLockedError(orderId, head.heldUntil ?? now);
     const notes = [...head.notes, note];
     if ((await store.patch({ ...head, rev: head.rev + 1, notes }, head)).outcome === 'refused') continue;
-    if (notes.length >= notesMax) await channel.send([{ queue: queues.wakeUps, body: JSON.stringify(wakeUpMessage(orderId, now)) }]);
+    if (notes.length >= notesMax) await channel.send([wakeUpOf(head, now)]);
     return 'noted';
   }
   return 'lost';

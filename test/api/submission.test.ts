@@ -119,3 +119,23 @@ test('an order that nobody may claim yet is Pending, with no step begun (F-03, F
   assert.deepEqual([json.processState, json.failureCount, json.completeBy, json.outcome, json.fault], ['Pending', 0, null, null, null]);
   assert.deepEqual(new Set(json.steps.map(({ status }: { status: string }) => status)), new Set(['Initialized']));
 });
+
+test('F46: a client who submits faster than he may is told when to come again; others are taken in', async () => {
+  const { ask, clock, store } = startApi({ config: { defaultWorkflow: 'fulfil-order', clientOrdersPerSecond: 2 } });
+  let keys = 0;
+  const submit = (as: 'acme' | 'other') =>
+    ask('POST', '/orders', { as, headers: { 'idempotency-key': `k${++keys}` }, body: goodSubmission });
+  const burst = [];
+  for (let time = 0; time < 5; time++) burst.push((await submit('acme')).status);
+  assert.deepEqual(burst, [202, 202, 202, 202, 429]);
+  const refused = await submit('acme');
+  assert.deepEqual([refused.json.code, refused.headers.get('retry-after')], ['rate-limited', '1']);
+  assert.equal((await submit('other')).status, 202);
+  await clock.advance(1000);
+  const later = [await submit('acme'), await submit('acme'), await submit('acme')];
+  assert.deepEqual(
+    later.map(({ status }) => status),
+    [202, 202, 429],
+  );
+  assert.equal((await store.list({ client: 'acme' }, undefined, 100)).items.length, 6);
+});

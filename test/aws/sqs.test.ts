@@ -155,6 +155,26 @@ test('delays are whole seconds, late rather than early, and fifteen minutes at m
   assert.deepEqual(entries.map(({ MessageGroupId }) => MessageGroupId).filter(Boolean), ['client__']);
 });
 
+test('the group of a message is asked for, and told where SQS tells it', async () => {
+  const { channel, sqs } = await open();
+  await channel.send(messages(1, { group: 'acme' }));
+  const asked: unknown[] = [];
+  sqs.middlewareStack.add(
+    (next) => async (args) => {
+      const { MessageSystemAttributeNames } = args.input as { MessageSystemAttributeNames?: readonly string[] };
+      const answer = await next(args);
+      if (!MessageSystemAttributeNames) return answer;
+      asked.push(MessageSystemAttributeNames.includes('MessageGroupId'));
+      const { Messages = [] } = answer.output as { Messages?: { Attributes?: object }[] };
+      for (const message of Messages) message.Attributes = { ...message.Attributes, MessageGroupId: 'acme' };
+      return answer;
+    },
+    { step: 'initialize' },
+  );
+  const [received] = await channel.receive('q', now);
+  assert.deepEqual([asked, received?.group], [[true], 'acme']);
+});
+
 test('JSON text with characters that SQS refuses arrives with the same meaning', async () => {
   const { channel } = await open();
   const value = { text: 'a\u0000\ufffe\uffff\ud800😀' };

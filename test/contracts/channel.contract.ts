@@ -337,3 +337,55 @@ export function channelContract(name: string, open: OpenChannels): void {
     );
   });
 }
+
+/** What a channel promises that gives each group its turn by itself; of SQS no emulator does. */
+export function fairChannelContract(name: string, open: OpenChannels): void {
+  test(`${name}: F46: who sends a hundred times as much makes nobody else wait for all of it`, async () => {
+    const { channel, clock, close } = await open(() => undefined);
+    const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
+    const quiet = listOf(10, (index) => `quiet ${index}`);
+    await channel.send(ofNoisy);
+    await clock.advance(1000);
+    await channel.send(quiet.map((group) => ({ queue: 'q', body: group, group })));
+    const first = [...(await channel.receive('q', now)), ...(await channel.receive('q', now))].map(({ body }) => body);
+    assert.deepEqual(
+      quiet.filter((body) => !first.includes(body)),
+      [],
+    );
+    const rest = await drain(channel);
+    assert.equal(new Set([...first, ...rest.map(({ body }) => body)]).size, 1010);
+    await close();
+  });
+
+  test(`${name}: F46: groups have their turns, and within a group whoever waits longest`, async () => {
+    const { channel, clock, close } = await open(() => undefined);
+    for (const body of ['a1', 'a2', 'a3', 'b1', 'b2', '1', 'c1']) {
+      await channel.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);
+      await clock.advance(1);
+    }
+    const order: string[] = [];
+    for (let turn = 0; turn < 7; turn++) order.push(...bodiesOf(await channel.receive('q', { ...now, max: 1 })));
+    assert.deepEqual(order, ['a1', 'b1', 'c1', '1', 'a2', 'b2', 'a3']);
+    await close();
+  });
+
+  test(`${name}: a group comes with its message, each time; a message without one has none`, async () => {
+    const { channel, clock, close } = await open(() => undefined);
+    await channel.send([
+      { queue: 'q', body: 'm0', group: 'acme' },
+      { queue: 'q', body: 'm1' },
+    ]);
+    for (let delivery = 1; delivery <= 2; delivery++) {
+      const received = await channel.receive('q', now);
+      assert.deepEqual(
+        new Map(received.map(({ body, group }) => [body, group])),
+        new Map([
+          ['m0', 'acme'],
+          ['m1', undefined],
+        ]),
+      );
+      await clock.advance(visibilityMs);
+    }
+    await close();
+  });
+}

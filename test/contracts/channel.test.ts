@@ -7,9 +7,9 @@ import { openSqsChannels } from '../aws/support.ts';
 import { startFauxqs } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { listOf } from '../support/workflows.ts';
-import { channelContract } from './channel.contract.ts';
+import { channelContract, fairChannelContract, type OpenChannels } from './channel.contract.ts';
 
-channelContract('SQLite in memory', (redriveOf) => {
+const inMemory: OpenChannels = (redriveOf) => {
   const clock = manualClock();
   const database = openDatabase(':memory:');
   return {
@@ -18,9 +18,11 @@ channelContract('SQLite in memory', (redriveOf) => {
     other: sqliteChannel(database, clock, redriveOf),
     close: () => database.close(),
   };
-});
+};
+channelContract('SQLite in memory', inMemory);
+fairChannelContract('SQLite in memory', inMemory);
 
-channelContract('SQLite in a file that two processes share', (redriveOf) => {
+const inSharedFile: OpenChannels = (redriveOf) => {
   const clock = manualClock();
   const folder = temporaryFolder();
   const [here, there] = [openDatabase(dataFile(folder)), openDatabase(dataFile(folder))];
@@ -34,7 +36,9 @@ channelContract('SQLite in a file that two processes share', (redriveOf) => {
       folder.remove();
     },
   };
-});
+};
+channelContract('SQLite in a file that two processes share', inSharedFile);
+fairChannelContract('SQLite in a file that two processes share', inSharedFile);
 
 const fauxqs = await startFauxqs({ start: Date.UTC(2026, 0, 1) });
 after(() => fauxqs.stop());

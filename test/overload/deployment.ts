@@ -39,6 +39,8 @@ export interface DeploymentOptions {
   readonly supervisorPeriodMs: number;
   readonly variables?: { readonly [name: string]: string };
   readonly publisher?: Publisher;
+  /** Other queues than those of the model. */
+  readonly queues?: (timeline: Timeline, chance: Chance, database: Database) => Queues;
   /** Throws where a queue outside of the system takes nothing. */
   readonly takes?: (message: Outgoing) => void;
   /** Told of every state that was really stored. */
@@ -86,11 +88,12 @@ export class Deployment {
     supervisorPeriodMs,
     variables = {},
     publisher = nobody,
+    queues = (timeline, chance) => new Queues(timeline, chance),
     takes = () => {},
     onWritten = () => {},
   }: DeploymentOptions) {
     this.chance = chanceOf(seed);
-    this.queues = new Queues(this.timeline, this.chance);
+    this.queues = queues(this.timeline, this.chance, this.database);
     this.takes = takes;
     this.onWritten = onWritten;
     this.clock = { now: () => this.timeline.now, sleep: (ms, signal) => this.sleep(ms, signal) };

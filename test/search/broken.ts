@@ -40,7 +40,7 @@ export const broken: readonly Broken[] = [
     what: 'requests are sent before the state is written',
     file: 'lib/scheduler.ts',
     line: 'const write = await store.update(',
-    instead: 'await channel.send(alongOfPlan(orderId, planned, [], now).messages); const write = await store.update(',
+    instead: 'await channel.send(alongOfPlan(loaded.order, planned, [], now).messages); const write = await store.update(',
     scenario: { ...racing, cancels: true },
   },
   {

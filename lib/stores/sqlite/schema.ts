@@ -67,7 +67,13 @@ const documents = `
   ) WITHOUT ROWID;
 `;
 
+/** Whose work a message is, and in what order each has his turn. */
+const groups = `
+  ALTER TABLE messages ADD COLUMN grp TEXT NOT NULL DEFAULT '';
+  CREATE INDEX messages_by_group ON messages (queue, grp, visibleAt);
+`;
+
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked, undoPages, breakers, documents];
+export const changes: readonly string[] = [first, asked, undoPages, breakers, documents, groups];
 
 export const schemaVersion = changes.length;

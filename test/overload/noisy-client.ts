@@ -1,0 +1,115 @@
+import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import type { StateHead } from '../../lib/record.ts';
+import { Deployment } from './deployment.ts';
+import { FairQueues } from './fair-queues.ts';
+import { Queues } from './queues.ts';
+
+const quietClients = 10;
+/** Orders a second of each quiet client, and how many times as many the noisy one sends. */
+const quietRate = 0.4;
+const skew = 100;
+/** The longest that is waited for orders of quiet clients after the last one came. */
+const patienceMs = 600_000;
+
+export interface NoisyWorld {
+  readonly seed: number;
+  /** Whether the noisy client is there, and whether the queues give everybody his turn. */
+  readonly isNoisy: boolean;
+  readonly isFair: boolean;
+  readonly loadMs: number;
+}
+
+/** What became of the orders of quiet clients in one world, and of those of the noisy one. */
+export interface NoisyResult {
+  /** Orders of the quiet clients, and how many of them were completed. */
+  readonly quiet: number;
+  readonly quietCompleted: number;
+  /** Milliseconds from submission to the end, of the orders of quiet clients. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly noisy: number;
+  /** Of those of the noisy client, when the last order of the others had ended. */
+  readonly noisyCompleted: number;
+}
+
+interface Order {
+  readonly client: string;
+  readonly submittedAt: number;
+  endedAt?: number;
+}
+
+/** One client sends a hundred times what each of ten others does, which is twice as much as the service can bear. */
+export async function noisyClient({ seed, isNoisy, isFair, loadMs }: NoisyWorld): Promise<NoisyResult> {
+  const orders = new Map<string, Order>();
+  const early = new Map<string, number>();
+  const written = ({ orderId, outcome }: StateHead): void => {
+    if (outcome === 'completed') early.set(orderId, deployment.now);
+    const order = orders.get(orderId);
+    if (order && outcome === 'completed') order.endedAt ??= deployment.now;
+  };
+  const deployment = new Deployment({
+    seed,
+    app: appOn,
+    hosts: 2,
+    supervisorPeriodMs: 5000,
+    variables: { STEP_COMPLETE_WITHIN_SECONDS: '600' },
+    queues: (timeline, chance, database) => (isFair ? new FairQueues(timeline, chance, database) : new Queues(timeline, chance)),
+    onWritten: written,
+  });
+  const submit = (client: string, idempotencyKey: string): void => {
+    const submittedAt = deployment.now;
+    void deployment.anyHost.submit({ client, idempotencyKey, order: {} }).then((answer) => {
+      if (answer.outcome !== 'accepted') return;
+      const endedAt = early.get(answer.order.orderId);
+      orders.set(answer.order.orderId, { client, submittedAt, ...(endedAt === undefined ? {} : { endedAt }) });
+    });
+  };
+  const arrive = (client: string, rate: number, number = 1): void => {
+    const gap = -Math.log(1 - deployment.chance.next()) * (1000 / rate);
+    deployment.timeline.after(Math.ceil(gap), `${client} submits`, () => {
+      if (deployment.now >= loadMs) return;
+      submit(client, `order-${number}`);
+      arrive(client, rate, number + 1);
+    });
+  };
+  for (let client = 1; client <= quietClients; client++) arrive(`quiet-${client}`, quietRate);
+  if (isNoisy) arrive('noisy', skew * quietRate);
+  await deployment.runUntil(loadMs + 1000);
+  const ofQuiet = [...orders.values()].filter(({ client }) => client !== 'noisy');
+  await deployment.runUntil(loadMs + patienceMs, () => ofQuiet.every(({ endedAt }) => endedAt !== undefined));
+  const ofNoisy = [...orders.values()].filter(({ client }) => client === 'noisy');
+  await deployment.close();
+  const times = ofQuiet.flatMap(({ submittedAt, endedAt }) => (endedAt === undefined ? [] : [endedAt - submittedAt]));
+  return {
+    quiet: ofQuiet.length,
+    quietCompleted: times.length,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    noisy: ofNoisy.length,
+    noisyCompleted: ofNoisy.filter(({ endedAt }) => endedAt !== undefined).length,
+  };
+}
+
+const quantile = (values: readonly number[], part: number): number => {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? 0;
+};
+
+/** Twenty requests at once, each a second long on the average: twenty orders a second. */
+function appOn({ chance, sleep }: Deployment): App {
+  const Nothing = z.object({});
+  const lasting = (from: number, to: number) =>
+    operation({
+      input: Nothing,
+      output: Nothing,
+      run: async (_, { signal }) => {
+        await sleep(chance.between(from, to), signal);
+        return {};
+      },
+    });
+  const press = defineAgent('press', { print: lasting(500, 1500) });
+  const mail = defineAgent('mail', { tell: lasting(20, 200) });
+  const job = defineWorkflow('job', { version: 1, order: Nothing }, () => sequence(press.print({}).lasting(), mail.tell({}).lasting()));
+  return defineApp({ workflows: [job], agents: [press, mail], channels: { press: { batchSize: 1 } } });
+}
