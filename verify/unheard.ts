@@ -6,7 +6,7 @@ export const figure: Figure = {
   shows:
     'for 24 simulated hours nobody outside can be told anything: no alert is lost, orders go on, a person hears of clients that cannot',
   async measure({ form, seed, progress }) {
-    const seeds = form === 'full' ? 20 : 1;
+    const seeds = form === 'full' ? 20 : 3;
     const short: string[] = [];
     const counts = { seeds, orders: 0, finished: 0, raised: 0, heard: 0, heardTwice: 0, undeliverable: 0, latestMs: 0, writes: 0 };
     for (let each = seed; each < seed + seeds; each++) {

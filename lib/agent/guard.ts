@@ -43,6 +43,7 @@ export class Guard {
   private known: Breaker | undefined;
   private readAt = Number.NEGATIVE_INFINITY;
   private calledAt = Number.NEGATIVE_INFINITY;
+  private looking: Promise<void> | undefined;
   private readonly failures: string[] = [];
   /** How long an answer usually takes. */
   private usualMs: number | undefined;
@@ -180,8 +181,14 @@ export class Guard {
   /** What was read last, also where it means nothing any more: its rev is the fence of the next write. */
   private last: Breaker | undefined;
 
+  /** Who asks while somebody is reading hears the same. */
   private look(): Promise<void> {
-    return this.unlessUnavailable(undefined, async () => this.take(await this.options.breakers.breaker(this.agent)));
+    this.looking ??= this.unlessUnavailable(undefined, async () => this.take(await this.options.breakers.breaker(this.agent))).finally(
+      () => {
+        this.looking = undefined;
+      },
+    );
+    return this.looking;
   }
 
   private write(breaker: Breaker): Promise<boolean> {
