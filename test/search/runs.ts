@@ -277,6 +277,11 @@ class Replayer {
       due: async (_, shard) => (shard === shardOf(order.orderId) ? [order.orderId] : []),
       // Its services answer, or do not: none is known to be away.
       breaker: async () => undefined,
+      // What its messages say can be handled: nothing is counted of them, and no channel is closed.
+      document: async () => undefined,
+      documents: async () => [],
+      putDocument: async () => ({ outcome: 'written' }),
+      removeDocument: async () => ({ outcome: 'written' }),
     };
     return {
       store: this.modelled(store),
