@@ -202,8 +202,7 @@ describe('the supervisor knows no business', () => {
         ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',
         ...replies.map((queue) => `sqs:GetQueueAttributes queue/${queue}`),
-        ...replies.map((queue) => `sqs:GetQueueUrl queue/${queue}`),
-        'sqs:GetQueueUrl queue/wake-ups',
+        ...[...replies, 'wake-ups'].toSorted().map((queue) => `sqs:GetQueueUrl queue/${queue}`),
         'sqs:SendMessage queue/wake-ups',
       ]);
     });
