@@ -1,0 +1,63 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { commit } from '../tools/commit.ts';
+import { hundredths } from './live/arithmetic.ts';
+import { withEnding } from './live/ending.ts';
+import { type Live, noisy, outage, type Plan, poison } from './live/overloads.ts';
+import { openPlace, type Place } from './live/traffic.ts';
+
+/**
+ * `npm run overload:live [-- poison outage noisy] [--scale 0.1] [--seed N] [--report FILE]`: the real system, in real time,
+ * under what it meets in simulated time in `npm run verify -- G13 G18`; about eight minutes. A line of JSON for each. Times
+ * depend on the machine and are only reported; exit code 1 where an order or a message was lost.
+ */
+const parts: { readonly [part: string]: (place: Place, plan: Plan) => Promise<Live> } = { poison, outage, noisy };
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { scale: { type: 'string', default: '1' }, seed: { type: 'string', default: '1' }, report: { type: 'string' } },
+});
+const [scale, seed] = [Number(values.scale), Number(values.seed)];
+const asked = positionals.length > 0 ? positionals : Object.keys(parts);
+const unknown = asked.filter((part) => !parts[part]);
+if (unknown.length > 0) stop(`There is no ${unknown.join(', ')}. Known: ${Object.keys(parts).join(', ')}.`);
+if (!(scale >= 0.01 && scale <= 1)) stop(`--scale takes a number from 0.01 to 1, not "${values.scale}".`);
+if (!Number.isSafeInteger(seed)) stop(`--seed takes a whole number, not "${values.seed}".`);
+if (values.report) writeFileSync(values.report, '');
+// Files may change while it runs; what runs does not.
+const measuredCommit = commit();
+
+for (const part of asked) {
+  const [at, before, started] = [new Date().toISOString(), load(), performance.now()];
+  const result = await measure(part);
+  const machine = { cores: availableParallelism(), loadBefore: before, loadAfter: load() };
+  const durationMs = Math.round(performance.now() - started);
+  const line = `${JSON.stringify({ live: part, at, scale, seed, commit: measuredCommit, durationMs, machine, ...result })}\n`;
+  process.stdout.write(line);
+  if (values.report) appendFileSync(values.report, line);
+  if (result.notHeld.length > 0) process.exitCode = 1;
+}
+
+/** What cannot be measured does not hold; the others still are measured. */
+async function measure(part: string): Promise<Live> {
+  const progress = (line: string): void => void process.stderr.write(`${part}: ${line}\n`);
+  try {
+    return await withEnding(async (ending) => {
+      const run = parts[part];
+      if (!run) throw new Error(`There is no ${part}.`);
+      return run(await openPlace(ending), { scale, seed, progress });
+    });
+  } catch (error) {
+    return { notHeld: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+  }
+}
+
+/** Processes that wanted a core, on the average of a minute, of five and of fifteen. */
+function load(): readonly number[] {
+  return loadavg().map(hundredths);
+}
+
+function stop(message: string): never {
+  process.stderr.write(`${message}\n`);
+  process.exit(2);
+}
