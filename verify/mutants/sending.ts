@@ -12,14 +12,14 @@ export const sending: readonly Mutant[] = [
     file: scheduler,
     find: 'const write = await store.update(record, loaded.record, along);',
     replace:
-      'if (!store.sendsAlong) await channel.send(alongOfPlan(orderId, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
+      'if (!store.sendsAlong) await channel.send(alongOfPlan(loaded.order, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
   },
   {
     name: 'clear outbox before send',
     why: 'what is being sent counts as sent',
     file: scheduler,
-    find: 'const acknowledged = await sendEntries(untried, options);',
-    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, options);',
+    find: 'const acknowledged = await sendEntries(untried, portsFor(saved));',
+    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, portsFor(saved));',
   },
   {
     name: 'clear by index not id',
@@ -62,7 +62,7 @@ export const sending: readonly Mutant[] = [
     file: scheduler,
     find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
     replace:
-      "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), options);",
+      "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(loaded));",
   },
   {
     name: 'alert id without errorGen',

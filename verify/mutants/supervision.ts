@@ -76,7 +76,7 @@ export const moreSupervision: readonly Mutant[] = [
     name: 'poison given up, and not kept',
     why: 'what nobody can process is taken off its queue, and never comes to the dead letters',
     file: 'lib/poison/judge.ts',
-    find: 'await channel.send([{ queue: queues.deadLetters(queue), body: poison }]);',
+    find: 'await channel.send([{ queue: queues.deadLetters(queue), body: poison, ...groupOf(delivery) }]);',
     replace: 'void poison;',
   },
   {
