@@ -1,12 +1,17 @@
 import type { FunctionContext, Invocation } from '../lib/function.ts';
 import { createSupervisor, type SupervisorPass } from '../lib/supervisor.ts';
-import type { SupervisorTask } from '../lib/topology.ts';
+import { replyQueuesOf, type SupervisorTask } from '../lib/topology.ts';
 
 /** Runs on schedules. Nothing is lost when it doesn't: the next run begins where this one stopped. */
 export const create = ({ system }: FunctionContext) => {
-  const { config, ...ports } = system;
+  const { config, app, ...ports } = system;
   const { clock } = ports;
-  const supervisor = createSupervisor({ ...ports, clockToleranceMs: config.clockToleranceMs });
+  const supervisor = createSupervisor({
+    ...ports,
+    clockToleranceMs: config.clockToleranceMs,
+    periodMs: config.supervisorPeriodMs,
+    replyQueues: replyQueuesOf(app),
+  });
 
   /** A schedule knows no less than a minute: one run looks again and again until its minute is over. */
   async function passes(repeatForMs: number, stopping: AbortSignal): Promise<SupervisorPass> {

@@ -41,7 +41,7 @@ export interface DueFor {
   readonly agent?: string;
   /** Something was counted as late, and has been given until then: milliseconds since 1970. */
   readonly waitsUntil?: number;
-  /** The service behind the agent was away when it was asked for first: milliseconds since 1970. */
+  /** Its step was late through no fault of its agent, whose service was away or whose answers nobody read: since when it waits, milliseconds since 1970. */
   readonly waitingSince?: number;
 }
 

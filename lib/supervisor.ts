@@ -1,11 +1,14 @@
+import { backlogAlert } from './backlog.ts';
+import { createBacklogWatch } from './backlog-watch.ts';
 import { type Breaker, excuses, phaseOf, turnOf } from './breaker.ts';
 import type { Channel } from './channel.ts';
 import { absenceOf, type ChannelState, type Closures, closures } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
-import { queues, timeText, type Whose, wakeUpOf } from './messages.ts';
-import { type Note, type OutboxEntry, type StateHead, shardCount } from './record.ts';
+import { intoError } from './exhausted.ts';
+import { queues, type Whose, wakeUpOf } from './messages.ts';
+import { type Note, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { createValveKeeper } from './valve-keeper.ts';
@@ -14,13 +17,17 @@ import type { Valves } from './valves.ts';
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
   readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents'>;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly channel: Pick<Channel, 'send' | 'depth'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** What it keeps as the channels' records say, in each pass. */
   readonly valves?: Valves | undefined;
   /** How late a deadline must be before it counts. */
   readonly clockToleranceMs?: number;
+  /** Where agents answer: what lies there unread for long excuses those who wait for it. */
+  readonly replyQueues?: readonly string[];
+  /** How often it looks; where most of what is late was not seen within that, all is slow, and nobody is to blame. */
+  readonly periodMs?: number;
   /** Ids read from one shard at a time. */
   readonly pageSize?: number;
 }
@@ -52,6 +59,8 @@ export const waitLongMs = 3_600_000;
  */
 const wakeAgainMaxMs = 30_000;
 const rememberedMax = 10_000;
+/** So many expiries are enough to judge by whether the system itself is behind. */
+const judgedMax = 100;
 
 /** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
 export function createSupervisor({
@@ -61,6 +70,8 @@ export function createSupervisor({
   telemetry,
   valves,
   clockToleranceMs = 0,
+  replyQueues = [],
+  periodMs = Number.POSITIVE_INFINITY,
   pageSize = 100,
 }: SupervisorOptions): Supervisor {
   const lastWoken = new Map<string, { readonly deadline: string; readonly at: number; readonly againMs: number }>();
@@ -79,16 +90,43 @@ export function createSupervisor({
 
     const now = clock.now();
     if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt, counts);
-    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now)
-      return moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now) {
+      await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+      return;
+    }
     if (head.suspended) return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
     const absence = await absenceBefore(head, head.nextDueAt, now);
-    if (absence) await excuse(head, absence, counts);
-    else await countExpiry(head, now, counts);
+    if (absence) return excuse(head, absence, counts);
+    backlog.saw(now - head.nextDueAt - clockToleranceMs);
+    late.push(head);
+  }
+
+  async function judgeOne(head: StateHead, counts: Counts): Promise<void> {
+    const waitingSince = waitingSinceOf(head);
+    const behind = await backlog.behindWith(head, waitingSince);
+    if (!behind) return countExpiry(head, clock.now(), counts);
+    telemetry.count('expiryExcused');
+    const now = clock.now();
+    const waiting: StateHead = { ...head, nextDueFor: head.nextDueFor && { ...head.nextDueFor, waitingSince } };
+    const alert = backlogAlert(behind, now);
+    if (told.get(behind.source) === alert.id || head.outbox.some(({ id }) => id === alert.id)) {
+      await moveDeadline(waiting, now + head.stepMs, behind.reason, counts);
+      return;
+    }
+    // The first of those that wait takes it along, and the scheduler tells it: nothing is announced from here.
+    told.set(behind.source, alert.id);
+    const telling: StateHead = { ...waiting, outbox: [...head.outbox, alert], nextDueFor: { ...waiting.nextDueFor, kind: 'outbox' } };
+    if (!(await moveDeadline(telling, now + outboxMs, behind.reason, counts))) {
+      told.delete(behind.source);
+      return;
+    }
+    telemetry.count('backlogged');
+    telemetry.log('warn', 'the system is behind: what is late does not count', { source: behind.source, reason: behind.reason });
+    await wake(head);
   }
 
   /** What the asking was behind for some of its time; first what nobody gets through. */
@@ -109,6 +147,11 @@ export function createSupervisor({
   let known: Promise<Closures> | undefined;
   const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
   const keeper = createValveKeeper({ valves, clock, telemetry });
+  const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
+  /** Expiries that this pass has found and not judged yet. */
+  const late: StateHead[] = [];
+  /** What was told last of each backlog. */
+  const told = new Map<string, string>();
 
   /** One look at each in a pass, and none where nothing is late. */
   const breakers = new Map<string, Promise<Breaker | undefined>>();
@@ -123,14 +166,15 @@ export function createSupervisor({
     breakers.clear();
     probed.clear();
     known = undefined;
+    late.length = 0;
+    backlog.begin();
   };
 
   /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
   async function excuse(head: StateHead, { record: breaker, reason }: Absence, counts: Counts): Promise<void> {
     const now = clock.now();
-    const dueAt = head.nextDueAt ?? now;
     telemetry.count('expiryExcused');
-    const waitingSince = head.nextDueFor?.waitingSince ?? Math.min(head.completeBy ?? dueAt, dueAt) - head.stepMs;
+    const waitingSince = waitingSinceOf(head);
     const turn = turnOf(breaker, waitingSince);
     const isFree = phaseOf(breaker, now) !== 'open' || !probed.has(breaker.agent);
     if (turn <= now && isFree) {
@@ -140,7 +184,7 @@ export function createSupervisor({
     // The longer it lasts, the less often each order is written.
     const until = phaseOf(breaker, now) === 'open' ? now + Math.max(head.stepMs, (now - breaker.openedAt) / 4) : turn;
     const waiting = head.nextDueFor && { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } };
-    return moveDeadline(waiting ?? head, Math.round(until), reason, counts);
+    await moveDeadline(waiting ?? head, Math.round(until), reason, counts);
   }
 
   async function askUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
@@ -219,7 +263,7 @@ export function createSupervisor({
     if (write.outcome === 'refused') counts.lost += 1;
   }
 
-  async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<void> {
+  async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<boolean> {
     const note: Note = {
       at: clock.now(),
       type: 'DeadlineMoved',
@@ -231,6 +275,7 @@ export function createSupervisor({
     const moved = { ...head, rev: head.rev + 1, nextDueAt: at, worklistAt: at, notes: isSaid ? head.notes : [...head.notes, note] };
     const write = await store.patch(moved, head);
     if (write.outcome === 'refused') counts.lost += 1;
+    return write.outcome === 'written';
   }
 
   /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
@@ -249,37 +294,69 @@ export function createSupervisor({
   const wake = (head: Whose): Promise<void> => channel.send([wakeUpOf(head, clock.now())]);
 
   /** One order's trouble must not keep the pass from the others. */
+  async function unlessTrouble(orderId: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'supervisor passes over an order', { orderId, error });
+    }
+  }
+
   async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {
-    await Promise.all(
-      ids.map((orderId) =>
-        look(orderId, counts).catch((error: unknown) => {
-          if ((error as { fatal?: boolean }).fatal) throw error;
-          telemetry.log('warn', 'supervisor passes over an order', { orderId, error });
-        }),
-      ),
-    );
+    await Promise.all(ids.map((orderId) => unlessTrouble(orderId, look(orderId, counts))));
+    if (late.length >= judgedMax) await judge(counts);
+  }
+
+  /** Expiries are judged together: what concerns very many is the system's trouble, and not that of their agents. */
+  async function judge(counts: Counts): Promise<void> {
+    await Promise.all(late.splice(0).map((head) => unlessTrouble(head.orderId, judgeOne(head, counts))));
+  }
+
+  async function lookAtDue(counts: Counts): Promise<void> {
+    const until = clock.now();
+    for (let index = 0; index < shardCount; index++) {
+      // Supervisors that run at the same time begin at different shards.
+      const shard = (index + until) % shardCount;
+      const seen = new Set<string>();
+      // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
+      for (let found = pageSize; found === pageSize; ) {
+        const due = await store.due('due', shard, until, seen.size + pageSize);
+        if (due.length === 0) break;
+        const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
+        await lookAtAll(ids, counts);
+        for (const id of ids) seen.add(id);
+        found = ids.length;
+      }
+    }
+  }
+
+  async function lookAtEveryOrder(counts: Counts): Promise<void> {
+    for (let after: string | undefined; ; ) {
+      const ids = await store.sweep(after, pageSize);
+      if (ids.length === 0) return;
+      await lookAtAll(ids, counts);
+      after = ids.at(-1);
+    }
+  }
+
+  /** What was found is judged, also where the looking ends before its time. */
+  async function looking(counts: Counts, look: () => Promise<void>): Promise<void> {
+    forget();
+    try {
+      await look();
+    } finally {
+      await judge(counts);
+    }
   }
 
   return {
     async pass() {
       const counts = zero();
-      forget();
-      if (valves) await keeper.follow(await closed());
-      const until = clock.now();
-      for (let index = 0; index < shardCount; index++) {
-        // Supervisors that run at the same time begin at different shards.
-        const shard = (index + until) % shardCount;
-        const seen = new Set<string>();
-        // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
-        for (let found = pageSize; found === pageSize; ) {
-          const due = await store.due('due', shard, until, seen.size + pageSize);
-          if (due.length === 0) break;
-          const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
-          await lookAtAll(ids, counts);
-          for (const id of ids) seen.add(id);
-          found = ids.length;
-        }
-      }
+      await looking(counts, async () => {
+        if (valves) await keeper.follow(await closed());
+        await lookAtDue(counts);
+      });
       telemetry.count('supervisorPass');
       telemetry.count('supervisorLooked', counts.looked);
       return counts;
@@ -287,13 +364,8 @@ export function createSupervisor({
 
     async sweep() {
       const counts = zero();
-      forget();
-      for (let after: string | undefined; ; ) {
-        const ids = await store.sweep(after, pageSize);
-        if (ids.length === 0) return counts;
-        await lookAtAll(ids, counts);
-        after = ids.at(-1);
-      }
+      await looking(counts, () => lookAtEveryOrder(counts));
+      return counts;
     },
   };
 }
@@ -304,43 +376,15 @@ interface Absence {
   readonly reason: string;
 }
 
+/** Since when its step waits for an answer. */
+const waitingSinceOf = ({ nextDueAt, nextDueFor, completeBy, stepMs }: StateHead): number => {
+  const dueAt = nextDueAt ?? 0;
+  return nextDueFor?.waitingSince ?? Math.min(completeBy ?? dueAt, dueAt) - stepMs;
+};
+
 const closedIn = (states: Closures, channel: string | undefined): readonly ChannelState[] => {
   const state = channel === undefined ? undefined : states.get(channel);
   return state ? [state] : [];
 };
 
 const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });
-
-function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
-  const errorGen = head.errorGen + 1;
-  const id = `${head.orderId}#${errorGen}`;
-  const source = head.nextDueFor?.path;
-  const message = `No answer came in time, ${failureCount} times in all.`;
-  const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: true, ...(source ? { source } : {}) };
-  const detail = {
-    id,
-    orderId: head.orderId,
-    at: timeText(now),
-    class: fault.class,
-    type: fault.type,
-    ...(source ? { source } : {}),
-    before: head.processState,
-    after: 'Error',
-    failureCount,
-    message,
-  };
-  const alert: OutboxEntry = { id, kind: 'announcement', detailType: 'Order In Error', detail };
-  return {
-    ...head,
-    processState: 'Error',
-    failureCount,
-    errorGen,
-    fault,
-    notes: [...head.notes, note],
-    outbox: [...head.outbox, alert],
-    nextDueAt: now + outboxMs,
-    nextDueFor: { kind: 'outbox', ...(source ? { path: source } : {}) },
-    worklist: 'due',
-    worklistAt: now,
-  };
-}

@@ -82,8 +82,7 @@ export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): reado
   const source = sourcesFor(app);
   const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
   const calls = hasCalls(app) ? [source(queues.calls, schedulerVisibilityMs, 4)] : [];
-  const replies = [...agents.map(({ name }) => queues.replies(name)), ...(hasCalls(app) ? [queues.callReplies] : [])];
-  const toScheduler = [queues.wakeUps, ...replies].map((queue) => source(queue, schedulerVisibilityMs, 4));
+  const toScheduler = [queues.wakeUps, ...replyQueuesOf(app)].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
     cut === 'each'
       ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source))
@@ -105,6 +104,12 @@ export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): reado
     { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
   ];
 }
+
+/** Where whoever is asked answers. */
+export const replyQueuesOf = (app: Cast): readonly string[] => [
+  ...app.agents.map(({ name }) => queues.replies(name)),
+  ...(hasCalls(app) ? [queues.callReplies] : []),
+];
 
 /** What the functions and queues follow from. */
 export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channels'>>;

@@ -2,7 +2,7 @@ import { collections } from '../documents.ts';
 import { agentOfRequests, queues } from '../messages.ts';
 import { channelOf } from '../poison/policy.ts';
 import { indexes } from '../stores/dynamodb/table.ts';
-import { type Cast, type FunctionSpec, hasCalls, topologyOf } from '../topology.ts';
+import { type Cast, type FunctionSpec, hasCalls, replyQueuesOf, topologyOf } from '../topology.ts';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -67,13 +67,14 @@ const scheduling = (app: Cast): Permissions => ({
   announces: true,
 });
 
-/** It reads and writes the attributes on top, and wakes the scheduler: no agent's queue, no bus (F-54). */
-const supervising: Permissions = {
+/** It reads and writes the attributes on top, wakes the scheduler, and sees how much lies unread: it asks no agent, and tells no bus (F-54). */
+const supervising = (app: Cast): Permissions => ({
   ...none,
   table: ['GetItem', 'UpdateItem'],
   documents: [{ actions: ['Query'], partitions: [collections.channels] }],
   sendsTo: [queues.wakeUps],
-};
+  looksInto: replyQueuesOf(app),
+});
 
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
@@ -100,10 +101,12 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       ),
     };
   },
-  supervisor: ({ schedules }) =>
-    schedules.some(({ input }) => input.task === 'sweep')
-      ? { ...supervising, table: [...supervising.table, 'Scan'] }
-      : { ...supervising, indexes: [indexes.worklist.name], keepsValves: true },
+  supervisor: ({ schedules }, app) => {
+    const given = supervising(app);
+    return schedules.some(({ input }) => input.task === 'sweep')
+      ? { ...given, table: [...given.table, 'Scan'] }
+      : { ...given, indexes: [indexes.worklist.name], keepsValves: true };
+  },
   'dead-letter': (spec, app) => ({
     ...none,
     table: ['GetItem'],

@@ -9,7 +9,6 @@ export const leftOut: { readonly [site: string]: string } = {
   'store.putBreaker': 'a service is away when it fails more than one order, and here there is one: the simulation has several',
   'store.clients': 'only the API reads it',
   'store.putClient': 'an admin writes it, and tries again',
-  'channel.depth': 'only who drains a host asks for it',
   'channel.sendWithin': 'part of a write of the store, in its own transaction',
   'publisher.publishWithin': 'part of a write of the store, in its own transaction',
   'publisher.published': 'only the local subscription reads it',

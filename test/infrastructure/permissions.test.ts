@@ -192,15 +192,17 @@ describe('to close a channel takes narrow rights', () => {
 });
 
 describe('the supervisor knows no business', () => {
+  const replies = ['post-replies', 'stock-replies', 'workflows-replies'];
   for (const name of ['supervisor', 'sweeper']) {
-    test(`F-54: the ${name} wakes the scheduler and asks nobody else, announces nothing, and puts no whole item`, () => {
+    test(`F-54: the ${name} wakes the scheduler and asks nobody else, sees how much is unread, announces nothing, and puts no whole item`, () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
       assert.deepEqual(allowed, [
         'dynamodb:GetItem table',
         'dynamodb:Query table',
         ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',
-        'sqs:GetQueueUrl queue/wake-ups',
+        ...replies.map((queue) => `sqs:GetQueueAttributes queue/${queue}`),
+        ...[...replies, 'wake-ups'].toSorted().map((queue) => `sqs:GetQueueUrl queue/${queue}`),
         'sqs:SendMessage queue/wake-ups',
       ]);
     });

@@ -6,7 +6,7 @@ import { create as deadLetter } from '../../functions/dead-letter.ts';
 import { create as scheduler } from '../../functions/scheduler.ts';
 import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
-import type { Outgoing } from '../../lib/channel.ts';
+import type { Outgoing, QueueDepth } from '../../lib/channel.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import type { CreateFunction } from '../../lib/function.ts';
@@ -169,7 +169,11 @@ export class Deployment {
       await this.latency();
       this.queues.release(queue, receipts, afterMs);
     };
-    return { send, receive: notHere, acknowledge, release, depth: notHere };
+    const depth = async (queue: string): Promise<QueueDepth> => {
+      await this.latency();
+      return this.queues.depth(queue);
+    };
+    return { send, receive: notHere, acknowledge, release, depth };
   }
 
   private latency = (): Promise<void> => this.sleep(this.chance.between(2, 12));

@@ -1,4 +1,4 @@
-import type { Outgoing, Received } from '../../lib/channel.ts';
+import type { Outgoing, QueueDepth, Received } from '../../lib/channel.ts';
 import type { Chance } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
 
@@ -64,6 +64,15 @@ export class Queues {
       const message = this.in(queue).get(id);
       if (message) this.show(message, afterMs);
     }
+  }
+
+  depth(queue: string): QueueDepth {
+    const { now } = this.timeline;
+    const list = [...this.in(queue).values()];
+    const hidden = list.filter(({ visibleAt }) => visibleAt > now);
+    const inFlight = hidden.filter(({ receiveCount }) => receiveCount > 0).length;
+    // As SQS: it knows no age.
+    return { visible: list.length - hidden.length, inFlight, delayed: hidden.length - inFlight, oldestAgeMs: 0 };
   }
 
   bodies(queue: string): readonly string[] {

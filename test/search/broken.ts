@@ -73,7 +73,7 @@ export const broken: readonly Broken[] = [
   },
   {
     what: 'an order goes into Error, and nobody is called',
-    file: 'lib/supervisor.ts',
+    file: 'lib/exhausted.ts',
     line: 'outbox: [...head.outbox, alert],',
     instead: 'outbox: alert ? head.outbox : [],',
     scenario: { ...small, hurries: 2 },

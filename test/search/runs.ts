@@ -235,7 +235,7 @@ class Replayer {
       clock: { ...clock, now: () => remembering?.at ?? clock.now() },
       telemetry,
       store: { ...store, head: async (orderId) => remembering?.head ?? store.head(orderId) },
-      channel: { send: async (messages) => (remembering ? undefined : channel.send(messages)) },
+      channel: { ...channel, send: async (messages) => (remembering ? undefined : channel.send(messages)) },
     });
     if (woken) await supervisor.pass();
     remembering = undefined;

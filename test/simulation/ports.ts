@@ -41,6 +41,7 @@ const sites = {
   send: adding('channel.send'),
   acknowledge: adding('channel.acknowledge'),
   release: adding('channel.release'),
+  depth: reading('channel.depth'),
   publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
 } as const satisfies { readonly [name: string]: Site };
 
@@ -252,7 +253,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => host.call(sites.release, () => queues.release(queue, receipts, afterMs)),
-    depth: notHere,
+    depth: (queue) => host.call(sites.depth, () => queues.depth(queue)),
   };
 };
 

@@ -1,4 +1,4 @@
-import type { Outgoing, Received } from '../../lib/channel.ts';
+import type { Outgoing, QueueDepth, Received } from '../../lib/channel.ts';
 import { queues as names } from '../../lib/messages.ts';
 import type { Victim } from './faults.ts';
 import { roleBehind, type SimulatedHost } from './host.ts';
@@ -161,6 +161,15 @@ export class SimulatedQueues {
       message.visibleAt = this.sight.timeline.now + afterMs;
       this.announce(message);
     }
+  }
+
+  depth(queue: string): QueueDepth {
+    const { now } = this.sight.timeline;
+    const list = this.messages.get(queue) ?? [];
+    const hidden = list.filter(({ visibleAt }) => visibleAt > now);
+    const inFlight = hidden.filter(({ receiveCount }) => receiveCount > 0).length;
+    const oldestAgeMs = Math.max(0, ...list.map(({ sentAt }) => now - sentAt));
+    return { visible: list.length - hidden.length, inFlight, delayed: hidden.length - inFlight, oldestAgeMs };
   }
 
   private remove(message: Message): void {

@@ -120,7 +120,7 @@ export const moreSending: readonly Mutant[] = [
   {
     name: 'alert left out',
     why: 'an order goes into Error, and nobody is told',
-    file: 'lib/supervisor.ts',
+    file: 'lib/exhausted.ts',
     find: 'outbox: [...head.outbox, alert],',
     replace: 'outbox: head.outbox,',
   },

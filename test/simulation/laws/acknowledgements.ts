@@ -1,13 +1,16 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import { requestIdOf } from '../../../lib/core/identity.ts';
 import { parseIncoming } from '../../../lib/incoming.ts';
+import { poisonIn } from '../../../lib/poison/envelope.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
 
-/** S26, F1: an answer is taken off its queue only when it was written down, and what follows from it was sent. */
+/** S26, F1: an answer is taken off its queue only when it was written down, and what follows from it was sent; or it was given up. */
 export function acknowledgements(): Law {
   const sent = new Set<string>();
   const times = new Map<string, number>();
+  /** Whoever tried to process them died each time: their story waits for a person, and the order for its deadline. */
+  const givenUp = new Set<string>();
   /** Orders that could not be read for a while: what came then is put aside. */
   const unread = new Set<string>();
   return {
@@ -15,9 +18,12 @@ export function acknowledgements(): Law {
     after: on(['sent', 'newer', 'damaged', 'acknowledged'], (happening, history) => {
       if (happening.type === 'sent') {
         times.set(happening.body, (times.get(happening.body) ?? 0) + 1);
+        const poison = happening.queue.endsWith('-dead') ? poisonIn(happening.body, happening.queue.replace(/-dead$/, '')) : undefined;
+        if (poison) givenUp.add(poison.body);
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
       }
       if (happening.type === 'newer' || happening.type === 'damaged') unread.add(happening.orderId);
+      if (happening.type === 'acknowledged' && givenUp.has(happening.body)) return undefined;
       // What was posted anew is taken up once more.
       if (happening.type !== 'acknowledged' || (times.get(happening.body) ?? 0) > 1) return undefined;
       const message = parseIncoming(happening.body, happening.queue);

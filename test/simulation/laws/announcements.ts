@@ -50,6 +50,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
   [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
   [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
+  [/^backlog\/.+\/\d+$/, 'Service Exception'],
   [/^ord_[a-z0-9]+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
