@@ -49,6 +49,12 @@ export interface Supervisor {
   sweep(): Promise<SupervisorPass>;
 }
 
+/** When it was found to be late: until it is judged the clock may have been set back. */
+interface Late {
+  readonly head: StateHead;
+  readonly foundAt: number;
+}
+
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
 /** What is late above its threshold is given so long, where its workflow says `wait`. */
@@ -102,13 +108,13 @@ export function createSupervisor({
     const absence = await absenceBefore(head, head.nextDueAt, now);
     if (absence) return excuse(head, absence, counts);
     backlog.saw(now - head.nextDueAt - clockToleranceMs);
-    late.push(head);
+    late.push({ head, foundAt: now });
   }
 
-  async function judgeOne(head: StateHead, counts: Counts): Promise<void> {
+  async function judgeOne({ head, foundAt }: Late, counts: Counts): Promise<void> {
     const waitingSince = waitingSinceOf(head);
     const behind = await backlog.behindWith(head, waitingSince);
-    if (!behind) return countExpiry(head, clock.now(), counts);
+    if (!behind) return countExpiry(head, foundAt, counts);
     telemetry.count('expiryExcused');
     const now = clock.now();
     const waiting: StateHead = { ...head, nextDueFor: head.nextDueFor && { ...head.nextDueFor, waitingSince } };
@@ -149,7 +155,7 @@ export function createSupervisor({
   const keeper = createValveKeeper({ valves, clock, telemetry });
   const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
   /** Expiries that this pass has found and not judged yet. */
-  const late: StateHead[] = [];
+  const late: Late[] = [];
   /** What was told last of each backlog. */
   const told = new Map<string, string>();
 
@@ -310,7 +316,7 @@ export function createSupervisor({
 
   /** Expiries are judged together: what concerns very many is the system's trouble, and not that of their agents. */
   async function judge(counts: Counts): Promise<void> {
-    await Promise.all(late.splice(0).map((head) => unlessTrouble(head.orderId, judgeOne(head, counts))));
+    await Promise.all(late.splice(0).map((one) => unlessTrouble(one.head.orderId, judgeOne(one, counts))));
   }
 
   async function lookAtDue(counts: Counts): Promise<void> {
