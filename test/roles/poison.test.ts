@@ -91,6 +91,15 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { setAside: aside?.id }]);
   });
 
+  test('S8, F-111 nobody is told after its time: another asking may be at work by then', async (context) => {
+    const desk = deskWhose(context, 9);
+    await submitted(desk);
+    for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
+    await desk.clock.advance(60_000);
+    assert.equal((await desk.setAside()).length, 1);
+    assert.deepEqual(desk.messages(replies), []);
+  });
+
   test('F-112 it is counted while nobody else can have it', async (context) => {
     const hiddenWhenCounted: number[] = [];
     const around: DeskOptions['around'] = ({ store, channel }) => ({

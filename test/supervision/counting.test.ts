@@ -72,6 +72,28 @@ test('F-48, F12: with CLOCK_TOLERANCE_MS a deadline counts only when it is later
   assert.deepEqual(await supervisor.pass(), expired);
 });
 
+test('F-48, F12: an expiry counts as of when it was found, though the clock is set back before it is written', async (t) => {
+  const system = await startStill(t, oneStep);
+  const orderId = await submitted(system);
+  let setBackMs = 0;
+  const depth = async () => {
+    setBackMs = 60_000;
+    return { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 };
+  };
+  const supervisor = supervisorOf(system, {
+    clock: { ...system.clock, now: () => system.clock.now() - setBackMs },
+    channel: { send: system.channel.send, depth },
+    replyQueues: ['worker-replies'],
+  });
+  await system.clock.advance(stepMs);
+  assert.deepEqual(await supervisor.pass(), expired);
+  assert.equal(setBackMs, 60_000);
+  assert.deepEqual(
+    (await system.state(orderId)).notes.map(({ at }) => at),
+    [system.clock.now()],
+  );
+});
+
 test('F-48: the host hands CLOCK_TOLERANCE_MS to its supervisor', async (t) => {
   const system = await start(t, oneStep, { variables: { CLOCK_TOLERANCE_MS: '3000' }, without: ['agent-worker'] });
   const orderId = await submitted(system);
