@@ -5,6 +5,7 @@ import { lambdaValves } from '../../lib/valves/lambda.ts';
 import { valvesContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
+// After the other files' orders: who is behind a channel that was closed shortly before is asked again uncounted.
 const client = new LambdaClient({});
 const account = outputs.AlertsTopicArn.split(':').slice(3, 5).join(':');
 const queueArns = `arn:aws:sqs:${account}:${outputs.QueuePrefix}`;
