@@ -1,3 +1,4 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { JournalEntry } from '../../../lib/instance.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { History, Tracked } from '../history.ts';
@@ -55,13 +56,23 @@ function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): 
 }
 
 /** What was shown as of the state before is what came of it. */
-function otherThan(foreseen: Foreseen | undefined, { state, instance }: Tracked): string | undefined {
+function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | undefined {
+  const { state, instance } = order;
   if (!foreseen || foreseen.rev + 1 !== state.rev) return undefined;
   const { processState, asks, fault } = foreseen.plan;
   if (processState !== state.processState) return `was to lead to ${processState}, and leads to ${state.processState}`;
   if (fault !== state.fault?.type) return `was to leave ${fault}, and leaves ${state.fault?.type}`;
-  const [shown, asked] = [asks.map(({ path }) => path).join(' '), instance.lastAsked.join(' ')];
+  const paths = asks.map(({ path }) => path);
+  const [shown, asked] = [paths, instance.lastAsked.filter((path) => paths.includes(path) || !isOverdue(path, order))].map((each) =>
+    each.join(' '),
+  );
   return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
+}
+
+/** Its time may have passed since it was shown: then it is asked again with the others. */
+function isOverdue(path: string, { before, news }: Tracked): boolean {
+  const { phase, completeBy = 0 } = (before?.state.activities[path]?.own ?? {}) as Partial<StepState>;
+  return phase === 'asked' && news.some(({ at }) => completeBy <= at);
 }
 
 function answeredWrongly(happening: Instructed, history: History, carriedOut: CarriedOut): string | undefined {
