@@ -17,7 +17,7 @@ const message = 'Unable to process message.';
 
 const { v: _, ...names } = asking;
 /** What an asking must say of itself to be answered, whatever else is wrong with it. */
-const Asked = z.object({ ...names, completeBy: z.iso.datetime(), settling: z.boolean().optional() });
+const Asked = z.object({ ...names, completeBy: z.iso.datetime().optional().catch(undefined), settling: z.boolean().optional() });
 const Submitted = z.object({
   client: z.string(),
   idempotencyKey: z.string(),
@@ -39,7 +39,7 @@ async function tellScheduler(agent: string, poison: Poison, setAside: string, { 
   if (!asked || said?.['type'] === 'cancel') return;
   const { settling, completeBy, ...its } = asked;
   // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
-  if (clock.now() > Date.parse(completeBy)) return;
+  if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {
     v: 1,
     type: 'reply',
