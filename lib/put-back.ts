@@ -1,8 +1,8 @@
 import { type Channel, delayMaxMs, groupOf, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { isObject } from './core/json.ts';
 import { NewerMessageError } from './errors.ts';
 import { putBackForMs, putBackMs, timeText } from './messages.ts';
+import { type Said, saidIn } from './poison/conversation.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface PutBackPorts {
@@ -26,7 +26,7 @@ export async function putBack<M extends Outgoing>(
   if (!(error instanceof NewerMessageError)) throw error;
   const now = clock.now();
   const waiting = messages.flatMap((message) => {
-    const content = messageIn(message.body);
+    const content = saidIn(message.body);
     const ageMs = content ? now - (waitsSince(content) ?? now) : putBackForMs;
     return ageMs < putBackForMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
@@ -45,7 +45,7 @@ export async function putBack<M extends Outgoing>(
 
 /** Why a message that was put back until it was too old is set aside; undefined for any other. */
 export function waitedProblem(body: string): string | undefined {
-  const message = messageIn(body);
+  const message = saidIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
   return `It is for a newer version. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
@@ -54,18 +54,7 @@ export function waitedProblem(body: string): string | undefined {
 /** A minute, four more, then each quarter of an hour: what comes twice each time must not become thousands within an hour. */
 const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(putBackMs, 4 * ageMs));
 
-type Message = { readonly [field: string]: unknown };
-
-const waitsSince = (message: Message): number | undefined => {
+const waitsSince = (message: Said): number | undefined => {
   const at = Date.parse(String(message[since]));
   return Number.isFinite(at) ? at : undefined;
 };
-
-function messageIn(body: string): Message | undefined {
-  try {
-    const message: unknown = JSON.parse(body);
-    return isObject(message) ? message : undefined;
-  } catch {
-    return undefined;
-  }
-}

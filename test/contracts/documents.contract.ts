@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
 import { collections, type Document, type Documents } from '../../lib/documents.ts';
 import { noon } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { contractTest } from './contract-test.ts';
 
 interface Opened {
   readonly store: Documents;
@@ -21,15 +21,7 @@ const message = (id: string, rev = 1, more: Partial<Document> = {}): Document =>
 
 /** What every store promises of documents. */
 export function documentsContract(name: string, open: () => Opened | Promise<Opened>): void {
-  const it = (title: string, body: (opened: Opened) => Promise<void>) =>
-    test(`${name}: ${title}`, async () => {
-      const opened = await open();
-      try {
-        await body(opened);
-      } finally {
-        await opened.close();
-      }
-    });
+  const it = contractTest(name, open);
 
   it('a document is read as it was written, by everybody, and under its own collection only', async ({ store, other }) => {
     assert.equal(await store.document(bank, 'm1'), undefined);

@@ -5,6 +5,7 @@ import type { StateHead } from '../../lib/record.ts';
 import type { ListPosition, OrderFilter, Store, Write } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { contractTest } from './contract-test.ts';
 
 interface Opened {
   readonly store: Store;
@@ -49,15 +50,7 @@ const dayMs = 86_400_000;
 
 /** What every store promises of its lists; part of the store's contract. */
 export function listContract(name: string, open: () => Opened | Promise<Opened>): void {
-  const it = (title: string, body: (opened: Opened) => Promise<void>) =>
-    test(`${name}: ${title}`, async () => {
-      const opened = await open();
-      try {
-        await body(opened);
-      } finally {
-        await opened.close();
-      }
-    });
+  const it = contractTest(name, open);
 
   it('a list keeps to every filter, alone and together, and is newest first', async ({ store }) => {
     await put(

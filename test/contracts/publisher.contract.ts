@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
 import { listOf } from '../support/workflows.ts';
+import { contractTest } from './contract-test.ts';
 
 /** A publisher under test, another process's publisher on the same bus, and what has arrived on the bus. */
 export interface OpenPublisher {
@@ -20,15 +20,7 @@ const announcement = (id: string, more: Partial<Announcement> = {}): Announcemen
 
 /** What every publisher promises; each implementation calls it once. */
 export function publisherContract(name: string, open: () => OpenPublisher | Promise<OpenPublisher>): void {
-  const it = (title: string, body: (opened: OpenPublisher) => Promise<void>) =>
-    test(`${name}: ${title}`, async () => {
-      const opened = await open();
-      try {
-        await body(opened);
-      } finally {
-        await opened.close();
-      }
-    });
+  const it = contractTest(name, open);
 
   it('F-136: an announcement arrives with its type and its detail, in the order of the telling', async ({ publisher, arrived }) => {
     const detail = { id: 'a', text: 'Größe "quoted" \u2028', nested: { list: [1.5, null] } };

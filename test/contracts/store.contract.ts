@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
 import type { Breaker } from '../../lib/breaker.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { UndoPage } from '../../lib/core/state.ts';
@@ -8,6 +7,7 @@ import { shardCount, shardOf } from '../../lib/record.ts';
 import type { Along, OneAsking, Store } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+import { contractTest } from './contract-test.ts';
 import { documentsContract } from './documents.contract.ts';
 import { listContract } from './list.contract.ts';
 
@@ -30,15 +30,7 @@ const withOne = (id: string): Along => ({
 
 /** What every store promises; each implementation calls it once. */
 export function storeContract(name: string, open: () => OpenStore | Promise<OpenStore>): void {
-  const it = (title: string, body: (opened: OpenStore) => Promise<void>) =>
-    test(`${name}: ${title}`, async () => {
-      const opened = await open();
-      try {
-        await body(opened);
-      } finally {
-        await opened.close();
-      }
-    });
+  const it = contractTest(name, open);
 
   // ---- submission
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import test from 'node:test';
 import type { Valves } from '../../lib/valves.ts';
+import { contractTest } from './contract-test.ts';
 
 /** Valves under test, and whether anything is taken from a queue. */
 export interface OpenValves {
@@ -14,15 +14,7 @@ export interface OpenValves {
 
 /** What all valves promise; each implementation calls it once. */
 export function valvesContract(name: string, open: () => Promise<OpenValves>): void {
-  const it = (title: string, body: (opened: OpenValves) => Promise<void>) =>
-    test(`${name}: ${title}`, async () => {
-      const opened = await open();
-      try {
-        await body(opened);
-      } finally {
-        await opened.close();
-      }
-    });
+  const it = contractTest(name, open);
   const taken = async ({ queues, isTaken }: OpenValves) => Promise.all(queues.map(isTaken));
 
   it('F-108: a queue that is shut is taken from no more, and the others are; opened it is again', async (opened) => {

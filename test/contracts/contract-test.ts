@@ -1,0 +1,14 @@
+import test from 'node:test';
+
+/** Makes the tests of a contract for one implementation: each opens it anew, and closes it whatever comes of it. */
+export const contractTest =
+  <T extends { close(): Promise<void> }>(name: string, open: () => T | Promise<T>) =>
+  (title: string, body: (opened: T) => Promise<void>) =>
+    test(`${name}: ${title}`, async () => {
+      const opened = await open();
+      try {
+        await body(opened);
+      } finally {
+        await opened.close();
+      }
+    });
