@@ -1,8 +1,9 @@
 import type { ChannelPolicies } from './authoring/channels.ts';
+import { announceClosing } from './channel-alert.ts';
 import { type ChannelState, changeChannelState, failed, succeeded } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import type { Documents } from './documents.ts';
-import { queues, timeText } from './messages.ts';
+import { queues } from './messages.ts';
 import { channelOf, policyOf } from './poison/policy.ts';
 import type { Publisher } from './publisher.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -35,33 +36,17 @@ export interface ChannelHealthOptions {
  * (PM). As long as a process knows of no failure it asks nobody.
  */
 export function createChannelHealth(options: ChannelHealthOptions): ChannelHealth {
-  const { documents, publisher, clock, telemetry, agents, policies, valves } = options;
+  const { documents, clock, telemetry, agents, policies, valves } = options;
   /** Channels of whose failures this process knows. */
   const failing = new Set<string>();
   const succeededAt = new Map<string, number>();
 
-  async function announce({ channel, rev, at, reason, failuresInRow, queues: shut }: ChannelState): Promise<void> {
-    const detail = {
-      id: `channel/${channel}/${rev}`,
-      at: timeText(at),
-      class: 'basic-failure',
-      type: 'ChannelClosed',
-      source: shut.join(' '),
-      before: 'open',
-      after: 'closed',
-      failureCount: failuresInRow,
-      message: `The channel ${channel} is closed: ${reason}. What needs it waits until an operator opens it.`,
-    };
-    const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
-    if (refused.failed.length > 0) throw new Error('The announcement was not taken.');
-  }
-
   async function tellOfClosing(state: ChannelState): Promise<void> {
     telemetry.count('channelClosed');
     telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
-    // Neither waits for the other: where one can't be had, the supervisor shuts the valve, and its alarm speaks.
+    // Neither waits for the other: what can't be had now, the supervisor sees to.
     await together([
-      unlessUnavailable(state.channel, () => announce(state)),
+      unlessUnavailable(state.channel, () => announceClosing(state, options)),
       unlessUnavailable(state.channel, async () => valves?.set(state.queues, 'closed')),
     ]);
   }
