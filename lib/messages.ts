@@ -61,6 +61,12 @@ export const asking = {
   epoch: z.int().min(1),
 };
 
+type Asking = { readonly [K in keyof typeof asking]: z.infer<(typeof asking)[K]> };
+
+/** One that contradicts the very asking that it names speaks for none. A cancellation says neither epoch nor attempt. */
+export const namesItsAsking = ({ requestId, orderId, path, ...asked }: Omit<Asking, 'epoch' | 'attempt'> | Asking): boolean =>
+  requestId.startsWith(`${orderId}/${path}/`) && (!('attempt' in asked) || requestId.endsWith(`#${asked.epoch}.${asked.attempt}`));
+
 export const Request = z.object({
   ...asking,
   type: z.literal('request'),

@@ -28,7 +28,7 @@ async function closedBy(t: TestContext, fateOf: (system: TestSystem) => Fate) {
   const { publish = publisher.publish, putDocument = store.putDocument } = fateOf(system);
   const telemetry = createTelemetry({ level: 'off' });
   const ports = { documents: { ...store, putDocument }, publisher: { ...publisher, publish }, clock, telemetry };
-  const health = createChannelHealth({ ...ports, agents: ['worker'] });
+  const health = createChannelHealth(ports);
   for (let time = 1; time <= 5; time++) await health.failed('worker-requests').catch(() => undefined);
   assert.equal((await channelState('worker', store))?.state, 'closed');
   const alerts = () => publisher.published(0, 100).map(({ id, detailType }) => [detailType, id]);
