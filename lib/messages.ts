@@ -31,11 +31,6 @@ export const agentOfRequests = (queue: string): string | undefined =>
 /** Of every message between the roles. Whoever changes one reads the version before, too, and sends this one. */
 export const messageVersion = 1;
 
-/** How soon a message is tried again that only a newer version of the program can process; then later and later. */
-export const putBackMs = 60_000;
-/** While versions change, both run. After so long nobody is there any more who could process it: then it is poison. */
-export const putBackForMs = 3_600_000;
-
 /** What is wrong with a message of a later version, which whoever runs that can read; undefined for any other. */
 export function newerProblem(message: unknown): NewerMessageError | undefined {
   const version = isObject(message) ? message['v'] : undefined;
