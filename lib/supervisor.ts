@@ -153,7 +153,6 @@ export function createSupervisor({
     return absences.find(isOpen) ?? absences[0];
   }
 
-  /** Read once a pass. */
   let known: Promise<Closures> | undefined;
   const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
   const keeper = createChannelKeeper({ documents: store, publisher, valves, clock, telemetry });
