@@ -4,7 +4,7 @@ import type { Services } from './services.ts';
 import type { Sight } from './sight.ts';
 
 /** How often a service is away for so long, and with so many orders on their way, that its agents must find out. */
-const worldsWith = 0.2;
+const worldsWith = 0.08;
 const spellsMax = 2;
 const firstMaxMs = 40_000;
 const lastsMs = [15_000, 90_000] as const;
