@@ -100,7 +100,8 @@ export function createSupervisor({
       await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
       return;
     }
-    if (head.suspended) return;
+    // What it has to tell goes out; nothing else of it is due.
+    if (head.suspended && head.nextDueFor.kind !== 'outbox') return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
