@@ -171,6 +171,9 @@ describe('while an order is suspended', () => {
 });
 
 describe('an order that is resumed', () => {
+  const Nothing = z.object({});
+  const worker = defineAgent('worker', { work: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
+
   test('F-13 has the time that it had left: its step is late no sooner, and no later', async (context) => {
     const { desk, orderId } = await suspended(context);
     await desk.clock.advance(hourMs);
@@ -235,6 +238,21 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await asked(desk), ['order/one 2']);
   });
 
+  test('F-13 is undone only then, where its workflow says so of a step that was late too often', async (context) => {
+    const flow = defineWorkflow('undone', { version: 1, order: Nothing, maxFailures: 0, onExhausted: 'undo' }, () =>
+      sequence(worker.work({})),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [flow], agents: [worker] }));
+    const orderId = await submitted(desk, {});
+    await desk.clock.advance(13_000);
+    assert.equal((await desk.supervisor.pass()).counted, 1);
+    await done(desk, orderId, 'suspend');
+    await desk.deliver(queues.wakeUps);
+    assert.deepEqual([(await desk.state(orderId)).outcome, (await desk.state(orderId)).failureCount], [null, 1]);
+    await done(desk, orderId, 'resume');
+    assert.equal((await desk.state(orderId)).outcome, 'compensated');
+  });
+
   test('F-13 has the time of the whole order that was left', async (context) => {
     const { desk, orderId } = await suspended(context, { line: { completeWithinSeconds: 20 } });
     await desk.clock.advance(hourMs);
@@ -246,8 +264,6 @@ describe('an order that is resumed', () => {
     assert.equal(Date.parse(again?.completeBy ?? '') - desk.clock.now(), 7_500, 'four seconds were used before, eight and a half since');
   });
 
-  const Nothing = z.object({});
-  const worker = defineAgent('worker', { work: operation({ input: Nothing, output: Nothing, run: () => ({}) }) });
   const waits = {
     delay: () => sequence(delay({ seconds: 10 }), worker.work({})),
     'wait for a signal': () => sequence(waitFor('late', Nothing, { withinSeconds: 10 })),
