@@ -1,8 +1,8 @@
 import type { ChannelPolicies } from './authoring/channels.ts';
+import { announceClosing } from './channel-alert.ts';
 import { type ChannelState, changeChannelState, failed, succeeded } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import type { Documents } from './documents.ts';
-import { queues, timeText } from './messages.ts';
 import { channelOf, policyOf } from './poison/policy.ts';
 import type { Publisher } from './publisher.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -10,9 +10,8 @@ import { together } from './together.ts';
 import type { Valves } from './valves.ts';
 
 /**
- * Told of everything that was handled, by the queue that it came on; an agent's name stands for its requests. Failures are those
- * of handling content: of a message that nobody can read its sender is to blame, and an outage or a lost race says nothing
- * of the channel.
+ * Told of everything that was handled, by the queue that it came on. Failures are those of handling content: of a message that
+ * nobody can read its sender is to blame, and an outage or a lost race says nothing of the channel.
  */
 export interface ChannelHealth {
   failed(queue: string): Promise<void>;
@@ -24,7 +23,6 @@ export interface ChannelHealthOptions {
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly agents: readonly string[];
   readonly policies?: ChannelPolicies | undefined;
   /** Where something beside this process feeds the functions. */
   readonly valves?: Valves | undefined;
@@ -35,33 +33,17 @@ export interface ChannelHealthOptions {
  * (PM). As long as a process knows of no failure it asks nobody.
  */
 export function createChannelHealth(options: ChannelHealthOptions): ChannelHealth {
-  const { documents, publisher, clock, telemetry, agents, policies, valves } = options;
+  const { documents, clock, telemetry, policies, valves } = options;
   /** Channels of whose failures this process knows. */
   const failing = new Set<string>();
   const succeededAt = new Map<string, number>();
 
-  async function announce({ channel, rev, at, reason, failuresInRow, queues: shut }: ChannelState): Promise<void> {
-    const detail = {
-      id: `channel/${channel}/${rev}`,
-      at: timeText(at),
-      class: 'basic-failure',
-      type: 'ChannelClosed',
-      source: shut.join(' '),
-      before: 'open',
-      after: 'closed',
-      failureCount: failuresInRow,
-      message: `The channel ${channel} is closed: ${reason}. What needs it waits until an operator opens it.`,
-    };
-    const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
-    if (refused.failed.length > 0) throw new Error('The announcement was not taken.');
-  }
-
   async function tellOfClosing(state: ChannelState): Promise<void> {
     telemetry.count('channelClosed');
     telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
-    // Neither waits for the other: where one can't be had, the supervisor shuts the valve, and its alarm speaks.
+    // Neither waits for the other: what can't be had now, the supervisor sees to.
     await together([
-      unlessUnavailable(state.channel, () => announce(state)),
+      unlessUnavailable(state.channel, () => announceClosing(state, options)),
       unlessUnavailable(state.channel, async () => valves?.set(state.queues, 'closed')),
     ]);
   }
@@ -77,8 +59,7 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
   }
 
   return {
-    async failed(name) {
-      const queue = agents.includes(name) ? queues.requests(name) : name;
+    async failed(queue) {
       // Dead letters are where messages end: they go on being set aside whatever is the matter.
       if (queue.endsWith('-dead')) return;
       const channel = channelOf(queue);

@@ -24,6 +24,8 @@ export interface ChannelState {
   /** Failures in a row, of whatever conversations, with no success since that whoever failed knows of. */
   readonly failuresInRow: number;
   readonly failedAt: number | null;
+  /** Of one that the engine has closed: nobody was told yet. Once it is open, nobody needs to be. */
+  readonly untold: boolean;
 }
 
 /** By whom a channel is closed or opened, and why. */
@@ -49,6 +51,7 @@ const untouched = (channel: string, now: number): ChannelState => ({
   closedAt: null,
   failuresInRow: 0,
   failedAt: null,
+  untold: false,
 });
 
 /** Whether nothing is to be taken from a queue now. */
@@ -81,8 +84,12 @@ export const closed = (
   // Closed again before all that waited was let go, it is the same absence for those who are left.
   const absence = known.closedAt === null ? undefined : absenceOf(known, now);
   const closedAt = awayFrom(channel, absence, now, 0).openedAt;
-  return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt };
+  return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, untold: by === engine };
 };
+
+/** People were told of the closing that was written as this rev; undefined where it is not as it was then. */
+export const told = (before: ChannelState | undefined, rev: number): ChannelState | undefined =>
+  before?.rev === rev ? { ...before, rev: rev + 1, untold: false } : undefined;
 
 export const opened = (before: ChannelState, { by, reason, now }: ChannelChange, at = now): ChannelState => ({
   ...before,
@@ -93,6 +100,7 @@ export const opened = (before: ChannelState, { by, reason, now }: ChannelChange,
   reason,
   failuresInRow: 0,
   failedAt: null,
+  untold: false,
 });
 
 /** One failure more, and closed when that was one too many; undefined where nothing changes. `succeededAt`: what whoever failed knows. */

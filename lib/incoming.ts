@@ -1,6 +1,6 @@
 import type { StepReply } from './core/event.ts';
 import { UnreadableMessageError } from './errors.ts';
-import { agentOfReplies, type Heartbeat, newerProblem, type Reply, ToAgent, ToScheduler } from './messages.ts';
+import { agentOfReplies, namesItsAsking, newerProblem, type Reply, ToAgent, ToScheduler } from './messages.ts';
 import type { Incoming } from './planned.ts';
 
 /** A message for an agent. What is wrong with one is not said: the parsers quote what they were given, and it may be secret. */
@@ -41,10 +41,6 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
 /** Why `parseIncoming` knows nothing of a message. */
 export const noMessage = (body: string): Error =>
   newerProblem(parsed(body)) ?? new UnreadableMessageError('This is no message for the scheduler.');
-
-/** An answer that contradicts the very asking that it names speaks for none. */
-const namesItsAsking = ({ requestId, orderId, path, epoch, attempt }: Reply | Heartbeat): boolean =>
-  requestId.startsWith(`${orderId}/${path}/`) && requestId.endsWith(`#${epoch}.${attempt}`);
 
 /** What an agent says of a fault counts, but not how it is classed: that follows from what the workflow declares. */
 const replyOf = (result: Reply['result']): StepReply => {

@@ -31,11 +31,6 @@ export const agentOfRequests = (queue: string): string | undefined =>
 /** Of every message between the roles. Whoever changes one reads the version before, too, and sends this one. */
 export const messageVersion = 1;
 
-/** How soon a message is tried again that only a newer version of the program can process; then later and later. */
-export const putBackMs = 60_000;
-/** While versions change, both run. After so long nobody is there any more who could process it: then it is poison. */
-export const putBackForMs = 3_600_000;
-
 /** What is wrong with a message of a later version, which whoever runs that can read; undefined for any other. */
 export function newerProblem(message: unknown): NewerMessageError | undefined {
   const version = isObject(message) ? message['v'] : undefined;
@@ -60,6 +55,12 @@ export const asking = {
   attempt: z.int().min(1),
   epoch: z.int().min(1),
 };
+
+type Asking = { readonly [K in keyof typeof asking]: z.infer<(typeof asking)[K]> };
+
+/** One that contradicts the very asking that it names speaks for none. A cancellation says neither epoch nor attempt. */
+export const namesItsAsking = ({ requestId, orderId, path, ...asked }: Omit<Asking, 'epoch' | 'attempt'> | Asking): boolean =>
+  requestId.startsWith(`${orderId}/${path}/`) && (!('attempt' in asked) || requestId.endsWith(`#${asked.epoch}.${asked.attempt}`));
 
 export const Request = z.object({
   ...asking,

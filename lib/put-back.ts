@@ -1,7 +1,7 @@
 import { type Channel, delayMaxMs, groupOf, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { NewerMessageError } from './errors.ts';
-import { putBackForMs, putBackMs, timeText } from './messages.ts';
+import { NewerMessageError, rolloutMs } from './errors.ts';
+import { timeText } from './messages.ts';
 import { type Said, saidIn } from './poison/conversation.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -27,8 +27,8 @@ export async function putBack<M extends Outgoing>(
   const now = clock.now();
   const waiting = messages.flatMap((message) => {
     const content = saidIn(message.body);
-    const ageMs = content ? now - (waitsSince(content) ?? now) : putBackForMs;
-    return ageMs < putBackForMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
+    const ageMs = content ? now - (waitsSince(content) ?? now) : rolloutMs;
+    return ageMs < rolloutMs ? [{ message, content, delayMs: delayOf(ageMs) }] : [];
   });
   telemetry.log('warn', 'left to a newer version of the program', { reason: error.message });
   telemetry.count('newerVersion', messages.length);
@@ -51,8 +51,9 @@ export function waitedProblem(body: string): string | undefined {
   return `It is for a newer version. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
 }
 
-/** A minute, four more, then each quarter of an hour: what comes twice each time must not become thousands within an hour. */
+/** Soon, for an order may wait for it; then later and later: what comes twice each time must not become thousands within an hour. */
 const delayOf = (ageMs: number): number => Math.min(delayMaxMs, Math.max(putBackMs, 4 * ageMs));
+const putBackMs = 5_000;
 
 const waitsSince = (message: Said): number | undefined => {
   const at = Date.parse(String(message[since]));

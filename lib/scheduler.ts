@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, rolloutMs, UnreadableRecordError } from './errors.ts';
+import { InvariantError, NewerMessageError, rolloutMs, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -48,7 +48,8 @@ export interface SchedulerOptions {
 export interface Scheduler {
   /**
    * Takes in messages for one order, in one write. `again` posts them anew: after too many lost races, and while
-   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more.
+   * somebody holds the instance. A rejection means that nothing is known to have happened: deliver them once more. Where only
+   * a newer version can read the order, it is a NewerMessageError.
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is cancelled in that write. */
@@ -62,7 +63,6 @@ export interface Scheduler {
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
 const writeIdsKept = 4;
-const newerPauseMs = 5000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, channel, clock, telemetry, definitions, hostId } = options;
@@ -257,16 +257,6 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
-  /**
-   * For a process that knows this version: one is about to start. Whoever wakes the order does so again by himself. The pauses
-   * grow: what comes twice each time must not become thousands within an hour.
-   */
-  const leaveToNewer = (incoming: readonly Incoming[], again: readonly Outgoing[], writtenMs: number): Promise<void> =>
-    postAnew(
-      again.filter((_, index) => incoming[index]?.type !== 'wake-up'),
-      Math.min(delayMaxMs, Math.max(newerPauseMs, writtenMs / 4)),
-    );
-
   const instruct = createInstructing(options, {
     load,
     programOf,
@@ -284,8 +274,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         await postAnew(again, 0);
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
-        const newerForMs = error instanceof UnreadableRecordError ? (error.newerUntil ?? 0) - clock.now() : 0;
-        if (newerForMs > 0) return leaveToNewer(incoming, again, rolloutMs - newerForMs);
+        const isNewer = error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now();
+        // Whoever wakes an order does so again by himself.
+        if (isNewer && incoming.every(({ type }) => type === 'wake-up')) return;
+        if (isNewer) throw new NewerMessageError(error.message);
         options.onServiceException?.(orderId, error);
         if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
         else await quarantine(orderId, 'InvariantViolated', error.message, options);

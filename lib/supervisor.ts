@@ -2,22 +2,25 @@ import { backlogAlert } from './backlog.ts';
 import { createBacklogWatch } from './backlog-watch.ts';
 import { type Breaker, excuses, phaseOf, turnOf } from './breaker.ts';
 import type { Channel } from './channel.ts';
+import { createChannelKeeper } from './channel-keeper.ts';
 import { absenceOf, type ChannelState, type Closures, closures } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import { outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
 import { intoError } from './exhausted.ts';
 import { queues, type Whose, wakeUpOf } from './messages.ts';
+import type { Publisher } from './publisher.ts';
 import { type Note, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
-import { createValveKeeper } from './valve-keeper.ts';
 import type { Valves } from './valves.ts';
 
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
-  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents'>;
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument'>;
   readonly channel: Pick<Channel, 'send' | 'depth'>;
+  /** For closed channels whose closing nobody was told of; of orders it is the scheduler who tells. */
+  readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** What it keeps as the channels' records say, in each pass. */
@@ -72,6 +75,7 @@ const judgedMax = 100;
 export function createSupervisor({
   store,
   channel,
+  publisher,
   clock,
   telemetry,
   valves,
@@ -150,10 +154,9 @@ export function createSupervisor({
     return absences.find(isOpen) ?? absences[0];
   }
 
-  /** Read once a pass, and only where something is late. */
   let known: Promise<Closures> | undefined;
   const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
-  const keeper = createValveKeeper({ valves, clock, telemetry });
+  const keeper = createChannelKeeper({ documents: store, publisher, valves, clock, telemetry });
   const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
   /** Expiries that this pass has found and not judged yet. */
   const late: Late[] = [];
@@ -361,7 +364,7 @@ export function createSupervisor({
     async pass() {
       const counts = zero();
       await looking(counts, async () => {
-        if (valves) await keeper.follow(await closed());
+        await keeper.follow(await closed());
         await lookAtDue(counts);
       });
       telemetry.count('supervisorPass');

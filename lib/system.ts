@@ -5,7 +5,6 @@ import type { Channel } from './channel.ts';
 import { type ChannelHealth, createChannelHealth } from './channel-health.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import { workflowsAgent } from './core/child-order.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
@@ -84,8 +83,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     stepMs,
     maxFailures,
   });
-  const agents = [...definitions.agents.map(({ name }) => name), workflowsAgent];
-  const channelHealth = createChannelHealth({ ...ports, documents: ports.store, agents, policies: app.channels });
+  const channelHealth = createChannelHealth({ ...ports, documents: ports.store, policies: app.channels });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };
 }
 

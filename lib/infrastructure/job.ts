@@ -19,7 +19,7 @@ import type { DetailType } from '../record.ts';
 import { askedPrefix, breakerPartitionOf } from '../stores/dynamodb/keys.ts';
 import type { FunctionSpec } from '../topology.ts';
 import type { OrderQueues } from './order-queues.ts';
-import type { Permissions } from './permissions.ts';
+import { type Permissions, tellsOfClosing } from './permissions.ts';
 
 /** What may be set for each function; without it there is a default that works. */
 export interface JobSettings {
@@ -56,7 +56,7 @@ export interface JobProps {
 const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
 const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
 
-/** All that an agent may announce. */
+/** All that agents and the supervisor may announce. */
 const closingType: DetailType = 'Channel Closed';
 
 const memoryDefault = 512;
@@ -94,8 +94,7 @@ export class Job extends Construct {
       description: `${spec.name} of Redress`,
     });
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
-    const setsValves = props.permissions.closes.length > 0 || props.permissions.keepsValves;
-    const valves = setsValves ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
+    const valves = tellsOfClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -153,7 +152,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       : [];
   const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
   const { region } = Stack.of(queues);
-  const { closes, announces } = permissions;
+  const { announces } = permissions;
   const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
   return [
     ...allow(
@@ -182,7 +181,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
     ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
     ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
     ...allow(['events:PutEvents'], announces ? [busArn] : []),
-    ...allow(['events:PutEvents'], !announces && closes.length > 0 ? [busArn] : [], {
+    ...allow(['events:PutEvents'], !announces && tellsOfClosing(permissions) ? [busArn] : [], {
       'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
     }),
     ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
@@ -202,6 +201,6 @@ const usedServices = (permissions: Permissions, { sources }: FunctionSpec): Read
   new Set([
     ...(usesTable(permissions) ? ['dynamodb'] : []),
     ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
-    ...(permissions.announces || permissions.closes.length > 0 ? ['events'] : []),
+    ...(permissions.announces || tellsOfClosing(permissions) ? ['events'] : []),
     ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
   ]);

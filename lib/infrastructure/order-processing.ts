@@ -127,7 +127,7 @@ export class OrderProcessing extends Construct {
     this.tracing = props.tracing ?? false;
     this.jobs = this.#makeJobs(props, functions, { name, logRetention });
     const closing = [...this.jobs.values()].filter(({ permissions }) => permissions.closes.length > 0);
-    for (const job of this.jobs.values()) if (job.permissions.keepsValves) job.maySetValves('Valves', closing);
+    for (const job of this.jobs.values()) if (job.permissions.keepsChannels) job.maySetValves('Valves', closing);
     this.entrance = this.#makeEntrance(props, { name, logRetention });
     this.url = this.entrance.url;
     for (const { spec, function: target } of this.jobs.values())

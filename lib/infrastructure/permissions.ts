@@ -16,8 +16,8 @@ export interface Permissions {
   readonly documents: readonly DocumentRights[];
   /** Queues that it shuts when handling what comes on them fails again and again: it says so in the table, and announces it. */
   readonly closes: readonly string[];
-  /** Whether it keeps the mappings of all of those as the channels' records say, whoever changed them. */
-  readonly keepsValves: boolean;
+  /** Whether it sees to what follows from all those records: the mappings are so, whoever changed them, and people are told. */
+  readonly keepsChannels: boolean;
   /** Indexes that it may query. */
   readonly indexes: readonly string[];
   /** Queues that it sends to. */
@@ -45,7 +45,7 @@ const none: Permissions = {
   notesAskings: false,
   breakers: [],
   closes: [],
-  keepsValves: false,
+  keepsChannels: false,
   documents: [],
   indexes: [],
   sendsTo: [],
@@ -67,7 +67,7 @@ const scheduling = (app: Cast): Permissions => ({
   announces: true,
 });
 
-/** It reads and writes the attributes on top, wakes the scheduler, and sees how much lies unread: it asks no agent, and tells no bus (F-54). */
+/** It reads and writes the attributes on top, wakes the scheduler, and sees how much lies unread: it asks no agent, and tells nobody of orders (F-54). */
 const supervising = (app: Cast): Permissions => ({
   ...none,
   table: ['GetItem', 'UpdateItem'],
@@ -105,7 +105,12 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     const given = supervising(app);
     return schedules.some(({ input }) => input.task === 'sweep')
       ? { ...given, table: [...given.table, 'Scan'] }
-      : { ...given, indexes: [indexes.worklist.name], keepsValves: true };
+      : {
+          ...given,
+          indexes: [indexes.worklist.name],
+          keepsChannels: true,
+          documents: [...given.documents, { actions: ['PutItem'], partitions: closableIn(app).map(collections.channel) }],
+        };
   },
   'dead-letter': (spec, app) => ({
     ...none,
@@ -138,6 +143,8 @@ const consumedBy = (app: Cast): readonly string[] =>
     .flatMap(sourcesOf)
     .filter((queue) => !queue.endsWith('-dead'));
 
+const closableIn = (app: Cast): readonly string[] => [...new Set(consumedBy(app).map(channelOf))];
+
 const channelsIn = (app: Cast): readonly string[] => [...new Set(topologyOf(app).flatMap(channelsOf))];
 
 const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(sourcesOf(spec).map(channelOf))];
@@ -151,6 +158,9 @@ const withQueues = (given: Permissions, more: readonly string[]): Permissions =>
   ...given,
   sendsTo: [...new Set([...given.sendsTo, ...more])],
 });
+
+/** Whether it is a role's to say on the bus that a channel was closed, whatever else it may announce. */
+export const tellsOfClosing = ({ closes, keepsChannels }: Permissions): boolean => closes.length > 0 || keepsChannels;
 
 export function permissionsOf(spec: FunctionSpec, app: Cast): Permissions {
   const of = permissions[spec.file];

@@ -7,6 +7,7 @@ import {
   agentOfReplies,
   agentOfRequests,
   Heartbeat,
+  namesItsAsking,
   queues,
   Reply,
   type Request,
@@ -50,12 +51,8 @@ function schemaOf(queue: string): z.ZodType<Fitting> {
   return agentOfReplies(queue) === undefined ? ToAgent : Answer;
 }
 
-/** What names an asking must not name two. */
 function contradictions(message: Fitting): readonly SubmissionProblem[] {
-  if (!('requestId' in message)) return [];
-  const { requestId, orderId, path } = message;
-  const ending = 'attempt' in message ? `#${message.epoch}.${message.attempt}` : '';
-  if (requestId.startsWith(`${orderId}/${path}/`) && requestId.endsWith(ending)) return [];
+  if (!('requestId' in message) || namesItsAsking(message)) return [];
   const detail = 'It names another asking than orderId, path, epoch and attempt.';
   return [{ pointer: `${bodyPointer}/requestId`, code: 'contradiction', detail }];
 }

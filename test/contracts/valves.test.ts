@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { LambdaClient } from '@aws-sdk/client-lambda';
+import { createChannelKeeper } from '../../lib/channel-keeper.ts';
 import { closed, opened } from '../../lib/channel-state.ts';
 import { manualClock } from '../../lib/clock.ts';
+import { openEmbedded } from '../../lib/embedded.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
-import { createValveKeeper } from '../../lib/valve-keeper.ts';
 import { lambdaValves } from '../../lib/valves/lambda.ts';
 import { startLambdaApi } from '../support/lambda-api.ts';
 import { valvesContract } from './valves.contract.ts';
@@ -29,6 +30,10 @@ valvesContract('Lambda in its protocol', async () => ({
   close: async () => {},
 }));
 
+const { store: documents, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
+after(() => database.close());
+const alerting = { documents, publisher };
+
 test('a mapping that is as it should be is not changed', async () => {
   await valvesOf().set(['a-requests'], 'closed');
   const before = lambda.changes();
@@ -40,8 +45,8 @@ test('F-108: what Lambda refuses for now is tried again in the next pass, and un
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ write: (line) => void lines.push(line) });
-  const keeper = createValveKeeper({ valves: valvesOf(), clock, telemetry });
-  const state = closed(undefined, 'b', ['b-requests'], { by: 'engine', reason: '', now: clock.now() });
+  const keeper = createChannelKeeper({ ...alerting, valves: valvesOf(), clock, telemetry });
+  const state = closed(undefined, 'b', ['b-requests'], { by: 'olga', reason: '', now: clock.now() });
   lambda.isBusy(2);
   const seen: string[] = [];
   for (let pass = 1; pass <= 3; pass++) {
@@ -54,8 +59,8 @@ test('F-108: what Lambda refuses for now is tried again in the next pass, and un
 
 test('F-108: what somebody else has switched on again is switched off within a minute; opened, the pair is open', async () => {
   const clock = manualClock();
-  const keeper = createValveKeeper({ valves: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
-  const state = closed(undefined, 'c', ['c-replies'], { by: 'engine', reason: '', now: clock.now() });
+  const keeper = createChannelKeeper({ ...alerting, valves: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
+  const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });
   await keeper.follow(new Map([['c', state]]));
   await valvesOf().set(['c-replies'], 'open');
   await valvesOf().set(['c-requests'], 'closed');

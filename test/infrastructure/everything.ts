@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { AwsConfig } from '../../lib/aws.ts';
+import { changeChannelState } from '../../lib/channel-state.ts';
+import { outboxMs } from '../../lib/deadlines.ts';
 import { collections } from '../../lib/documents.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import { queues, timeText } from '../../lib/messages.ts';
@@ -213,12 +215,16 @@ async function messagesSetAside(roles: Roles): Promise<void> {
   assert.equal((await roles.call('GET', '/channels/stock/set-aside', operator)).status, 200);
 }
 
-/** Each function closes each of its channels, an operator opens it again, and the supervisor sees to the mappings. */
+/** Each function closes each of its channels, and the supervisor sees to the mappings and to what was not told; then an operator opens it. */
 async function closedChannels(roles: Roles): Promise<void> {
   for (const { name, sources } of topologyOf(app))
     for (const { queue } of sources.filter((source) => !source.queue.endsWith('-dead'))) {
       await roles.closes(name, queue);
       const channel = channelOf(queue);
+      // As if it had died before it announced that.
+      await changeChannelState(channel, roles.outside.store, (state) => state && { ...state, rev: state.rev + 1, untold: true });
+      roles.pass(outboxMs);
+      await roles.supervise('supervisor');
       const opened = await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: {} });
       assert.equal(opened.status, 200, JSON.stringify(opened.body));
       await roles.supervise('supervisor');

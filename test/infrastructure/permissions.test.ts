@@ -173,11 +173,20 @@ describe('to close a channel takes narrow rights', () => {
     for (const name of ['api', 'sweeper', 'dead-letter']) assert.equal(functionsIn(name), undefined, name);
   });
 
-  test('F-108: an agent may announce that its channel is closed, and nothing else', () => {
-    const condition = { 'ForAllValues:StringEquals': { 'events:source': 'redress', 'events:detail-type': 'Channel Closed' } };
+  for (const name of ['agent-stock', 'supervisor'])
+    test(`F-108: the ${name} may announce that a channel is closed, and nothing else`, () => {
+      const condition = { 'ForAllValues:StringEquals': { 'events:source': 'redress', 'events:detail-type': 'Channel Closed' } };
+      assert.deepEqual(
+        statementFor(name, 'events:PutEvents').map(({ Condition }) => Condition),
+        [condition],
+      );
+    });
+
+  test('F-108, F-54: the supervisor puts the records of channels, where it notes that people were told, and nothing else', () => {
+    const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'].map(collections.channel);
     assert.deepEqual(
-      statementFor('agent-stock', 'events:PutEvents').map(({ Condition }) => Condition),
-      [condition],
+      statementFor('supervisor', 'dynamodb:PutItem').map(({ Condition }) => Condition),
+      [{ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': channels } }],
     );
   });
 
@@ -194,13 +203,15 @@ describe('to close a channel takes narrow rights', () => {
 describe('the supervisor knows no business', () => {
   const replies = ['post-replies', 'stock-replies', 'workflows-replies'];
   for (const name of ['supervisor', 'sweeper']) {
-    test(`F-54: the ${name} wakes the scheduler and asks nobody else, sees how much is unread, announces nothing, and puts no whole item`, () => {
+    test(`F-54: the ${name} wakes the scheduler and asks nobody else, sees how much is unread, and of orders announces nothing and puts no whole item`, () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
       assert.deepEqual(allowed, [
         'dynamodb:GetItem table',
+        ...(name === 'supervisor' ? ['dynamodb:PutItem table'] : []),
         'dynamodb:Query table',
         ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',
+        ...(name === 'supervisor' ? ['events:PutEvents event-bus'] : []),
         ...replies.map((queue) => `sqs:GetQueueAttributes queue/${queue}`),
         ...[...replies, 'wake-ups'].toSorted().map((queue) => `sqs:GetQueueUrl queue/${queue}`),
         'sqs:SendMessage queue/wake-ups',

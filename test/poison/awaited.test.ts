@@ -62,6 +62,15 @@ describe('a message is sent again as long as somebody waits for what it says', (
     assert.match(await tried(desk, 'till-replies', reply), /the order has gone on/);
   });
 
+  test('a cancellation, which says neither epoch nor attempt, is sent again unless it names the asking of another step', async (context) => {
+    const desk = opened(context);
+    await submitted(desk, { item: 'tea' }, { workflow: 'pay' });
+    const { requestId, orderId, path, idempotencyKey } = await settled(desk);
+    const cancel = { v: 1, type: 'cancel', requestId, orderId, path, idempotencyKey };
+    assert.equal(await tried(desk, 'till-requests', cancel), 'possible');
+    assert.match(await tried(desk, 'till-requests', { ...cancel, path: `${path}/undo` }), /contradiction/);
+  });
+
   test('a request is not sent when its step is cancelled, nor when its order is finished', async (context) => {
     const desk = opened(context);
     const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'pay' });

@@ -14,7 +14,7 @@ const requests = 'worker-requests';
 /** What a process of its own knows of its channels; the store is everybody's. */
 function processOn(desk: Desk, more: { store?: Store; valves?: Valves } = {}) {
   const { store = desk.store, valves } = more;
-  return createChannelHealth({ ...desk, documents: store, agents: ['worker'], valves });
+  return createChannelHealth({ ...desk, documents: store, valves });
 }
 
 async function times(count: number, work: () => Promise<void>): Promise<void> {
@@ -83,7 +83,7 @@ describe('five failures in a row close a channel', () => {
 
   test('F-117: how many are too many is a policy of each channel', async (t) => {
     const desk = openDesk(t, line);
-    const health = createChannelHealth({ ...desk, documents: desk.store, agents: [], policies: { worker: { closesAfter: 2 } } });
+    const health = createChannelHealth({ ...desk, documents: desk.store, policies: { worker: { closesAfter: 2 } } });
     await times(2, () => health.failed(requests));
     await times(4, () => health.failed('stock-requests'));
     assert.deepEqual([await stateOf(desk), await channelState('stock', desk.store).then((found) => found?.state)], ['closed', 'open']);

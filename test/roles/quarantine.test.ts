@@ -213,6 +213,7 @@ describe('an order whose workflow is not known', () => {
     await desk.answer(request, ok());
     await wake(desk, orderId);
     assert.deepEqual([rowOf(desk, orderId).head, desk.announced()], [newer, []]);
+    assert.deepEqual(desk.messages('wake-ups'), [], 'whoever wakes it does so again');
 
     write(desk, orderId, 'head', head);
     await desk.clock.advance(5000);

@@ -229,11 +229,12 @@ class Replayer {
 
   /** One that has woken somebody before does so once more on ports that lead nowhere, so that it remembers it. */
   private async supervise({ woken, at }: Extract<Invocation, { role: 'supervisor' }>): Promise<void> {
-    const { store, channel, clock, telemetry } = this.ports;
+    const { store, channel, publisher, clock, telemetry } = this.ports;
     let remembering = woken;
     const supervisor = createSupervisor({
       clock: { ...clock, now: () => remembering?.at ?? clock.now() },
       telemetry,
+      publisher,
       store: { ...store, head: async (orderId) => remembering?.head ?? store.head(orderId) },
       channel: { ...channel, send: async (messages) => (remembering ? undefined : channel.send(messages)) },
     });

@@ -15,6 +15,7 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
     './backlog-watch.ts',
     './backlog.ts',
     './breaker.ts',
+    './channel-keeper.ts',
     './channel-state.ts',
     './channel.ts',
     './clock.ts',
@@ -22,10 +23,10 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
     './errors.ts',
     './exhausted.ts',
     './messages.ts',
+    './publisher.ts',
     './record.ts',
     './store.ts',
     './telemetry.ts',
-    './valve-keeper.ts',
     './valves.ts',
   ]);
 });

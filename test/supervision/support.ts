@@ -75,9 +75,9 @@ export async function alter(system: TestSystem, orderId: string, change: Partial
 
 /** A supervisor of the test's own, on the system's ports or on what stands in for them. */
 export function supervisorOf(system: TestSystem, options: Partial<SupervisorOptions> = {}): Supervisor & { readonly telemetry: Telemetry } {
-  const { store, channel, clock } = system;
+  const { store, channel, publisher, clock } = system;
   const telemetry = createTelemetry({ level: 'off' });
-  return { telemetry, ...createSupervisor({ store, channel, clock, telemetry, ...options }) };
+  return { telemetry, ...createSupervisor({ store, channel, publisher, clock, telemetry, ...options }) };
 }
 
 /** What the scheduler does for an order that it is woken for. */

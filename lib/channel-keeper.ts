@@ -1,24 +1,26 @@
-import { type Closures, isShut } from './channel-state.ts';
+import { announceClosing, type ChannelAlertPorts } from './channel-alert.ts';
+import { type ChannelState, type Closures, isShut } from './channel-state.ts';
 import type { Clock } from './clock.ts';
+import { outboxMs } from './deadlines.ts';
 import { pairOf } from './poison/policy.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { Valves } from './valves.ts';
 
-export interface ValveKeeperOptions {
+export interface ChannelKeeperOptions extends ChannelAlertPorts {
   readonly valves: Valves | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
-/** Sees to it that what feeds the functions is as the channels' records say, however often that goes wrong. */
-export interface ValveKeeper {
+/** Sees to what follows from the channels' records, however often that goes wrong: what feeds the functions is so, and people know. */
+export interface ChannelKeeper {
   follow(states: Closures): Promise<void>;
 }
 
 /** Somebody else may have changed it since: a deployment, or a person. */
 const lookAgainMs = 60_000;
 
-export function createValveKeeper({ valves, clock, telemetry }: ValveKeeperOptions): ValveKeeper {
+export function createChannelKeeper({ valves, clock, telemetry, ...alerting }: ChannelKeeperOptions): ChannelKeeper {
   /** What was set last, by queue. */
   const set = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
 
@@ -34,6 +36,17 @@ export function createValveKeeper({ valves, clock, telemetry }: ValveKeeperOptio
     }
   }
 
+  /** Whoever closed it tells it himself, unless he died first: he is given a while. */
+  async function tell(state: ChannelState): Promise<void> {
+    if (!state.untold || clock.now() < state.at + outboxMs) return;
+    try {
+      await announceClosing(state, alerting);
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'closing of a channel not announced: it is tried again', { channel: state.channel, error });
+    }
+  }
+
   return {
     async follow(states) {
       const now = clock.now();
@@ -41,6 +54,7 @@ export function createValveKeeper({ valves, clock, telemetry }: ValveKeeperOptio
         if (state.state === 'closed') telemetry.count('channelClosed');
         // Also that which was shut the time before, and is not now.
         for (const queue of new Set(state.queues.flatMap(pairOf))) await keep(queue, isShut(state, queue, now) ? 'closed' : 'open');
+        await tell(state);
       }
     },
   };
