@@ -117,7 +117,7 @@ export interface StateRecord {
   readonly failureCount: number;
   /** Rises by one each time the order goes into Error; makes ids of alerts. */
   readonly errorGen: number;
-  /** By an operator: nothing new is begun, and no time passes for it. */
+  /** By an operator: nothing new is begun, and no time passes for it; only what it has to tell is due. */
   readonly suspended: boolean;
   /** Of the time of what is at work, what is left while it is suspended; else null. */
   readonly remainingMs: number | null;

@@ -104,7 +104,6 @@ export function createSupervisor({
       await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
       return;
     }
-    // What it has to tell goes out; nothing else of it is due.
     if (head.suspended && head.nextDueFor.kind !== 'outbox') return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
