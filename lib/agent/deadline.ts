@@ -23,6 +23,8 @@ export function startDeadline(
 ): Deadline {
   const controller = new AbortController();
   const stopped = new AbortController();
+  /** Once it is over it stays so: a clock that is put back does not give it more time. */
+  let hasPassed = false;
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
   const passed = new Promise<never>((_, reject) =>
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true }),
@@ -31,7 +33,9 @@ export function startDeadline(
   const abort = () => controller.abort(new Error('The time for this request is over.'));
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted && clock.now() < at) await clock.sleep(at - clock.now(), stopped.signal);
-    if (!stopped.signal.aborted) abort();
+    if (stopped.signal.aborted) return;
+    hasPassed = true;
+    abort();
   };
   stopping?.addEventListener('abort', abort, { once: true });
   cancelled.addEventListener('abort', abort, { once: true });
@@ -40,7 +44,7 @@ export function startDeadline(
     signal: controller.signal,
     passed,
     at: () => at,
-    isOver: () => clock.now() >= at,
+    isOver: () => hasPassed || clock.now() >= at,
     extend: (until) => {
       at = Math.max(at, until);
     },

@@ -230,7 +230,8 @@ export class Guard {
 
   private spend(): boolean {
     const now = this.options.clock.now();
-    this.budget = Math.min(budgetMax, this.budget + (now - this.budgetAt) * perMs);
+    // A clock that is put back takes nothing away.
+    this.budget = Math.min(budgetMax, this.budget + Math.max(0, now - this.budgetAt) * perMs);
     this.budgetAt = now;
     if (this.budget < 1) return false;
     this.budget -= 1;

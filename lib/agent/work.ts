@@ -49,6 +49,12 @@ export async function patiently(
     const repeated = tried > 1 || request.putBack !== undefined;
     const admission = guard.isCalm && !repeated ? guard.enter() : await guard.admit({ repeated });
     if (!admission) return notNow;
+    // While the store was asked its time may have passed, or nobody may want it any more.
+    if (deadline.signal.aborted) {
+      admission.gaveUp();
+      stopping?.throwIfAborted();
+      return cancelled.aborted ? givenUp : nobodyWaits;
+    }
     try {
       const result = await ask(admission);
       await admission.answered();

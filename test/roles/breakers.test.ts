@@ -3,11 +3,15 @@ import { describe, type TestContext, test } from 'node:test';
 import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, TransientFailure } from 'redress';
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
+import { startDeadline } from '../../lib/agent/deadline.ts';
 import { Guard } from '../../lib/agent/guard.ts';
+import { createAgent } from '../../lib/agent.ts';
 import { closed, opened, phaseOf, turnOf } from '../../lib/breaker.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { openEmbedded } from '../../lib/embedded.ts';
+import type { Request } from '../../lib/messages.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
+import { lineOf, openDesk, submitted } from './support.ts';
 
 /** A bank that may be away, and calls to it. */
 function banked(): { readonly app: App; readonly bank: { isAway: boolean; calls: number } } {
@@ -81,7 +85,8 @@ describe('a service that is away', () => {
 
 describe('what stands before a service', () => {
   function guards(context: TestContext) {
-    const clock = manualClock();
+    const steady = manualClock();
+    const clock = { ...steady, now: () => steady.now() - clock.behindMs, behindMs: 0 };
     const { store, database } = openEmbedded(':memory:', { clock });
     context.after(() => database.close());
     const reads: string[] = [];
@@ -152,12 +157,57 @@ describe('what stands before a service', () => {
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
+  test('F12, F45 a clock that is put back takes no repetition away', async (context) => {
+    const { guard, clock } = guards(context);
+    const one = guard();
+    const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
+    clock.behindMs = 300_000;
+    for (let time = 1; time <= 10; time++) assert.ok(await repeated());
+    assert.equal(await repeated(), false);
+  });
+
   test('F45 a store that is not to be had keeps nobody from a service that is well', async () => {
     const away = () => Promise.reject(new Error('throttled'));
     const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 };
     const one = new Guard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
     await fails(one, 'a', 'b', 'a', 'b', 'a', 'b');
     assert.ok(await one.admit({ repeated: false }));
+  });
+});
+
+describe('a request whose time passes', () => {
+  test('F-39, F45 while its agent writes that it goes and sees is not begun any more', async (context) => {
+    const clock = manualClock();
+    let calls = 0;
+    const pick = () => {
+      calls += 1;
+      return {};
+    };
+    const desk = openDesk(context, lineOf({ pick }), { clock });
+    await submitted(desk);
+    const { store } = desk.system;
+    const slow: typeof store.putBreaker = async (...written) => {
+      if (calls === 0) await clock.sleep(15_000);
+      return store.putBreaker(...written);
+    };
+    const worker = desk.system.definitions.agents[0] ?? assert.fail();
+    await store.putBreaker(opened(worker.name, undefined, clock.now() - 60_000, 0.5), 0);
+    const agent = createAgent(worker, { ...desk.system, store: { ...store, putBreaker: slow } });
+    const served = agent(await desk.request());
+    await clock.advance(20_000);
+    await served;
+    assert.deepEqual([calls, desk.telemetry.counts()['expired']], [0, 1]);
+  });
+
+  test('F-39, F12 has no time again when the clock is put back', async () => {
+    const clock = manualClock();
+    let behindMs = 0;
+    const skewed = { ...clock, now: () => clock.now() - behindMs };
+    const times = { completeBy: new Date(clock.now() + 10_000).toISOString(), remainingMs: 10_000 };
+    const deadline = startDeadline(times as Request, skewed, undefined, new AbortController().signal);
+    await clock.advance(10_000);
+    behindMs = 300_000;
+    assert.deepEqual([deadline.signal.aborted, deadline.isOver()], [true, true]);
   });
 });
 

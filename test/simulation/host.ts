@@ -17,6 +17,7 @@ import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } 
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
+import type { Guarded } from './guarded.ts';
 import { listening, type Sight, toldOf } from './sight.ts';
 import { CutOff } from './transactions.ts';
 
@@ -156,6 +157,11 @@ export class SimulatedHost {
           timeline.after(Math.max(1, Math.ceil(ms)), `${this.id} wakes`, () => (signal?.aborted ? undefined : this.goOn(resolve)));
         }),
     };
+  }
+
+  /** Something was seen of how its agent treats its service. */
+  guarded(agent: string, event: Guarded): void {
+    this.sight.saw({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });
   }
 
   /**

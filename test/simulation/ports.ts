@@ -1,4 +1,5 @@
 import { collections } from '../../lib/documents.ts';
+import { agentOfRequests, type Request } from '../../lib/messages.ts';
 import { setAsideIn } from '../../lib/poison/set-aside.ts';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
 import { type StateRecord, shardOf } from '../../lib/record.ts';
@@ -6,6 +7,7 @@ import type { Along, Store } from '../../lib/store.ts';
 import { openDatabase } from '../../lib/stores/sqlite/database.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import type { Ports } from '../../lib/system.ts';
+import { roleAtWork } from './at-work.ts';
 import { Channels } from './channels.ts';
 import { type Site, Unavailable } from './faults.ts';
 import { responseQueue } from './history.ts';
@@ -45,6 +47,8 @@ const sites = {
   publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
 } as const satisfies { readonly [name: string]: Site };
 
+/** The only one that may ask for something only once: see `atMostOnce`. */
+const notingAgent = 'ledger';
 /** How far the index of the worklist may be behind. */
 const indexLagMs = 60_000;
 const day = 86_400_000;
@@ -165,13 +169,15 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
         if (write.outcome === 'written') shared.written({ ...head, blob });
         return write;
       }),
-    noteAsked: (asking) =>
-      call(sites.noteAsked, asking.orderId, async () => {
+    noteAsked: (asking) => {
+      const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
+      host.guarded(notingAgent, { what: 'notes', requestId, completeBy });
+      return call(sites.noteAsked, asking.orderId, async () => {
         const note = await store.noteAsked(asking);
         return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
-      }),
-    breaker: (agent) => call(sites.breaker, agent, () => store.breaker(agent)),
-    putBreaker: (breaker, loadedRev) => call(sites.putBreaker, breaker.agent, () => store.putBreaker(breaker, loadedRev)),
+      });
+    },
+    ...breakersOf(host, store),
     document: (...key) => call(sites.document, key[0], () => store.document(...key)),
     documents: (...range) => call(sites.documents, range[0], () => store.documents(...range)),
     putDocument: (document, loadedRev) =>
@@ -185,6 +191,40 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
     removeDocument: (...key) => call(sites.removeDocument, key[0], () => store.removeDocument(...key)),
     putPage: (...page) => call(sites.putPage, page[0], () => store.putPage(...page)),
     putUndoPage: (...page) => call(sites.putUndoPage, page[0], () => store.putUndoPage(...page)),
+  };
+}
+
+/** What is stored of services, as their agents read and write it: supervisors and operators do so as well. */
+function breakersOf(host: SimulatedHost, store: Store): Pick<Store, 'breaker' | 'putBreaker'> {
+  return {
+    breaker: async (agent) => {
+      const read = () => host.call(sites.breaker, () => store.breaker(agent), { about: () => agent });
+      if (roleAtWork() !== 'agent') return read();
+      host.guarded(agent, { what: 'reads' });
+      try {
+        const breaker = await read();
+        host.guarded(agent, { what: 'is told', breaker });
+        return breaker;
+      } catch (error) {
+        host.guarded(agent, { what: 'is not told' });
+        throw error;
+      }
+    },
+    putBreaker: async (breaker, loadedRev) => {
+      const { agent } = breaker;
+      const write = () => host.call(sites.putBreaker, () => store.putBreaker(breaker, loadedRev), { about: () => agent });
+      if (roleAtWork() !== 'agent') return write();
+      host.guarded(agent, { what: 'writes', breaker, loadedRev });
+      try {
+        const answer = await write();
+        const isWritten = answer.outcome === 'written';
+        host.guarded(agent, { what: 'is told', breaker: isWritten ? breaker : (answer.current ?? undefined), isWritten });
+        return answer;
+      } catch (error) {
+        host.guarded(agent, { what: 'is not told', isWritten: false });
+        throw error;
+      }
+    },
   };
 }
 
@@ -238,8 +278,9 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
     return faults.isDown('queue is closed', queue, outage);
   };
   return {
-    send: (messages) =>
-      host.call(
+    send: (messages) => {
+      for (const { queue, body } of messages) tellPutBack(host, queue, body);
+      return host.call(
         sites.send,
         () => {
           // What comes before the one that is not taken may be sent: nobody knows.
@@ -249,7 +290,8 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
           }
         },
         { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
-      ),
+      );
+    },
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
     release: (queue, receipts, afterMs) => host.call(sites.release, () => queues.release(queue, receipts, afterMs)),
@@ -275,6 +317,13 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
         { about: () => orderIdIn(announcements[0]?.id) },
       ),
   };
+}
+
+function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
+  const agent = roleAtWork() === 'agent' ? agentOfRequests(queue) : undefined;
+  if (agent === undefined || !body.includes('"putBack":')) return;
+  const { requestId } = JSON.parse(body) as { requestId: string };
+  host.guarded(agent, { what: 'puts back', requestId });
 }
 
 const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));

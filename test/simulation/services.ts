@@ -1,6 +1,6 @@
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
 import { atMostOnce, type Remote, refusals, secretOf } from './app.ts';
-import type { Site } from './faults.ts';
+import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import { type Sight, toldOf } from './sight.ts';
 
@@ -18,11 +18,23 @@ export interface Effect {
   undone: boolean;
 }
 
+/** One call, by whom it is given up. */
+interface Watched {
+  readonly orderId: string;
+  readonly requestId: string;
+  readonly operation: string;
+  readonly tries: number;
+  readonly signal: AbortSignal;
+}
+
 /** The remote services: what they have done is not undone by any crash here. */
 export class Services {
   readonly effects = new Map<string, Effect>();
   private readonly sight: Sight;
+  /** Services that are ill, by agent: how likely each call of them fails. */
+  readonly illness = new Map<string, number>();
   private readonly known = new Map<string, Known>();
+  private calls = 0;
 
   constructor(sight: Sight) {
     this.sight = sight;
@@ -55,18 +67,52 @@ export class Services {
     const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
     const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
-    const answer = await host.call(
+    const asked = host.call(
       site,
       () => {
-        const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim });
+        const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim }) || this.isIll(agent, victim);
         if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation, input);
         return arrive();
       },
       { latencyMs, about: () => victim().orderId },
     );
-    if (!faults.hits('service answer lost', operation, victim)) return answer;
-    this.sight.tell(() => `the answer to ${operation} for ${call.path} is lost`);
-    throw new TransientFailure('The connection broke.');
+    const { orderId, path, signal } = call;
+    return this.watched(host, agent, { orderId, requestId, operation, tries: tries + 1, signal }, async () => {
+      const answer = await asked;
+      if (!faults.hits('service answer lost', operation, victim)) return answer;
+      this.sight.tell(() => `the answer to ${operation} for ${path} is lost`);
+      throw new TransientFailure('The connection broke.');
+    });
+  }
+
+  private isIll(agent: string, victim: () => Victim): boolean {
+    const { faults, chance } = this.sight;
+    const failing = this.illness.get(agent);
+    if (faults.over || failing === undefined || !(failing === 1 || chance.happens(failing))) return false;
+    faults.lands('service is down', agent, victim());
+    return true;
+  }
+
+  /** Tells of the call, and of its end: whoever has given it up hears nothing more of it. */
+  private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
+    const call = ++this.calls;
+    let isOver = false;
+    const hears = (how: 'answered' | 'failed' | 'gone'): void => {
+      if (isOver) return;
+      isOver = true;
+      host.guarded(agent, { what: 'hears', call, how });
+    };
+    host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted });
+    if (signal.aborted) hears('gone');
+    signal.addEventListener('abort', () => hears('gone'), { once: true });
+    try {
+      const answer = await work();
+      hears('answered');
+      return answer;
+    } catch (error) {
+      hears(error instanceof PermanentFailure ? 'answered' : 'failed');
+      throw error;
+    }
   }
 
   /** Services like to quote what they were sent. */

@@ -15,6 +15,7 @@ import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { Services } from './services.ts';
+import { sicken } from './sickness.ts';
 import type { Happening, Sight } from './sight.ts';
 import { resume } from './suspensions.ts';
 import { Timeline } from './timeline.ts';
@@ -144,6 +145,7 @@ export class World implements Sight {
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     visit(this.reach, this.outside);
     operate(this.reach, this.outside, this.seed);
+    sicken(this, this.services, this.outside, this.seed);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,
@@ -325,6 +327,7 @@ function kindOf(happening: Happening): string {
   if (happening.type === 'published') return `announced ${happening.announcement.detailType}`;
   if (happening.type === 'instructed') return `${happening.decision.kind} ${happening.outcome}`;
   if (happening.type === 'failed') return `${happening.name} thrown`;
+  if (happening.type === 'guarded') return `an agent ${happening.event.what}`;
   return `seen ${happening.type}`;
 }
 
@@ -383,6 +386,8 @@ function describe(happening: Happening): string {
       return `poison: ${happening.body}`;
     case 'set aside':
       return `set aside: ${happening.message.reason} ${happening.message.body}`;
+    case 'guarded':
+      return `${happening.host} ${happening.agent}: ${JSON.stringify(happening.event)}`;
     case 'signal':
       return `the signal to ${happening.orderId}: ${happening.answer}`;
   }

@@ -4,6 +4,8 @@ import { announcements } from './announcements.ts';
 import { answers } from './answers.ts';
 import { askings } from './askings.ts';
 import { batches } from './batches.ts';
+import { breakers } from './breakers.ts';
+import { budgets } from './budgets.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
 import { closed } from './closed.ts';
@@ -27,6 +29,7 @@ import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
 import { newer } from './newer.ts';
 import { notices } from './notices.ts';
+import { opening } from './opening.ts';
 import { outages } from './outages.ts';
 import { outbox } from './outbox.ts';
 import { ownership } from './ownership.ts';
@@ -115,6 +118,9 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(threshold()),
   sound(exhaustion(times)),
   sound(pauses()),
+  breakers(times),
+  opening(times),
+  budgets(),
   children(),
   sound(promptness(times)),
   signals(),

@@ -52,3 +52,14 @@ export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => 
   const last = writeIds.at(-1);
   return last?.rev === rev ? last.id.slice(0, last.id.lastIndexOf(':')) : undefined;
 };
+
+/** What is remembered of each process and agent: two of them know nothing of each other. */
+export function eachProcess<T>(make: () => T): (of: { readonly host: string; readonly agent: string }) => T {
+  const all = new Map<string, T>();
+  return ({ host, agent }) => {
+    const key = `${host} ${agent}`;
+    const known = all.get(key) ?? make();
+    all.set(key, known);
+    return known;
+  };
+}

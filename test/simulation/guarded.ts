@@ -1,0 +1,34 @@
+import type { Breaker } from '../../lib/breaker.ts';
+
+/** What an agent does with its service, and with what is stored of it, as far as it can be seen from outside. */
+export type Guarded =
+  /** It calls. `tries`: how often for the same asking, this time included; `isGone`: it has given it up before. */
+  | {
+      readonly what: 'asks';
+      readonly call: number;
+      readonly orderId: string;
+      readonly requestId: string;
+      readonly operation: string;
+      readonly tries: number;
+      readonly isGone: boolean;
+    }
+  /** It has its answer, or hears that there is none; `gone` is what it has given up, because its time is over or for another reason. */
+  | { readonly what: 'hears'; readonly call: number; readonly how: 'answered' | 'failed' | 'gone' }
+  /** It asks the store. */
+  | { readonly what: 'reads' }
+  | { readonly what: 'writes'; readonly breaker: Breaker; readonly loadedRev: number }
+  /** What the store says to that: of a write also whether it was carried out. */
+  | { readonly what: 'is told'; readonly breaker: Breaker | undefined; readonly isWritten?: boolean }
+  | { readonly what: 'is not told'; readonly isWritten?: false }
+  /** It notes what may be asked for only once. */
+  | { readonly what: 'notes'; readonly requestId: string; readonly completeBy: string }
+  | { readonly what: 'puts back'; readonly requestId: string };
+
+/** `now` by the clock of its process. */
+export interface GuardedBy {
+  readonly type: 'guarded';
+  readonly host: string;
+  readonly agent: string;
+  readonly now: number;
+  readonly event: Guarded;
+}
