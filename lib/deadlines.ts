@@ -21,7 +21,7 @@ interface Outstanding extends Deadline {
 
 /** All that the live activities wait for, by the clock. */
 function outstanding(program: Program, state: State): readonly Outstanding[] {
-  if (state.phase !== 'running') return [];
+  if (state.phase !== 'running' && state.phase !== 'suspended') return [];
   return Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
     const node = nodeAt(program, path);
     // An undo, and a step that nobody wants any more, have a time of their own: it is never counted.
@@ -33,10 +33,18 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
 }
 
 /** By when all that is at work must be done (SAS). */
-export const completeByOf = (program: Program, state: State): number | null => {
+function completeByOf(program: Program, state: State): number | null {
   const deadlines = outstanding(program, state);
   return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at }) => at));
-};
+}
+
+/** That for the record; of a suspended order, what is left of it. */
+export function timesOf(program: Program, state: State): Pick<StateRecord, 'completeBy' | 'remainingMs'> {
+  const completeBy = completeByOf(program, state);
+  const { suspendedAt } = state;
+  if (suspendedAt === undefined) return { completeBy, remainingMs: null };
+  return { completeBy: null, remainingMs: completeBy === null ? null : Math.max(0, completeBy - suspendedAt) };
+}
 
 /** Above the threshold the supervisor may have given what is late a long wait: nothing but the clock ends it (SAS). */
 export function longWait(
@@ -71,8 +79,30 @@ function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' |
   return (nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }
 
+/** What is kept of the next deadline while the order is suspended: what was counted must not count once more. */
+export function frozenDue(record: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): DueFor {
+  const { path, agent, waitingSince } = record.nextDueFor ?? {};
+  const waitsUntil = countedUntil(record);
+  return {
+    kind: 'suspended',
+    ...(path === undefined ? {} : { path }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(waitsUntil === undefined ? {} : { waitsUntil }),
+    ...(waitingSince === undefined ? {} : { waitingSince }),
+  };
+}
+
+/** The same later, when the order is resumed. */
+export const thawedDue = (due: DueFor | null, byMs: number): DueFor | null =>
+  due?.waitsUntil === undefined ? due : { ...due, waitsUntil: due.waitsUntil + byMs };
+
 /** The exact next deadline of an order, or none. */
 export function nextDeadline(program: Program, state: State, record: StateRecord, now: number): Deadline | undefined {
+  // What it has to tell is told all the same.
+  if (isStopped(record))
+    return record.outbox.length === 0
+      ? undefined
+      : { at: now + outboxPauseMs(record.outbox, now), for: { ...frozenDue(record), kind: 'outbox' } };
   // After a reset every asking is void: until the order is claimed, nothing of it can be late.
   const waiting = record.processState === 'Processing' ? outstanding(program, state) : [];
   const steps = waiting.filter(({ counts }) => counts);
@@ -103,6 +133,10 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   return { ...first, for: { ...first.for, ...waits, ...place } };
 }
+
+/** Nothing of it can be due. In Error it waits for a person first, as any other. */
+export const isStopped = ({ suspended, processState }: Pick<StateRecord, 'suspended' | 'processState'>): boolean =>
+  suspended && (processState === 'Pending' || processState === 'Processing');
 
 /**
  * Where the order stands in the worklist. Lazy: its entry moves only to an earlier time, so that an order that runs

@@ -1,9 +1,11 @@
 import { asks, type Template } from './core/definition.ts';
 import { parseExpression } from './core/expression.ts';
+import { type Fault, shortType } from './core/fault.ts';
 import { definitionPath, expressionsIn, nodeAt, type Program } from './core/program.ts';
 import { masked, secretPointers, secretTexts, withoutTexts } from './core/secrets.ts';
 import type { UndoPlan } from './core/undo-plan.ts';
 import type { Loaded } from './planned.ts';
+import type { FaultSummary } from './record.ts';
 
 /** Fields of the order and of what its steps answered that nobody may see, as texts: services like to quote what they were sent. */
 export const secretsOf = ({ program, order, instance: { state } }: Loaded): readonly string[] => [
@@ -64,3 +66,13 @@ function readsSecret(text: string, name: string, pointers: readonly string[]): b
   const read = `/${fields.slice(before.length).replaceAll('.', '/')}`;
   return pointers.some((pointer) => `${pointer}/`.startsWith(`${read}/`) || `${read}/`.startsWith(`${pointer}/`) || pointer.includes('*'));
 }
+
+/** What is shown of a fault; `fault` says nothing any more that is secret. */
+export const summaryOf = ({ type, class: faultClass, message, permanent, source, data }: Fault): FaultSummary => ({
+  type: shortType(type),
+  class: faultClass,
+  message,
+  permanent,
+  ...(source ? { source } : {}),
+  ...(data === undefined ? {} : { data }),
+});

@@ -134,6 +134,7 @@ export const newRecord = (
   failureCount: 0,
   errorGen: 0,
   suspended: false,
+  remainingMs: null,
   fault: null,
   heldBy: null,
   heldUntil: null,

@@ -18,6 +18,9 @@ export type Instruction = {
   | { readonly kind: 'compensate' }
   /** An undo that goes on failing was seen to by hand. `path`: of the step, or of its undo; left out, where there is one only. */
   | { readonly kind: 'mark-compensated'; readonly path?: string }
+  /** Its time stands still: what was asked may be answered, and nothing new is begun, until it is resumed. */
+  | { readonly kind: 'suspend' }
+  | { readonly kind: 'resume' }
   /** Ended at once: nothing is undone. */
   | { readonly kind: 'terminate' }
 );

@@ -9,6 +9,7 @@ import type { Decision, Instruction, Signal } from './instruction.ts';
 import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
 import type { Loaded, Planned } from './planned.ts';
+import type { StateHead } from './record.ts';
 import { bodyProblems, type SubmissionProblem } from './submission.ts';
 
 /** What an instruction would do, for a look before it is given. */
@@ -23,6 +24,11 @@ export interface InstructionPlan {
     readonly completeBy: string;
   }[];
   readonly fault?: string;
+  readonly suspended: boolean;
+  /** By when what is at work would have to be done; null while it is suspended. */
+  readonly completeBy: string | null;
+  /** Of a suspended order: what is left of that time. */
+  readonly remainingSeconds: number | null;
 }
 
 type Resubmission = Extract<Instruction, { kind: 'resubmit' }>;
@@ -32,7 +38,11 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
   const { state } = instance;
   if (record.processState === 'Processed') return [`The order is finished (${record.outcome}). Submit a new one instead.`];
   if (decision.kind === 'terminate') return [];
-  if (decision.kind === 'mark-compensated') return markingReasons(state, record.processState, decision.path);
+  if (decision.kind === 'suspend') return suspensionReasons(record);
+  if (decision.kind === 'resume') return record.suspended ? [] : ['The order is not suspended: there is nothing to resume.'];
+  if (decision.kind === 'mark-compensated') return markingReasons(state, record, decision.path);
+  if (record.suspended && record.processState === 'Error' && decision.kind === 'resubmit')
+    return ['The order was suspended before it went into Error: resume it first.'];
   if (state.ending) return undoingReasons(state.ending.outcome, record.processState, decision);
   if (decision.kind === 'cancel') return [];
   if (decision.kind === 'signal') return signalReasons(program, state, decision.name);
@@ -44,6 +54,11 @@ export function infeasibleReasons({ program, record, instance }: Loaded, decisio
     ];
   return decision.kind === 'compensate' ? [] : resubmissionReasons(state, decision, now);
 }
+
+const suspensionReasons = ({ suspended, processState }: Loaded['record']): readonly string[] => [
+  ...(suspended ? ['The order is suspended already.'] : []),
+  ...(processState === 'Error' ? ['The order is in Error: it waits for a person as it is, and nothing new is begun.'] : []),
+];
 
 /** Where it could not be worked on for a while, it goes on undoing; else there is nothing left to decide. */
 function undoingReasons(outcome: string, processState: string, decision: Decision): readonly string[] {
@@ -102,10 +117,13 @@ export function stepToMark(state: State, path: string | undefined): string | und
   return failing.find((each) => each === path || `${each}/undo` === path);
 }
 
-function markingReasons(state: State, processState: string, path: string | undefined): readonly string[] {
+function markingReasons(state: State, { processState, suspended }: Loaded['record'], path: string | undefined): readonly string[] {
   const failing = failingUndos(state);
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
-  const held = processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : [];
+  const held = [
+    ...(processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : []),
+    ...(suspended ? ['The order is suspended: resume it; then its undos go on.'] : []),
+  ];
   if (stepToMark(state, path) !== undefined) return held;
   if (path !== undefined) return [...held, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
   return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
@@ -122,4 +140,11 @@ export const instructionPlan = (_: Loaded, { record, asks }: Planned): Instructi
     completeBy: timeText(completeBy),
   })),
   ...(record.fault ? { fault: record.fault.type } : {}),
+  suspended: record.suspended,
+  completeBy: record.completeBy === null ? null : timeText(record.completeBy),
+  remainingSeconds: remainingSecondsOf(record),
 });
+
+/** A record of before there were such times has none. */
+export const remainingSecondsOf = ({ remainingMs }: Pick<StateHead, 'remainingMs'>): number | null =>
+  typeof remainingMs === 'number' ? Math.ceil(remainingMs / 1000) : null;

@@ -9,8 +9,8 @@ import { requestIdOf } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
 import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
 import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
-import { completeByOf, longWait } from './deadlines.ts';
-import { secretOutputAt, secretsOf } from './discretion.ts';
+import { isStopped, longWait, thawedDue, timesOf } from './deadlines.ts';
+import { secretOutputAt, secretsOf, summaryOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
 import { type Instance, journal, keysKept, type OrderFact } from './instance.ts';
 import type { Instruction, Signal } from './instruction.ts';
@@ -108,14 +108,15 @@ export class OrderDraft {
         if (isUnclaimed(this.record)) this.claim();
         return;
     }
-    if (this.instance.state !== before) this.taken.push(incoming.id);
+    // One that nobody has claimed may be suspended without its instance hearing of it.
+    if (this.instance.state !== before || incoming.type === 'instruction') this.taken.push(incoming.id);
   }
 
   /** What the supervisor counted is asked again, unless its answer has come in the meantime. */
   askAgain(): void {
     const { nextDueFor, processState } = this.record;
     const isCounted = nextDueFor?.kind === 'ask' || nextDueFor?.waitsUntil !== undefined;
-    if (processState !== 'Processing' || !isCounted || longWait(this.record, this.now)) return;
+    if (processState !== 'Processing' || isStopped(this.record) || !isCounted || longWait(this.record, this.now)) return;
     this.dealWithExhaustion();
     this.happen({ type: 'expired' });
   }
@@ -183,10 +184,9 @@ export class OrderDraft {
 
     const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
     const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
-    const completeBy = completeByOf(this.loaded.program, instance.state);
     const record = {
       ...this.record,
-      completeBy,
+      ...timesOf(this.loaded.program, instance.state),
       lastBy: [...this.taken, ...this.wakeUps],
       outbox: [...this.record.outbox, ...this.outbox],
       updatedAt: this.now,
@@ -267,7 +267,12 @@ export class OrderDraft {
     const { by, reason, kind } = instruction;
     this.remember(key);
     this.note({ type: 'InstructionGiven', kind, by, reason });
-    this.set({ processState: 'Processing', fault: null, failureCount: 0 });
+    if (kind === 'suspend') {
+      this.set({ suspended: true });
+      return this.happen({ type: 'suspended' });
+    }
+    if (kind === 'resume') return this.resume();
+    this.set({ processState: 'Processing', fault: null, failureCount: 0, suspended: false });
     // Where it went into Error before it was claimed, or after a reset, this is the claim.
     if (this.record.lockedBy === null) this.lock();
     switch (instruction.kind) {
@@ -285,6 +290,18 @@ export class OrderDraft {
         return this.happen({ type: 'resubmitted', ...how });
       }
     }
+  }
+
+  /** What nobody had claimed is claimed now; where it was put before a person meanwhile, it waits for him. */
+  private resume(): void {
+    const { phase, suspendedAt = this.now } = this.instance.state;
+    this.set({ suspended: false, nextDueFor: thawedDue(this.record.nextDueFor, Math.max(0, this.now - suspendedAt)) });
+    const isFree = isUnclaimed(this.record);
+    if (isFree && phase === 'initialized') return this.claim();
+    if (isFree) this.lock();
+    this.happen({ type: 'resumed' });
+    if (isFree) this.happen({ type: 'reclaimed' });
+    this.catchUp();
   }
 
   /** Finished as it was, it is under way once more, until what it did is undone. */
@@ -346,14 +363,10 @@ export class OrderDraft {
 
   /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
   private discreet(fact: OrderFact): OrderFact {
-    if ('fault' in fact && fact.fault) return { ...fact, fault: this.discreetFault(fact.fault) };
+    if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, this.secrets()) };
     if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
     const pointers = secretOutputAt(this.loaded.program, fact.path);
     return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...this.secrets(), ...secretTexts(fact.output, pointers)]) };
-  }
-
-  private discreetFault(fault: Fault): Fault {
-    return withoutSecrets(fault, this.secrets());
   }
 
   private secrets(): readonly string[] {
@@ -365,15 +378,7 @@ export class OrderDraft {
   }
 
   private summaryOf(fault: Fault): FaultSummary {
-    const { type, class: faultClass, message, permanent, source, data } = this.discreetFault(fault);
-    return {
-      type: shortType(type),
-      class: faultClass,
-      message,
-      permanent,
-      ...(source ? { source } : {}),
-      ...(data === undefined ? {} : { data }),
-    };
+    return summaryOf(withoutSecrets(fault, this.secrets()));
   }
 
   private refuseNonsense(): void {

@@ -80,7 +80,7 @@ const isRecalled = (entries: readonly JournalEntry[]): boolean => entries.some((
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {
   const stayed = notes.filter((note) => note.type === 'RecordUnreadable' && note.before === 'Error').length;
   const left = errorGen - stayed - (processState === 'Error' ? 1 : 0);
-  return left > entries.filter(({ type }) => type === 'InstructionGiven').length;
+  return left > entries.filter((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume').length;
 }
 
 const unreadable = 'RecordUnreadable';

@@ -36,7 +36,7 @@ export type Outcome = 'completed' | 'compensated' | 'rejected' | 'cancelled' | '
 
 /** What the next deadline is about. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
-  readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder';
+  readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder' | 'suspended';
   readonly path?: string;
   readonly agent?: string;
   /** Something was counted as late, and has been given until then: milliseconds since 1970. */
@@ -117,7 +117,10 @@ export interface StateRecord {
   readonly failureCount: number;
   /** Rises by one each time the order goes into Error; makes ids of alerts. */
   readonly errorGen: number;
+  /** By an operator: nothing new is begun, and no time passes for it; only what it has to tell is due. */
   readonly suspended: boolean;
+  /** Of the time of what is at work, what is left while it is suspended; else null. */
+  readonly remainingMs: number | null;
   readonly fault: FaultSummary | null;
   /** Lease: who has the instance to himself, and until when (LOCK). */
   readonly heldBy: string | null;

@@ -104,7 +104,7 @@ export function createSupervisor({
       await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
       return;
     }
-    if (head.suspended) return;
+    if (head.suspended && head.nextDueFor.kind !== 'outbox') return;
 
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);

@@ -1,5 +1,5 @@
 import type { Program } from './core/program.ts';
-import { nextDeadline, worklistEntry } from './deadlines.ts';
+import { frozenDue, isStopped, nextDeadline, worklistEntry } from './deadlines.ts';
 import type { Instance } from './instance.ts';
 import { OrderDraft } from './order-draft.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
@@ -32,5 +32,6 @@ export function planNew(loaded: Loaded, begin: Beginning, now: number, settings:
 /** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
   const deadline = nextDeadline(program, instance.state, record, now);
-  return { ...record, nextDueAt: deadline?.at ?? null, nextDueFor: deadline?.for ?? null, ...worklistEntry(record, deadline) };
+  const dueFor = deadline?.for ?? (isStopped(record) ? frozenDue(record) : null);
+  return { ...record, nextDueAt: deadline?.at ?? null, nextDueFor: dueFor, ...worklistEntry(record, deadline) };
 }

@@ -89,7 +89,7 @@ export const ChannelOpenBody = z.strictObject({
 });
 
 export const InstructionBody = z.strictObject({
-  kind: z.enum(['resubmit', 'compensate', 'mark-compensated', 'terminate']),
+  kind: z.enum(['resubmit', 'compensate', 'mark-compensated', 'suspend', 'resume', 'terminate']),
   reason,
   dryRun: z.boolean().exactOptional(),
   completeWithinSeconds: z
@@ -183,7 +183,8 @@ const Order = z.object({
   outcome: outcome.nullable(),
   suspended: z.boolean(),
   failureCount: z.int().min(0),
-  completeBy: timeOrNull,
+  completeBy: timeOrNull.describe('null while the order is suspended: its time stands still'),
+  remainingSeconds: z.int().min(0).nullable().describe('of a suspended order: what is left of that time, from when it is resumed'),
   submittedAt: time,
   updatedAt: time,
   fault: Fault.nullable(),
@@ -242,6 +243,9 @@ export const InstructionPlan = z.strictObject({
     }),
   ),
   fault: z.string().optional(),
+  suspended: z.boolean(),
+  completeBy: timeOrNull,
+  remainingSeconds: z.int().min(0).nullable(),
   undo: UndoPlan.optional().describe('compensate'),
 });
 export const HistoryEntry = z.looseObject({ seq: z.int(), at: time, type: z.string(), path: z.string().optional() });

@@ -2,6 +2,7 @@ import type { Json } from '../core/json.ts';
 import type { Program } from '../core/program.ts';
 import { mask, masked, secretPointers } from '../core/secrets.ts';
 import { timeText } from '../messages.ts';
+import { remainingSecondsOf } from '../operator.ts';
 import type { FaultSummary, OrderRecord, StateHead } from '../record.ts';
 import type { StepReport } from '../steps.ts';
 import type { Caller } from './authentication.ts';
@@ -30,13 +31,13 @@ export const fullOrder = (
   caller: Caller,
 ) => ({
   ...publicPart(order, state),
-  steps: steps.map((step) => stepView(step, caller)),
+  steps: steps.map((step) => stepView(state.suspended && step.status !== 'Closed' ? { ...step, completeBy: null } : step, caller)),
   ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program), explanation } : {}),
 });
 
 const publicPart = (
   { orderId, reference, workflow, submittedAt, caller }: OrderRecord,
-  { processState, outcome, suspended, failureCount, completeBy, updatedAt, fault }: StateHead,
+  { processState, outcome, suspended, failureCount, completeBy, remainingMs, updatedAt, fault }: StateHead,
 ) => ({
   orderId,
   reference: reference ?? null,
@@ -48,6 +49,7 @@ const publicPart = (
   suspended,
   failureCount,
   completeBy: timeOrNull(completeBy),
+  remainingSeconds: remainingSecondsOf({ remainingMs }),
   submittedAt: timeText(submittedAt),
   updatedAt: timeText(updatedAt),
   fault: fault && faultView(fault),

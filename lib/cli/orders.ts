@@ -33,6 +33,8 @@ export interface OrderView {
   readonly suspended?: boolean;
   readonly failureCount?: number;
   readonly completeBy?: Time | null;
+  /** Of a suspended order. */
+  readonly remainingSeconds?: number | null;
   readonly submittedAt: Time;
   readonly updatedAt: Time;
   readonly fault?: FaultView | null;

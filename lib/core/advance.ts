@@ -9,6 +9,7 @@ import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import { isKept, recordable, refused } from './size.ts';
 import type { State } from './state.ts';
+import { orderTime, restoreTimes, suspend } from './suspending.ts';
 import { isTaken } from './takers.ts';
 import { markCompensated } from './undoing.ts';
 import { answerCanceled, ask, cancel, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
@@ -60,11 +61,16 @@ function happen(draft: Draft, event: Event): void {
       if (state.phase === 'initialized') return draft.end(event.outcome);
       return isOpen(state) ? endFromOutside(draft, event.outcome) : undefined;
     case 'terminated':
+      restoreTimes(draft);
       return state.phase === 'closed' ? undefined : terminate(draft);
+    case 'suspended':
+      return state.phase === 'running' ? suspend(draft) : undefined;
+    case 'resumed':
+      return state.phase === 'suspended' ? resume(draft) : undefined;
   }
 }
 
-const isOpen = ({ phase, ending }: State): boolean => (phase === 'running' || phase === 'held') && !ending;
+const isOpen = ({ phase, ending }: State): boolean => phase !== 'initialized' && phase !== 'closed' && !ending;
 
 function start(draft: Draft, { stepMs, called }: Extract<Event, { type: 'started' }>): void {
   const { completeWithinSeconds } = draft.program.definition;
@@ -79,9 +85,9 @@ function start(draft: Draft, { stepMs, called }: Extract<Event, { type: 'started
 
 function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   const path = askedPath(draft, event.requestId);
-  if (path === undefined || (!isCalled(draft, path) && event.sentAt > (draft.own(path) as StepState).completeBy)) return;
+  if (path === undefined || (!isCalled(draft, path) && orderTime(draft, event.sentAt) > (draft.own(path) as StepState).completeBy)) return;
 
-  const isHeld = draft.state.phase === 'held';
+  const isHeld = draft.state.phase !== 'running';
   if (isTooEarly(draft, path, event)) return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState, event));
   if (isHeld) return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
@@ -130,7 +136,7 @@ const isCalled = (draft: Draft, path: string): boolean => {
 
 function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): void {
   const path = askedPath(draft, event.requestId);
-  if (path === undefined || draft.state.phase !== 'running') return;
+  if (path === undefined || draft.state.phase === 'held') return;
   const step = nodeAt(draft.program, path);
   const own = draft.own(path) as StepState;
   // An asking that was cancelled is not waited for any longer than it was.
@@ -159,7 +165,7 @@ function awaits(draft: Draft, path: string, name: string): boolean {
   return node.activity === 'waitFor' && node.signal === name && status === 'Executing' && own !== undefined;
 }
 
-/** What came while the order was held. */
+/** What came while the order was held or suspended. */
 function deliverSignals(draft: Draft): void {
   for (const kept of draft.state.signals ?? []) {
     const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
@@ -238,10 +244,22 @@ function resubmit(draft: Draft, path: string, completeWithinSeconds: number | un
   if (failed?.waits && failed.reply?.status === 'succeeded') answer(draft, path, failed.reply);
   else if (failed?.waits || (!failed?.reply && (mode === 'undo' || mode === 'settle'))) repeat(draft, path, failed?.reply);
 
+  const waits = ({ phase }: StepState) => phase === 'asked' || phase === 'failedForNow';
+  takeUp(draft, (own) => !own.mode && waits(own) && (own.completeBy <= at || own.epoch !== epoch));
+}
+
+/** What is late is left to the supervisor, as ever: it has not been counted yet, or the next event asks again. */
+function resume(draft: Draft): void {
+  restoreTimes(draft);
+  draft.goesOnRegardless = true;
+  takeUp(draft, () => false);
+}
+
+/** What came while nothing went on; then what is to be asked again, and what is due. */
+function takeUp(draft: Draft, isAskedAgain: (asked: StepState) => boolean): void {
   answerRecorded(draft);
   deliverSignals(draft);
-  const waits = ({ phase }: StepState) => phase === 'asked' || phase === 'failedForNow';
-  repeatWhere(draft, (own) => !own.mode && waits(own) && (own.completeBy <= at || own.epoch !== epoch));
+  repeatWhere(draft, isAskedAgain);
   if (draft.state.phase === 'running') wakeAll(draft);
   draft.goesOnRegardless = false;
   holdOrGoOn(draft);
@@ -277,6 +295,7 @@ function holdOrGoOn(draft: Draft): void {
 
 /** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
 function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
+  restoreTimes(draft);
   const { held, activities } = draft.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.waits);
   if (held) draft.release(held.path);

@@ -131,6 +131,8 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly replied?: (activity: A, state: S, reply: StepReply, context: Context) => Next<S> | undefined;
   /** Milliseconds since 1970 at which `woken` should be called. */
   readonly wakeAt?: (state: S) => number | undefined;
+  /** The same state with its times so much later: the order was suspended for so long. Left out, they pass meanwhile. */
+  readonly postponed?: (state: S, byMs: number) => S;
 }
 
 export const run = <S>(children: readonly Start[], state: S): Next<S> => ({ state, run: children });

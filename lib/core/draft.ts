@@ -348,7 +348,7 @@ export class Draft {
   }
 
   /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
-  private wakeLater(path: string): void {
+  wakeLater(path: string): void {
     const activity = this.activity(path);
     if (activity?.status !== 'Executing' || asks(this.node(path))) return;
     const at = activity && this.behaviour(path).wakeAt?.(activity.own);

@@ -57,6 +57,9 @@ export type Event = EventBase &
     | { readonly type: 'signalled'; readonly name: string; readonly payload: Json }
     /** A person says that an undo is done, or that there is nothing to undo: of the step at this path. */
     | { readonly type: 'markedCompensated'; readonly path: string }
+    /** An operator stops its time: nothing is begun until he has it go on. */
+    | { readonly type: 'suspended' }
+    | { readonly type: 'resumed' }
     /** The order that called this one undoes it after it was completed. */
     | { readonly type: 'recalled' }
   );

@@ -13,6 +13,7 @@ export function explain(program: Program, state: State, now?: number, childOf?: 
   if (state.phase === 'initialized') return 'Waits to be taken up.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
   if (state.held) return heldText(state, state.held);
+  if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, now));
 
   const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now, childOf) ?? []);
   const shown = waits.slice(0, shownMax);
@@ -31,6 +32,15 @@ const endings: { readonly [outcome in Outcome]: string } = {
   cancelled: 'Cancelled: what it had done was undone.',
   terminated: 'Terminated: it ended as it was, and nothing was undone.',
 };
+
+function suspendedText({ activities }: State, since: string): string {
+  const answered = Object.values(activities).filter(({ reply }) => reply).length;
+  const kept =
+    answered === 0
+      ? ''
+      : `; ${answered === 1 ? 'an answer' : `${answered} answers`} that came meanwhile ${answered === 1 ? 'is' : 'are'} kept`;
+  return `Suspended by an operator at ${since}: its time stands still, and nothing is begun until it is resumed${kept}.`;
+}
 
 function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
   const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);

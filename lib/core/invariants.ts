@@ -11,6 +11,8 @@ export function violations(program: Program, state: State): readonly string[] {
 function* phaseViolations(state: State): Generator<string> {
   const alive = Object.keys(state.activities).length;
   if ((state.phase === 'held') !== (state.held !== undefined)) yield `phase ${state.phase}, but held is ${state.held ? 'set' : 'not set'}`;
+  if ((state.phase === 'suspended') !== (state.suspendedAt !== undefined))
+    yield `phase ${state.phase}, but the time of its suspension is ${state.suspendedAt === undefined ? 'not set' : 'set'}`;
   if (state.phase === 'closed' && alive > 0) yield `closed, but ${alive} activities are alive`;
   if (state.phase === 'initialized' && alive > 0) yield `not started, but ${alive} activities are alive`;
   if (state.phase === 'running' && alive === 0) yield 'running, but no activity is alive';
@@ -20,7 +22,8 @@ function* activityViolations(program: Program, state: State): Generator<string> 
   for (const [path, activity] of Object.entries(state.activities)) {
     const parent = activity.runner ?? parentOf(path);
     if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
-    if (activity.reply && state.phase !== 'held') yield `${path} has an answer that waits, but the order is not held`;
+    if (activity.reply && state.phase !== 'held' && state.phase !== 'suspended')
+      yield `${path} has an answer that waits, but the order is not held`;
     if (activity.waits && state.phase !== 'held') yield `${path} has a fault that waits, but the order is not held`;
     if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
     if (activity.status === 'Faulting' && activity.own !== undefined && asks(nodeAt(program, path)) && state.phase === 'running')

@@ -11,7 +11,7 @@ export interface ActivityState<S = unknown> {
   readonly status: Exclude<Status, 'Initialized' | 'Closed'>;
   /** What its behaviour keeps; absent where it could not even begin. */
   readonly own?: S;
-  /** An answer that came while the order was held: recorded, and applied when it goes on. */
+  /** An answer that came while the order was held or suspended: recorded, and applied when it goes on. */
   readonly reply?: StepReply;
   /** Why it is Faulting. */
   readonly fault?: Fault;
@@ -104,7 +104,7 @@ export interface Held {
  * the definition.
  */
 export interface State {
-  readonly phase: 'initialized' | 'running' | 'held' | 'closed';
+  readonly phase: 'initialized' | 'running' | 'held' | 'suspended' | 'closed';
   /** By path: `order/parallel/ship`. */
   readonly activities: { readonly [path: string]: ActivityState };
   /** By path: the outputs that a later expression reads. */
@@ -114,6 +114,8 @@ export interface State {
   /** When the whole order's time is over. */
   readonly endBy?: number;
   readonly held?: Held;
+  /** When its time was stopped; all times in here are as they were then. */
+  readonly suspendedAt?: number;
   readonly vars?: Variables;
   /** Oldest first. */
   readonly signals?: readonly KeptSignal[];

@@ -121,3 +121,47 @@ test('an order whose instance is damaged is still shown, and cannot be resubmitt
   assert.deepEqual([refused.status, refused.json.code], [409, 'infeasible']);
   assert.equal((await head()).rev, rev + 1);
 });
+
+test('an order is suspended and resumed: what is left of its time is shown, and a dry run says until when it would have (F-60)', async () => {
+  const { ask, submitOrder, store, clock } = startApi();
+  const orderId = await submitOrder('k');
+  const instruct = async (body: object) =>
+    ask('POST', `/orders/${orderId}/instructions`, {
+      as: 'operator',
+      headers: { 'if-match': `"${(await store.head(orderId))?.rev}"` },
+      body: { reason: 'the stock is counted', ...body },
+    });
+  const shown = async () => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
+  const { completeBy, remainingSeconds } = await shown();
+  assert.equal(remainingSeconds, null);
+  await clock.advance(4_000);
+  assert.deepEqual([(await instruct({ kind: 'suspend' })).status, (await instruct({ kind: 'suspend' })).json.code], [202, 'infeasible']);
+  const order = await shown();
+  const left = Math.ceil((Date.parse(completeBy) - clock.now()) / 1000);
+  assert.deepEqual([order.suspended, order.completeBy, order.remainingSeconds, order.processState], [true, null, left, 'Processing']);
+  assert.deepEqual([order.steps[0].status, order.steps[0].completeBy], ['Executing', null]);
+  assert.match(order.explanation, /^Suspended by an operator at .*: its time stands still, and nothing is begun until it is resumed\.$/);
+
+  await clock.advance(3_600_000);
+  const planned = (await instruct({ kind: 'resume', dryRun: true })).json;
+  const until = new Date(Date.parse(completeBy) + 3_600_000).toISOString();
+  assert.deepEqual([planned.suspended, planned.completeBy, planned.asks], [false, until, []]);
+  assert.equal((await instruct({ kind: 'resume' })).status, 202);
+  const resumed = await shown();
+  assert.deepEqual(
+    [resumed.suspended, resumed.completeBy, resumed.remainingSeconds, resumed.steps[0].completeBy],
+    [false, until, null, until],
+  );
+  assert.equal((await instruct({ kind: 'resume' })).json.code, 'infeasible');
+  assert.equal((await ask('POST', `/orders/${orderId}/instructions`, { as: 'acme', body: { kind: 'suspend', reason: 'x' } })).status, 403);
+});
+
+test('an order that nobody has taken up says that it is suspended (F-11)', async () => {
+  const { ask, submitOrder } = startApi({ claimOnSubmit: false });
+  const orderId = await submitOrder('k');
+  const body = { kind: 'suspend', reason: 'the stock is counted' };
+  const { status } = await ask('POST', `/orders/${orderId}/instructions`, { as: 'operator', headers: { 'if-match': '"1"' }, body });
+  const { explanation, remainingSeconds, processState } = (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json;
+  assert.deepEqual([status, remainingSeconds, processState], [202, null, 'Pending']);
+  assert.match(explanation, /not taken up until it is resumed/);
+});

@@ -15,6 +15,7 @@ const clientFields = [
   'suspended',
   'failureCount',
   'completeBy',
+  'remainingSeconds',
   'submittedAt',
   'updatedAt',
   'fault',

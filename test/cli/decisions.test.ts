@@ -65,6 +65,25 @@ describe('what a person tells an order by the command line', () => {
     assert.equal((await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}'])).exitCode, 1);
   });
 
+  test('an order is suspended: what is tried first changes nothing, what comes is kept, and it is resumed with that', async () => {
+    const orderId = await submitted();
+    await until(orderId, ({ steps }) => steps[1].status === 'Closed');
+    const turn = (kind: string, ...more: readonly string[]) =>
+      system.redress(['order', kind, orderId, '--reason', 'the visas are counted', ...more]);
+    assert.match((await turn('suspend', '--dry-run')).out, /Nobody would be asked/);
+    assert.equal((await state(orderId)).suspended, false);
+    const { exitCode, err } = await turn('suspend');
+    assert.deepEqual([exitCode, /Accepted/.test(err)], [0, true], err);
+    const { out } = await system.redress(['order', 'get', orderId]);
+    assert.match(out, /at work, suspended/);
+    assert.match(out, /why +Suspended by an operator/);
+    assert.equal((await turn('suspend')).exitCode, 1);
+    await system.redress(['order', 'signal', orderId, 'visa', '--data', '{"granted": true}']);
+    assert.equal((await state(orderId)).processState, 'Processing');
+    assert.equal((await turn('resume')).exitCode, 0);
+    assert.equal((await until(orderId, ({ processState }) => processState === 'Error')).fault.type, 'OperatorAsked');
+  });
+
   test('what an undo would do is shown before it is done, and one that goes on failing is marked as done', async () => {
     const orderId = await submitted();
     await until(orderId, ({ steps }) => steps[1].status === 'Closed');

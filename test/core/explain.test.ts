@@ -31,6 +31,17 @@ describe('why an order is where it is', () => {
     assert.equal(why(run), 'Waits for agent to answer order/charge (2nd asking) until 00:01:00.');
   });
 
+  test('it is suspended, and answers have come meanwhile', () => {
+    const run = started(parallel('order', step('charge'), step('ship')));
+    run.happen({ type: 'suspended' });
+    const text = 'Suspended by an operator at 00:00:00: its time stands still, and nothing is begun until it is resumed';
+    assert.equal(why(run), `${text}.`);
+    run.reply('order/charge', ok());
+    assert.equal(why(run), `${text}; an answer that came meanwhile is kept.`);
+    run.reply('order/ship', ok());
+    assert.equal(why(run), `${text}; 2 answers that came meanwhile are kept.`);
+  });
+
   test('it waits for a signal, with or without an end', () => {
     const signal = (withinSeconds: object): Activity => ({ activity: 'waitFor', name: 'wait', signal: 'visa', ...withinSeconds });
     assert.equal(why(started(sequence('order', signal({})))), 'Waits for the signal visa at order/wait.');

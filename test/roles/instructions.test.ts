@@ -174,11 +174,15 @@ describe('an instruction is refused, and changes nothing', () => {
         completeBy: new Date(desk.clock.now() + 10_000).toISOString(),
       },
     ];
-    assert.deepEqual(answer, { outcome: 'planned', plan: { processState: 'Processing', asks } });
+    const completeBy = asks[0]?.completeBy ?? null;
+    assert.deepEqual(answer, {
+      outcome: 'planned',
+      plan: { processState: 'Processing', asks, suspended: false, completeBy, remainingSeconds: null },
+    });
     await instruct(desk, orderId);
-    const { path, operation: name, attempt, idempotencyKey, completeBy } = await desk.request();
+    const { path, operation: name, attempt, idempotencyKey, completeBy: until } = await desk.request();
     assert.deepEqual(
-      [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy }],
+      [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy: until }],
       asks,
       'and that is what is asked then',
     );

@@ -5,6 +5,7 @@ import type { SimulatedHost } from './host.ts';
 import type { Outside } from './outside.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
+import { suspend } from './suspensions.ts';
 
 export interface Disturbed {
   readonly sight: Sight;
@@ -34,6 +35,8 @@ export function disturb(world: Disturbed): void {
     const states = world.states();
     if (states.length > 0 && faults.chooses('order held')) outside.hold(chance.pick(states).orderId);
     if (states.length > 0 && outside.waiting < 10 && chance.happens(0.01)) outside.meddle(chance.pick(states).orderId);
+    const open = states.filter(({ processState }) => processState !== 'Processed');
+    if (open.length > 0 && outside.waiting < 10 && chance.happens(0.03)) suspend(sight, outside, chance.pick(open).orderId);
     if (states.length > 0 && chance.happens(0.2)) timeline.after(0, 'somebody looks', () => world.look(chance.pick(states).orderId));
     if (faults.chooses('record damaged')) damageOne(world, states);
     for (const { orderId } of states.filter(isIn('Error')))

@@ -113,8 +113,8 @@ export class History {
   }
 
   waitsForPerson(orderId: string): boolean {
-    const processState = this.orders.get(orderId)?.state.processState;
-    if (processState === 'Error') return true;
+    const { processState, suspended } = this.orders.get(orderId)?.state ?? {};
+    if (processState === 'Error' || suspended) return true;
     if (processState === 'Processing' && this.stuckUndo(orderId) !== undefined) return true;
     return processState === 'Processing' && this.childrenOf(orderId).some((child) => this.waitsForPerson(child.orderId));
   }

@@ -226,6 +226,7 @@ export class Outside {
       { kind: 'resubmit', ...by },
       { kind: 'resubmit', answer: { yes: true }, ...by },
       { kind: 'mark-compensated', ...by },
+      { kind: 'resume', ...by },
       { kind: 'mark-compensated', path: 'order/reserve', ...by },
       wrongName,
     ]);
@@ -290,12 +291,12 @@ export class Outside {
     sight.saw({ type: 'poisoned', body });
   }
 
-  private instruct(
-    orderId: string,
-    decision: Decision,
-    key: string,
-    { ifMatch, onAnswer, foresees = false, isWrong = false }: How = {},
-  ): void {
+  /** A name for a call that nobody else has. */
+  nameFor(what: string): string {
+    return `${what}-${++this.calls}`;
+  }
+
+  instruct(orderId: string, decision: Decision, key: string, { ifMatch, onAnswer, foresees = false, isWrong = false }: How = {}): void {
     const { sight } = this.reach;
     const seen = ifMatch === undefined ? {} : { ifMatch };
     let tries = 0;

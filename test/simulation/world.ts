@@ -17,6 +17,7 @@ import { type Chance, chanceOf } from './random.ts';
 import { Services } from './services.ts';
 import { sicken } from './sickness.ts';
 import type { Happening, Sight } from './sight.ts';
+import { resume } from './suspensions.ts';
 import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
 
@@ -180,15 +181,16 @@ export class World implements Sight {
         if (++rounds > roundsMax)
           this.broken.push(`people decide in vain: ${waiting.map(({ orderId }) => orderId).join(', ')} still wait for them`);
         await this.checkEnd(false);
-        for (const { orderId, processState } of waiting) this.decideAtLast(orderId, processState);
+        for (const state of waiting) this.decideAtLast(state);
       }
     }
   }
 
-  private decideAtLast(orderId: string, processState: StateRecord['processState']): void {
+  private decideAtLast({ orderId, processState, suspended }: StateRecord): void {
     const stuck = this.history.stuckUndo(orderId);
     const isDamaged = this.history.orders.get(orderId)?.damagedAt !== undefined;
-    if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
+    if (suspended && !isDamaged) resume(this.outside, orderId);
+    else if (processState === 'Error' || isDamaged) this.outside.decide(orderId, { finally: true, isDamaged });
     else if (stuck !== undefined) this.outside.markCompensated(orderId, stuck);
   }
 

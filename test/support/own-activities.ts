@@ -36,6 +36,7 @@ const fuse: Behaviour<Fuse, { readonly until: number }> = {
   execute: (node, { at }) => (node.seconds > 0 ? wait({ until: at + node.seconds * 1000 }) : raise(burnt(node), { until: at })),
   woken: (node, state, { at }) => (at >= state.until ? raise(burnt(node), state) : undefined),
   wakeAt: ({ until }) => until,
+  postponed: ({ until }, byMs) => ({ until: until + byMs }),
 };
 
 const burnt = ({ faults: [type = 'Burnt'] }: Fuse): Fault => ({ type, class: 'expected', permanent: true, message: 'It is burnt.' });

@@ -29,6 +29,7 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
   failureCount: 0,
   errorGen: 0,
   suspended: false,
+  remainingMs: null,
   fault: null,
   heldBy: null,
   heldUntil: null,

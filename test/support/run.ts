@@ -141,6 +141,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
   if (before.phase === 'closed' && event.type !== 'recalled') assert.equal(state, before, 'a closed order stays as it is');
   if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'cancelled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
+  if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'cancelled')
+    assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a suspended order starts nothing');
   for (const ask of asksIn(commands)) {
     assert.ok(ask.completeBy > event.at && Number.isFinite(ask.completeBy), `${ask.path} has a time by which it must be complete`);
     assert.equal(ask.epoch, event.epoch);
@@ -168,6 +170,8 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');
+    // While its time stands still nothing is too late that was in time before.
+    if (state.suspendedAt !== undefined && state.suspendedAt <= own.completeBy) continue;
     changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1 }), 'a reply that was sent too late');
   }
 }

@@ -69,8 +69,8 @@ export const moreSupervision: readonly Mutant[] = [
     name: 'failure counter not cleared',
     why: 'the counter of failures is not cleared when a person has decided, so the next delay is at once too much',
     file: 'lib/order-draft.ts',
-    find: "this.set({ processState: 'Processing', fault: null, failureCount: 0 });",
-    replace: "this.set({ processState: 'Processing', fault: null });",
+    find: "this.set({ processState: 'Processing', fault: null, failureCount: 0, suspended: false });",
+    replace: "this.set({ processState: 'Processing', fault: null, suspended: false });",
   },
   {
     name: 'poison given up, and not kept',

@@ -17,6 +17,7 @@ import { orderPlan } from './order-plan.ts';
 import { orderResubmit } from './order-resubmit.ts';
 import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
+import { orderResume, orderSuspend } from './order-suspend.ts';
 import { orderWatch } from './order-watch.ts';
 import { reset } from './reset.ts';
 import { setAsideList } from './set-aside-list.ts';
@@ -46,6 +47,8 @@ export const commands: readonly CliCommand[] = [
   orderCompensate,
   orderMarkCompensated,
   orderTerminate,
+  orderSuspend,
+  orderResume,
   workflowGraph,
   workflowFaults,
   alerts,

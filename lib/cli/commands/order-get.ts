@@ -17,7 +17,19 @@ export const orderGet: CliCommand = {
 };
 
 function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
-  const { orderId, processState, reference, workflow, submittedAt, updatedAt, fault, failureCount, explanation, steps = [] } = order;
+  const {
+    orderId,
+    processState,
+    reference,
+    workflow,
+    submittedAt,
+    updatedAt,
+    fault,
+    failureCount,
+    remainingSeconds,
+    explanation,
+    steps = [],
+  } = order;
   const facts = [
     ['state', `${processState}, ${stateText(order)}`],
     ...(explanation ? [['why', explanation]] : []),
@@ -25,6 +37,7 @@ function orderText(order: OrderView, { paint }: Pick<Cli, 'paint'>): string {
     ...(reference ? [['reference', reference]] : []),
     ['submitted', new Date(submittedAt).toISOString()],
     ['updated', `${new Date(updatedAt).toISOString()}, ${spanText(timeOf(updatedAt) - timeOf(submittedAt))} later`],
+    ...(typeof remainingSeconds === 'number' ? [['time left', `${spanText(remainingSeconds * 1000)}, from when it is resumed`]] : []),
     ...(failureCount ? [['failures', String(failureCount)]] : []),
     ...(fault
       ? [

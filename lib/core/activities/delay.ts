@@ -32,6 +32,7 @@ export const delay: Behaviour<Delay, DelayState> = {
   // Wake-ups come at least once and may come early: only the clock says whether the wait is over.
   woken: (_, { until }, { at }) => (at >= until ? close(succeeded()) : undefined),
   wakeAt: ({ until }) => until,
+  postponed: ({ until }, byMs) => ({ until: until + byMs }),
 };
 
 export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= secondsMax;

@@ -45,6 +45,7 @@ export const retry: Behaviour<Retry, RetryState> = {
   // Timers come at least once: one that finds the next run already under way has been answered.
   woken: (retry, state, { at }) => (state.phase === 'backingOff' && at >= state.until ? tryOnce(retry, state.attempt + 1) : undefined),
   wakeAt: (state) => (state.phase === 'backingOff' ? state.until : undefined),
+  postponed: (state, byMs) => (state.phase === 'backingOff' ? { ...state, until: state.until + byMs } : state),
 };
 
 const tryOnce = (retry: Retry, attempt: number) => ({ ...run<RetryState>([retry.do.name], { phase: 'trying', attempt }), fresh: true });

@@ -117,6 +117,8 @@ export const step: Behaviour<Step, StepState> = {
     return own.phase === 'resting' ? again(step, own, context) : rest(own, context);
   },
   wakeAt: ({ mode, phase, completeBy }) => (mode && phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined),
+  // Not `since` and `until`: what its agent still does with it does not stop.
+  postponed: (own, byMs) => ({ ...own, completeBy: own.completeBy + byMs }),
 };
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */

@@ -36,6 +36,7 @@ export const waitFor: Behaviour<WaitFor, WaitForState> = {
 
   woken: ({ signal }, state, { at }) => (state.until !== undefined && at >= state.until ? raise(noSignal(signal), state) : undefined),
   wakeAt: ({ until }) => until,
+  postponed: ({ until }, byMs) => (until === undefined ? {} : { until: until + byMs }),
 };
 
 export const signalName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

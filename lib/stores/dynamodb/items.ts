@@ -40,6 +40,7 @@ const headAttributes = {
   failureCount: 'plain',
   errorGen: 'plain',
   suspended: 'flag',
+  remainingMs: 'plain',
   fault: 'json',
   heldBy: 'plain',
   heldUntil: 'plain',

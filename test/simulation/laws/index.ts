@@ -54,6 +54,7 @@ import { silence } from './silence.ts';
 import { sizes } from './sizes.ts';
 import { statuses } from './statuses.ts';
 import { submissions } from './submissions.ts';
+import { suspended } from './suspended.ts';
 import { threshold } from './threshold.ts';
 import { undoOrder } from './undo-order.ts';
 import { versions } from './versions.ts';
@@ -113,6 +114,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(handlers()),
   sound(expiry(times)),
   sound(closed(times)),
+  sound(suspended()),
   sound(threshold()),
   sound(exhaustion(times)),
   sound(pauses()),

@@ -25,16 +25,20 @@ export function instructions(): Law {
       const given = order?.news.find((fact) => fact.type === 'InstructionGiven');
       if (given) carriedOut.set(given.reason, happening.after);
       if (!order || !given || !happening.before || order.damagedAt !== undefined) return undefined;
-      const wrong =
-        mayNot(given, happening.before.processState, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
+      const wrong = mayNot(given, happening.before, order) ?? showsNot(given, order) ?? otherThan(foreseen.get(given.reason), order);
       return wrong && `${given.kind} of ${order.orderId} (${given.reason}) ${wrong}`;
     }),
   };
 }
 
-function mayNot({ kind }: Given, processState: string, { before }: Tracked): string | undefined {
+function mayNot({ kind }: Given, { processState, suspended }: StateRecord, { before }: Tracked): string | undefined {
   if (processState === 'Processed') return 'is carried out though the order is finished';
   if (kind === 'terminate') return undefined;
+  if (kind === 'suspend' && (suspended || processState === 'Error')) return `is carried out though the order is ${processState}`;
+  if (kind === 'resume' && !suspended) return 'is carried out though the order is not suspended';
+  if (kind === 'suspend' || kind === 'resume') return undefined;
+  if (suspended && ((kind === 'resubmit' && processState === 'Error') || kind === 'mark-compensated'))
+    return 'is carried out though the order is suspended';
   if (before?.state.ending && kind !== 'mark-compensated' && (kind !== 'resubmit' || processState !== 'Error'))
     return 'is carried out though the order is being undone';
   const needsError = kind === 'resubmit' || kind === 'compensate';
@@ -43,7 +47,9 @@ function mayNot({ kind }: Given, processState: string, { before }: Tracked): str
 
 function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): string | undefined {
   const isHeld = news.some(({ type }) => type === 'OrderHeld');
-  if (state.processState === 'Error' && !isHeld) return 'leaves the order in Error';
+  if (state.suspended !== (kind === 'suspend')) return `leaves the order ${state.suspended ? 'suspended' : 'at work'}`;
+  if (kind === 'suspend') return undefined;
+  if (state.processState === 'Error' && !isHeld && kind !== 'resume') return 'leaves the order in Error';
   if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isHeld)))
     return `leaves the order with ${state.lockedBy === null ? 'nobody' : 'its fault'}`;
   const ending = state.outcome ?? instance.state.ending?.outcome;
@@ -59,7 +65,8 @@ function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): 
 function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | undefined {
   const { state, instance } = order;
   if (!foreseen || foreseen.rev + 1 !== state.rev) return undefined;
-  const { processState, asks, fault } = foreseen.plan;
+  const { processState, suspended, asks, fault } = foreseen.plan;
+  if (suspended !== state.suspended) return `was to lead to suspended: ${suspended}`;
   if (processState !== state.processState) return `was to lead to ${processState}, and leads to ${state.processState}`;
   if (fault !== state.fault?.type) return `was to leave ${fault}, and leaves ${state.fault?.type}`;
   const paths = asks.map(({ path }) => path);
@@ -111,6 +118,9 @@ function isFeasible({ decision: { kind, ...decision } }: Instructed, { state, in
   const isError = state.processState === 'Error';
   const answers = 'answer' in decision;
   if (kind === 'terminate') return true;
+  if (kind === 'suspend') return !state.suspended && !isError;
+  if (kind === 'resume') return state.suspended;
+  if (state.suspended && kind === 'resubmit') return false;
   if (ending) return kind === 'resubmit' && isError && !answers;
   if (kind === 'cancel') return true;
   if (kind === 'compensate') return isError;

@@ -43,7 +43,7 @@ export function promptness({ now, quietSince }: Times): Law {
     history: History,
   ): string | undefined {
     const quiet = quietSince();
-    if (!asked || quiet === undefined || hadTrouble(asked.child, history)) return undefined;
+    if (!asked || quiet === undefined || hadTrouble(asked.child, history) || wasSuspended(orderId, history)) return undefined;
     const after = now() - Math.max(asked.at, quiet);
     const boundMs = asked.at > quiet ? toldMs : foundOutMs;
     return after > boundMs ? `${orderId} has cancelled ${path}, and it takes ${Math.round(after / 1000)} s to end` : undefined;
@@ -54,5 +54,9 @@ export function promptness({ now, quietSince }: Times): Law {
 const hadTrouble = (orderId: string, history: History): boolean => {
   const { damagedAt, journal = [] } = history.orders.get(orderId) ?? {};
   const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded');
-  return damagedAt !== undefined || takesTime;
+  return damagedAt !== undefined || takesTime || wasSuspended(orderId, history);
 };
+
+/** Who has stopped one of both may let any time pass. */
+const wasSuspended = (orderId: string, history: History): boolean =>
+  history.orders.get(orderId)?.journal.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'suspend') ?? false;

@@ -1,5 +1,6 @@
 import { failingUndos } from '../../../lib/core/undoing.ts';
 import { timeText } from '../../../lib/messages.ts';
+import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
@@ -23,10 +24,14 @@ export const reasons = (): Law => ({
 
 function reasonsFor(happening: Instructed, order: Tracked): readonly string[] | undefined {
   const { decision } = happening;
-  const { processState, outcome } = order.state;
+  const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
   if (processState === 'Processed') return [`The order is finished (${outcome}). Submit a new one instead.`];
-  if (decision.kind === 'mark-compensated') return marking(decision.path, failingUndos(order.instance.state), processState);
+  if (decision.kind === 'mark-compensated') return marking(decision.path, failingUndos(order.instance.state), order.state);
+  if (decision.kind === 'resume') return ['The order is not suspended: there is nothing to resume.'];
+  if (decision.kind === 'suspend') return suspending(order.state);
+  if (decision.kind === 'resubmit' && processState === 'Error' && suspended)
+    return ['The order was suspended before it went into Error: resume it first.'];
   if (ending) return undoing(ending.outcome, processState, happening);
   if (decision.kind === 'signal') return signalling(happening, order);
   if (processState !== 'Error' && decision.kind === 'compensate')
@@ -63,9 +68,17 @@ function signalling({ decision, reasons: [reason = ''] }: Instructed, { state }:
   return [state.workflow.name === 'approval' && name !== 'approved' && reason === another ? another : nothing];
 }
 
-function marking(path: string | undefined, failing: readonly string[], processState: string): readonly string[] {
+const suspending = ({ suspended, processState }: StateRecord): readonly string[] => [
+  ...(suspended ? ['The order is suspended already.'] : []),
+  ...(processState === 'Error' ? ['The order is in Error: it waits for a person as it is, and nothing new is begun.'] : []),
+];
+
+function marking(path: string | undefined, failing: readonly string[], { processState, suspended }: StateRecord): readonly string[] {
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
-  const held = processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : [];
+  const held = [
+    ...(processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : []),
+    ...(suspended ? ['The order is suspended: resume it; then its undos go on.'] : []),
+  ];
   if (path === undefined && failing.length === 1) return held;
   if (path === undefined) return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
   const isMeant = failing.some((each) => each === path || `${each}/undo` === path);

@@ -28,7 +28,8 @@ export const records = (): Law => ({
 const messageId =
   /^(wake-up@\d{4}-\d\d-\d\dT[\d:.]+Z|ord_[a-z2-7]+\/.+#\d+\.\d+(@\d{4}-\d\d-\d\dT[\d:.]+Z)?|(unreadable|cancel)@ord_[a-z2-7]+|[a-z]+-\d+(\/(\d+|again))?)$/;
 
-function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): string | undefined {
+function wrongInLock({ processState, suspended, lockedBy, outcome, fault }: StateRecord): string | undefined {
+  if (processState === 'Processed' && suspended) return 'is finished, and suspended';
   if (processState === 'Processing' && lockedBy === null) return 'is Processing, and nobody has claimed it';
   if ((processState === 'Pending' || processState === 'Processed') && lockedBy !== null)
     return `is ${processState}, and belongs to ${lockedBy}`;
@@ -36,7 +37,13 @@ function wrongInLock({ processState, lockedBy, outcome, fault }: StateRecord): s
   return (processState === 'Error') === (fault !== null) ? undefined : `is ${processState}, and has the fault ${fault?.type}`;
 }
 
-function wrongInDue({ processState, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord): string | undefined {
+function wrongInDue({ processState, suspended, nextDueAt, nextDueFor, worklist, worklistAt, outbox }: StateRecord): string | undefined {
+  if (suspended && processState !== 'Error') {
+    const isTold = outbox.length > 0;
+    if (nextDueFor?.kind !== (isTold ? 'outbox' : 'suspended') || (nextDueAt !== null) !== isTold || (worklist !== null) !== isTold)
+      return `is suspended, and due for ${JSON.stringify(nextDueFor)} at ${nextDueAt}, in ${worklist}`;
+    return undefined;
+  }
   if (nextDueFor === null || nextDueAt === null) {
     if (nextDueFor !== null || nextDueAt !== null || worklist !== null || worklistAt !== null)
       return 'is due for nothing, and stands in the worklist';
@@ -77,10 +84,16 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
 
 /** What an agent was asked for is missed when its time is over, at the latest. */
 function missesDeadline(
-  { processState, recover, nextDueAt, nextDueFor }: StateRecord,
+  { processState, suspended, recover, nextDueAt, nextDueFor }: StateRecord,
   activities: Tracked['instance']['state']['activities'],
 ): string | undefined {
-  if (processState !== 'Processing' || recover !== 'step' || nextDueFor?.kind === 'ask' || nextDueFor?.waitsUntil !== undefined)
+  if (
+    processState !== 'Processing' ||
+    suspended ||
+    recover !== 'step' ||
+    nextDueFor?.kind === 'ask' ||
+    nextDueFor?.waitsUntil !== undefined
+  )
     return undefined;
   const late = Object.entries(activities).find(([, { own, waits, reply }]) => {
     const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;

@@ -14,7 +14,9 @@ export const threshold = (): Law => ({
     if (types.has('OrderReset') && isAbove) return `${orderId} is reset after ${failureCount} failures, and may have ${maxFailures}`;
     if (types.has('DeadlineExpired') && isAbove && onExhausted === 'error')
       return `${orderId} is ${processState} after ${failureCount} failures, and may have ${maxFailures}`;
-    const isInstructed = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstructionGiven');
+    const isInstructed = history.orders
+      .get(orderId)
+      ?.news.some((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume');
     return isInstructed && failureCount > 0 ? `${orderId} still counts ${failureCount} failures after a person has decided` : undefined;
   }),
 });

@@ -1,0 +1,71 @@
+import type { StateRecord } from '../../../lib/record.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, on } from './law.ts';
+
+/** What an order does of itself. */
+const begun: ReadonlySet<string> = new Set([
+  'StepAsked',
+  'ActivityStarted',
+  'ActivityClosed',
+  'OrderClaimed',
+  'OrderHeld',
+  'OrderProcessed',
+]);
+const counted: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
+
+/** F-60: while an order is suspended nothing new is begun and nothing counts; what was left of its times is left when it is resumed. */
+export function suspended(): Law {
+  const since = new Map<string, { readonly at: number; readonly times: Times }>();
+  return {
+    name: 'suspended',
+    after: on(['written'], ({ before, after }, history) => {
+      const order = history.orders.get(after.orderId);
+      if (!before || !order) return undefined;
+      const wrong = before.suspended && after.suspended ? wrongMeanwhile(before, after, order) : undefined;
+      const stopped = since.get(after.orderId);
+      if (!before.suspended && after.suspended) since.set(after.orderId, { at: after.updatedAt, times: timesIn(order) });
+      if (after.suspended) return wrong && `${after.orderId} is suspended, and ${wrong}`;
+      since.delete(after.orderId);
+      const isResumed = order.news.some((fact) => fact.type === 'InstructionGiven' && fact.kind === 'resume');
+      const lost = stopped && isResumed ? shortened(stopped, after, order) : undefined;
+      return lost && `${after.orderId} is resumed, and ${lost}`;
+    }),
+    atEnd: (history) =>
+      [...history.orders.values()].flatMap(({ orderId, state }) =>
+        state.suspended && !history.waitsForPerson(orderId) ? [`${orderId} is suspended, and nobody is to see to it`] : [],
+      ),
+  };
+}
+
+function wrongMeanwhile(before: StateRecord, after: StateRecord, { news }: Tracked): string | undefined {
+  const fact = news.find(({ type }) => begun.has(type));
+  if (fact) return `its journal says ${fact.type}`;
+  const note = after.notes.slice(before.notes.length).find(({ type }) => counted.has(type));
+  if (note || after.failureCount !== before.failureCount) return `it counts ${note?.type ?? after.failureCount}`;
+  if (after.processState !== before.processState && after.processState !== 'Error') return `it becomes ${after.processState}`;
+  return undefined;
+}
+
+/** By path: until when it has time. */
+type Times = ReadonlyMap<string, number>;
+
+const timesIn = ({ instance }: Tracked): Times =>
+  new Map(
+    Object.entries(instance.state.activities).flatMap(([path, { own }]) => {
+      const { completeBy, until } = (own ?? {}) as { readonly completeBy?: number; readonly until?: number };
+      const at = completeBy ?? until;
+      return at === undefined ? [] : [[path, at] as const];
+    }),
+  );
+
+/** What still goes on as it was has at least as much time from now on as it had then. */
+function shortened(
+  stopped: { readonly at: number; readonly times: Times },
+  { updatedAt }: StateRecord,
+  order: Tracked,
+): string | undefined {
+  const lasted = Math.max(0, updatedAt - stopped.at);
+  const now = timesIn(order);
+  const found = [...stopped.times].find(([path, at]) => (now.get(path) ?? Number.POSITIVE_INFINITY) < at + lasted);
+  return found && `${found[0]} has time until ${now.get(found[0])} instead of ${found[1] + lasted}`;
+}
