@@ -67,7 +67,7 @@ function disturbHosts({ sight, fleet, skewMaxMs, goneMaxMs }: Disturbed): void {
   const { chance, faults } = sight;
   for (const host of fleet.all) {
     if (host.isDead) continue;
-    if (befalls(sight, 'clock jumps', host)) host.skewMs = chance.between(-skewMaxMs, skewMaxMs);
+    if (befalls(sight, 'clock jumps', host)) host.jump(chance.between(-skewMaxMs, skewMaxMs));
     if (chance.happens(0.01)) host.leave(graceMs);
     if (befalls(sight, 'host stands still', host)) host.freeze(chance.between(1000, standsStillMaxMs));
   }

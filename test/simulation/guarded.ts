@@ -32,3 +32,11 @@ export interface GuardedBy {
   readonly now: number;
   readonly event: Guarded;
 }
+
+/** The clock of a process is put on, or back: what it says just before, and just after. */
+export interface ClockJumps {
+  readonly type: 'clock jumps';
+  readonly host: string;
+  readonly from: number;
+  readonly to: number;
+}

@@ -159,6 +159,13 @@ export class SimulatedHost {
     };
   }
 
+  /** Its clock is put on or back, so far ahead of the world's. */
+  jump(skewMs: number): void {
+    const { timeline } = this.sight;
+    this.sight.saw({ type: 'clock jumps', host: this.id, from: timeline.now + this.skewMs, to: timeline.now + skewMs });
+    this.skewMs = skewMs;
+  }
+
   /** Something was seen of how its agent treats its service. */
   guarded(agent: string, event: Guarded): void {
     this.sight.saw({ type: 'guarded', host: this.id, agent, now: this.sight.timeline.now + this.skewMs, event });

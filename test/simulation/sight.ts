@@ -10,7 +10,7 @@ import type { StepReport } from '../../lib/steps.ts';
 import type { Submission, SubmissionProblem } from '../../lib/submission.ts';
 import { createTelemetry, type LogFields, type Telemetry } from '../../lib/telemetry.ts';
 import type { Faults } from './faults.ts';
-import type { GuardedBy } from './guarded.ts';
+import type { ClockJumps, GuardedBy } from './guarded.ts';
 import type { Chance } from './random.ts';
 import type { Timeline } from './timeline.ts';
 
@@ -106,6 +106,7 @@ export type Happening =
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
   | GuardedBy
+  | ClockJumps
   /** An agent rests between two tries within one asking. */
   | { readonly type: 'rests'; readonly requestId: string; readonly tries: number; readonly ms: number };
 

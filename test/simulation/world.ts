@@ -218,7 +218,7 @@ export class World implements Sight {
     this.tell(() => 'faults are over');
     this.faults.over = true;
     this.quietSince = this.timeline.now;
-    for (const host of this.fleet.all) host.skewMs = 0;
+    for (const host of this.fleet.all) host.jump(0);
     this.fleet.supervisorsReturn();
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
@@ -386,6 +386,8 @@ function describe(happening: Happening): string {
       return `poison: ${happening.body}`;
     case 'set aside':
       return `set aside: ${happening.message.reason} ${happening.message.body}`;
+    case 'clock jumps':
+      return `${happening.host} has its clock jump by ${happening.to - happening.from} ms`;
     case 'guarded':
       return `${happening.host} ${happening.agent}: ${JSON.stringify(happening.event)}`;
     case 'signal':

@@ -1,6 +1,6 @@
 import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
-import type { GuardedBy } from '../guarded.ts';
-import { eachProcess, type Law, on } from './law.ts';
+import type { ClockJumps, GuardedBy } from '../guarded.ts';
+import { eachProcess, type Law, on, type Times } from './law.ts';
 
 const most = 10;
 const perAnswer = 0.1;
@@ -13,11 +13,7 @@ const noting = 'ledger';
 /** What a process may repeat. */
 class Budget {
   private left = most;
-  private at: number;
-
-  constructor(now: number) {
-    this.at = now;
-  }
+  private at = Number.NEGATIVE_INFINITY;
 
   answered(): void {
     this.left = Math.min(most, this.left + perAnswer);
@@ -31,57 +27,93 @@ class Budget {
   }
 
   spend(): void {
-    this.left -= 1;
+    this.left = Math.max(0, this.left - 1);
   }
 
   /** One may have been spent now, or not: what is left at the least. */
   perhapsSpend(now: number): void {
-    const { left } = this;
-    this.left = Math.min(left, this.upTo(now) - 1);
+    const { left, at } = this;
+    this.left = Math.max(0, Math.min(left, this.upTo(now) - 1));
+    this.at = Math.max(at, now);
   }
 }
 
 /** Of one process and one agent: as much as there may be left, and as little. */
 class Process {
   private told: Breaker | undefined;
-  private most: Budget | undefined;
-  private least: Budget | undefined;
+  private readonly most = new Budget();
+  private readonly least = new Budget();
+  private jumps = 0;
+  /** Its clock has jumped: it may have forgotten what it was told, and by that clock it would mean something again. */
+  private mayHaveForgotten = false;
+  /** When it last had another reason to put something back than its budget, even if it knows better by now: by the world's clock. */
+  private notNowAt: number | undefined;
 
-  takes({ now, agent, event }: GuardedBy, putBack: ReadonlySet<string>): string | undefined {
-    this.most ??= new Budget(now);
-    this.least ??= new Budget(now);
-    const { most, least } = this;
+  takes({ now, agent, event }: GuardedBy, at: number, putBack: ReadonlySet<string>): string | undefined {
+    const { most, least, mayHaveForgotten } = this;
     const isClosed = phaseOf(this.told, now) === 'closed';
-    if (event.what === 'is told') this.told = event.breaker;
-    if (event.what === 'hears' && event.how === 'answered') {
-      most.answered();
-      least.answered();
+    switch (event.what) {
+      case 'is not told':
+        if (event.isWritten === false) this.notNowAt = at;
+        return undefined;
+      case 'is told':
+        if (event.isWritten === false || !isClosed || mayHaveForgotten) this.notNowAt = at;
+        this.told = event.breaker;
+        this.mayHaveForgotten = false;
+        return undefined;
+      case 'hears':
+        if (event.how !== 'answered') return undefined;
+        most.answered();
+        return void least.answered();
+      case 'puts back':
+        // Who was to go and see, and hears that another has, puts it back as well, also where the service is found to be back.
+        if (mayHaveForgotten || !isClosed || this.notNowAt === at || agent === noting || least.upTo(now) < 1 + slip) return undefined;
+        return `puts ${event.requestId} back, and might repeat ${Math.floor(least.upTo(now))} calls`;
+      case 'asks':
+        if (!(isClosed || mayHaveForgotten) || (event.tries === 1 && !putBack.has(event.requestId))) return undefined;
+        // Whether this is what was put back, or the same that was delivered twice, is not seen.
+        return event.tries === 1 || mayHaveForgotten ? void least.perhapsSpend(now) : this.repeats(event.requestId, now);
+      default:
+        return undefined;
     }
-    if (event.what === 'puts back' && isClosed && agent !== noting && least.upTo(now) >= 1 + slip)
-      return `puts ${event.requestId} back, and might repeat ${Math.floor(least.upTo(now))} calls`;
-    if (event.what !== 'asks' || !isClosed) return undefined;
-    // Whether this is what was put back, or the same that was delivered twice, is not seen.
-    const isRepeated = event.tries > 1;
-    if (!isRepeated && !putBack.has(event.requestId)) return undefined;
+  }
+
+  private repeats(requestId: string, now: number): string | undefined {
+    const { most, least } = this;
     const left = most.upTo(now);
-    if (!isRepeated) return void least.perhapsSpend(now);
     least.upTo(now);
     least.spend();
     most.spend();
-    return left < 1 - slip ? `asks again for ${event.requestId}, and may repeat ${left.toFixed(2)} calls` : undefined;
+    return left < 1 - slip ? `asks again for ${requestId}, and may repeat ${left.toFixed(2)} calls` : undefined;
+  }
+
+  /** Its clock has jumped. When it counts what time has given is not always seen: for the most, just before, and again just after. */
+  jumpedBy(jumps: readonly ClockJumps[]): void {
+    for (const { from, to } of jumps.slice(this.jumps)) {
+      this.most.upTo(from);
+      this.most.upTo(to);
+      this.mayHaveForgotten = this.told !== undefined;
+    }
+    this.jumps = jumps.length;
   }
 }
 
 /** F45: a process repeats ten calls at once, one more for ten answers, and one more every ten seconds; and puts nothing back before. */
-export function budgets(): Law {
+export function budgets({ now }: Pick<Times, 'now'>): Law {
   const of = eachProcess(() => new Process());
+  const jumps = new Map<string, ClockJumps[]>();
   const putBack = new Set<string>();
   return {
     name: 'budgets',
-    after: on(['guarded'], (happening) => {
-      const wrong = of(happening).takes(happening, putBack);
+    after: on(['guarded', 'clock jumps'], (happening) => {
+      const { host } = happening;
+      const jumped = jumps.get(host) ?? [];
+      if (happening.type === 'clock jumps') return void jumps.set(host, [...jumped, happening]);
+      const process = of(happening);
+      process.jumpedBy(jumped);
+      const wrong = process.takes(happening, now(), putBack);
       if (happening.event.what === 'puts back') putBack.add(happening.event.requestId);
-      return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
+      return wrong === undefined ? undefined : `${host} ${wrong} (${happening.agent})`;
     }),
   };
 }
