@@ -1,6 +1,6 @@
 import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
 import type { GuardedBy } from '../guarded.ts';
-import { eachProcess, type Law, on } from './law.ts';
+import { eachProcess, type Law, on, type Times } from './law.ts';
 
 const most = 10;
 const perAnswer = 0.1;
@@ -73,13 +73,13 @@ class Process {
 }
 
 /** F45: a process repeats ten calls at once, one more for ten answers, and one more every ten seconds; and puts nothing back before. */
-export function budgets(): Law {
-  const of = eachProcess(() => new Process());
+export function budgets(times: Pick<Times, 'now'>): Law {
+  const of = eachProcess(() => new Process(), times);
   const putBack = new Set<string>();
   return {
     name: 'budgets',
     after: on(['guarded'], (happening) => {
-      const wrong = of(happening).takes(happening, putBack);
+      const wrong = of(happening)?.takes(happening, putBack);
       if (happening.event.what === 'puts back') putBack.add(happening.event.requestId);
       return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
     }),

@@ -120,7 +120,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(pauses()),
   breakers(times),
   opening(times),
-  budgets(),
+  budgets(times),
   children(),
   sound(promptness(times)),
   signals(),

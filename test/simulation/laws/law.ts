@@ -1,4 +1,5 @@
 import type { StateRecord } from '../../../lib/record.ts';
+import type { GuardedBy } from '../guarded.ts';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';
 
@@ -53,13 +54,18 @@ export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => 
   return last?.rev === rev ? last.id.slice(0, last.id.lastIndexOf(':')) : undefined;
 };
 
-/** What is remembered of each process and agent: two of them know nothing of each other. */
-export function eachProcess<T>(make: () => T): (of: { readonly host: string; readonly agent: string }) => T {
-  const all = new Map<string, T>();
-  return ({ host, agent }) => {
+/**
+ * What is remembered of each process and agent: two of them know nothing of each other. Undefined once the clock of the process
+ * has jumped: what it goes by then is not to be told from outside.
+ */
+export function eachProcess<T>(make: () => T, { now }: Pick<Times, 'now'>): (of: GuardedBy) => T | undefined {
+  const all = new Map<string, { readonly process: T; readonly aheadMs: number; hasJumped: boolean }>();
+  return ({ host, agent, now: own }) => {
     const key = `${host} ${agent}`;
-    const known = all.get(key) ?? make();
+    const aheadMs = own - now();
+    const known = all.get(key) ?? { process: make(), aheadMs, hasJumped: false };
     all.set(key, known);
-    return known;
+    known.hasJumped ||= known.aheadMs !== aheadMs;
+    return known.hasJumped ? undefined : known.process;
   };
 }
