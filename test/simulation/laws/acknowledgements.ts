@@ -2,6 +2,7 @@ import type { StepState } from '../../../lib/core/activities/step.ts';
 import { requestIdOf } from '../../../lib/core/identity.ts';
 import { parseIncoming } from '../../../lib/incoming.ts';
 import { poisonIn } from '../../../lib/poison/envelope.ts';
+import { since } from '../../../lib/put-back.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
 
@@ -17,7 +18,7 @@ export function acknowledgements(): Law {
     name: 'acknowledgements',
     after: on(['sent', 'newer', 'damaged', 'acknowledged'], (happening, history) => {
       if (happening.type === 'sent') {
-        times.set(happening.body, (times.get(happening.body) ?? 0) + 1);
+        times.set(asSent(happening.body), (times.get(asSent(happening.body)) ?? 0) + 1);
         const poison = happening.queue.endsWith('-dead') ? poisonIn(happening.body, happening.queue.replace(/-dead$/, '')) : undefined;
         if (poison) givenUp.add(poison.body);
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
@@ -25,13 +26,20 @@ export function acknowledgements(): Law {
       if (happening.type === 'newer' || happening.type === 'damaged') unread.add(happening.orderId);
       if (happening.type === 'acknowledged' && givenUp.has(happening.body)) return undefined;
       // What was posted anew is taken up once more.
-      if (happening.type !== 'acknowledged' || (times.get(happening.body) ?? 0) > 1) return undefined;
+      if (happening.type !== 'acknowledged' || (times.get(asSent(happening.body)) ?? 0) > 1) return undefined;
       const message = parseIncoming(happening.body, happening.queue);
       // What is only woken may find nothing to do now, and something a moment later.
       if (message?.incoming.type !== 'reply' || unread.has(message.orderId)) return undefined;
       return unsent(message.orderId, message.incoming.id, sent, history);
     }),
   };
+}
+
+/** What is put back for a newer version says since when it waits, and is the same message all the same. */
+function asSent(body: string): string {
+  if (!body.includes(`"${since}"`)) return body;
+  const { [since]: _, ...message } = JSON.parse(body) as { readonly [field: string]: unknown };
+  return JSON.stringify(message);
 }
 
 function unsent(orderId: string, id: string, sent: ReadonlySet<string>, history: History): string | undefined {

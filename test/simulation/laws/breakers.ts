@@ -1,6 +1,6 @@
 import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
 import type { Guarded, GuardedBy } from '../guarded.ts';
-import { eachProcess, type Law, on, type Times } from './law.ts';
+import { eachSteadyProcess, type Law, on, type Times } from './law.ts';
 
 /** What another process has found out is known to this one so soon, and is not asked for more often. */
 const freshMs = 2_000;
@@ -14,6 +14,8 @@ const noting = 'ledger';
 class Process {
   private told: Breaker | undefined;
   private toldAt = Number.NEGATIVE_INFINITY;
+  /** The store was not to be had: what it knows is as old as before. */
+  private askedInVain = false;
   private calledAt = Number.NEGATIVE_INFINITY;
   /** When it tried to be the one who goes and sees, and was not; times of the world. */
   private refusedAt: number | undefined;
@@ -47,6 +49,7 @@ class Process {
       case 'is not told':
         if (event.isWritten === false) this.refusedAt = at;
         this.toldAt = now;
+        this.askedInVain = true;
         return undefined;
       case 'notes':
         if (Date.parse(event.completeBy) <= now) return `notes ${event.requestId}, for which the time is over`;
@@ -91,7 +94,7 @@ class Process {
     if (agoMs < freshMs) return `looks again after ${agoMs} ms`;
     const knewNothing = phaseOf(this.told, this.toldAt) === 'closed';
     const hasRested = now - Math.max(this.calledAt, this.toldAt) >= restedMs;
-    return knewNothing && !hasRested && this.failures < 2 ? 'looks, though nothing is wrong' : undefined;
+    return knewNothing && !this.askedInVain && !hasRested && this.failures < 2 ? 'looks, though nothing is wrong' : undefined;
   }
 
   private isTold({ breaker, isWritten }: Extract<Guarded, { what: 'is told' }>, now: number, at: number): undefined {
@@ -102,6 +105,7 @@ class Process {
     if (this.loweredAt > now) this.loweredAt = now;
     this.told = breaker;
     this.toldAt = now;
+    this.askedInVain = false;
   }
 
   private putsBack(now: number, at: number, phase: string): string | undefined {
@@ -120,12 +124,12 @@ class Process {
  * F45: a service that is away is called by none who has heard of it, but by the one who goes and sees; when it is back each
  * process begins with one call at a time. In good weather nobody asks, in bad weather everybody knows within two seconds.
  */
-export function breakers({ now }: Pick<Times, 'now'>): Law {
-  const of = eachProcess(() => new Process());
+export function breakers(times: Pick<Times, 'now'>): Law {
+  const of = eachSteadyProcess(() => new Process(), times);
   return {
     name: 'breakers',
     after: on(['guarded'], (happening) => {
-      const wrong = of(happening).takes(happening, now());
+      const wrong = of(happening)?.takes(happening, times.now());
       return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
     }),
   };

@@ -1,4 +1,5 @@
 import type { StateRecord } from '../../../lib/record.ts';
+import type { GuardedBy } from '../guarded.ts';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';
 
@@ -54,12 +55,23 @@ export const writerOf = ({ rev, writeIds }: StateRecord): string | undefined => 
 };
 
 /** What is remembered of each process and agent: two of them know nothing of each other. */
-export function eachProcess<T>(make: () => T): (of: { readonly host: string; readonly agent: string }) => T {
+export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
   const all = new Map<string, T>();
   return ({ host, agent }) => {
     const key = `${host} ${agent}`;
     const known = all.get(key) ?? make();
     all.set(key, known);
     return known;
+  };
+}
+
+/** Undefined once the clock of the process has jumped: what it goes by then is not to be told from outside. */
+export function eachSteadyProcess<T>(make: () => T, { now }: Pick<Times, 'now'>): (of: GuardedBy) => T | undefined {
+  const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, hasJumped: false }));
+  return (event) => {
+    const known = of(event);
+    const aheadMs = event.now - now();
+    known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs;
+    return known.hasJumped ? undefined : known.process;
   };
 }

@@ -1,7 +1,7 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { wholeJournal } from '../../../lib/steps.ts';
 import type { Tracked } from '../history.ts';
-import { type Law, on } from './law.ts';
+import { type Law, on, writerOf } from './law.ts';
 
 /** What of a journal must still be there after its record was damaged. */
 interface Readable {
@@ -33,7 +33,10 @@ export function salvage(): Law {
       const { orderId } = happening.after;
       const [order, readable] = [history.orders.get(orderId), damaged.get(orderId)];
       if (!order || !readable || readable.isRebuilt) return undefined;
-      if (happening.before?.blob === happening.after.blob) return void damaged.set(orderId, { ...readable, isFenced: true });
+      // Who had read it before writes the same once more, where only what was sent is another: then nothing is damaged any more.
+      const isSame = happening.before?.blob === happening.after.blob;
+      if (isSame && !readable.isFenced && writerOf(happening.after) !== undefined) return void damaged.delete(orderId);
+      if (isSame) return void damaged.set(orderId, { ...readable, isFenced: true });
       damaged.set(orderId, { ...readable, isRebuilt: true });
       return wrongIn(order, readable);
     }),

@@ -1,3 +1,4 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';
@@ -46,15 +47,17 @@ function wrongMeanwhile(before: StateRecord, after: StateRecord, { news }: Track
   return undefined;
 }
 
-/** By path: until when it has time. */
-type Times = ReadonlyMap<string, number>;
+/** By path: until when it has time, and at what it is: what is answered meanwhile goes on to something else, with a time of its own. */
+type Times = ReadonlyMap<string, { readonly at: number; readonly does: string }>;
 
 const timesIn = ({ instance }: Tracked): Times =>
   new Map(
     Object.entries(instance.state.activities).flatMap(([path, { own }]) => {
-      const { completeBy, until } = (own ?? {}) as { readonly completeBy?: number; readonly until?: number };
+      const { completeBy, until, phase, attempt } = (own ?? {}) as Partial<Pick<StepState, 'completeBy' | 'phase' | 'attempt'>> & {
+        until?: number;
+      };
       const at = completeBy ?? until;
-      return at === undefined ? [] : [[path, at] as const];
+      return at === undefined ? [] : [[path, { at, does: `${phase} ${attempt}` }] as const];
     }),
   );
 
@@ -66,6 +69,9 @@ function shortened(
 ): string | undefined {
   const lasted = Math.max(0, updatedAt - stopped.at);
   const now = timesIn(order);
-  const found = [...stopped.times].find(([path, at]) => (now.get(path) ?? Number.POSITIVE_INFINITY) < at + lasted);
-  return found && `${found[0]} has time until ${now.get(found[0])} instead of ${found[1] + lasted}`;
+  for (const [path, { at, does }] of stopped.times) {
+    const own = now.get(path);
+    if (own?.does === does && own.at < at + lasted) return `${path} has time until ${own.at} instead of ${at + lasted}`;
+  }
+  return undefined;
 }
