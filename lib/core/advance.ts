@@ -88,7 +88,8 @@ function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
   if (path === undefined || (!isCalled(draft, path) && orderTime(draft, event.sentAt) > (draft.own(path) as StepState).completeBy)) return;
 
   const isHeld = draft.state.phase !== 'running';
-  if (isTooEarly(draft, path, event)) return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState, event));
+  if (isTooEarly(draft, path, event))
+    return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState, draft.event.at, event));
   if (isHeld) return draft.record(path, recordable(draft, path, event.reply));
   answer(draft, path, event.reply);
 }
@@ -101,11 +102,11 @@ function isTooEarly(draft: Draft, path: string, { sentAt, clocksApartMs = 0, rep
   return mode === 'settle' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);
 }
 
-const untilThen = (own: StepState, { clocksApartMs = 0 }: Replied): StepState => ({
-  ...own,
-  phase: 'resting',
-  completeBy: own.until === undefined ? own.completeBy : own.until + clocksApartMs,
-});
+/** Where it is past that time already, by a clock that is ahead of the one that answered, as long as that one still has to go. */
+function untilThen(own: StepState, at: number, { sentAt, clocksApartMs = 0 }: Replied): StepState {
+  const then = (own.until ?? own.completeBy) + clocksApartMs;
+  return { ...own, phase: 'resting', completeBy: then > at ? then : at + then - sentAt };
+}
 
 function answer(draft: Draft, path: string, reply: StepReply): void {
   const activity = draft.activity(path);

@@ -132,6 +132,20 @@ describe('S11: whether a step was done', () => {
     assert.equal(run.state.outcome, 'cancelled');
   });
 
+  test('whoever looks has a clock that is behind the scheduler: it is asked again when its own time is over, and not at once', () => {
+    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    run.reply(path, fault('Odd', { unknown: true }));
+    const notFound = (sentAt: number) =>
+      run.happen({ type: 'replied', requestId: run.asked(path).requestId, sentAt, reply: fault('NotFound') });
+    notFound(run.now);
+    rest(run, path);
+    notFound(run.now - 150_000);
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 150_000]);
+    rest(run, path);
+    notFound(run.now - 150_000);
+    assert.equal(run.state.outcome, 'cancelled');
+  });
+
   test('found by looking it up, it is undone; and without a lookup a refusal is enough', () => {
     const found = cancelled({ lookup: true, longestSeconds: 600 });
     found.reply(path, fault('Odd', { unknown: true }));
