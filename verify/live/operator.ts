@@ -11,7 +11,9 @@ export function startOperator(data: string, farm: Pick<Farm, 'url' | 'page'>) {
   async function decide(orderId: string): Promise<void> {
     const authorization = `Bearer ${await tokenFor(data, 'operator')}`;
     const url = `${await farm.url()}/orders/${orderId}`;
-    const { headers } = await fetch(url, { headers: { authorization } });
+    const { status: seen, headers } = await fetch(url, { headers: { authorization } });
+    // Who cannot see an order just now decides nothing on it.
+    if (seen === 503) return;
     const body = JSON.stringify({ kind: 'compensate', reason: 'The address is none.' });
     // From here on it may be carried out, whatever is answered.
     decided.add(orderId);
