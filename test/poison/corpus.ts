@@ -77,7 +77,7 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
   'another value': changed((message, given, field) => void (message[field] = given)),
   null: changed((message, _, field) => void (message[field] = null)),
   'a field is missing': changed((message, _, field) => void delete message[field]),
-  'an unknown type': changed((message, given) => void (message['type'] = String(given))),
+  'an unknown type': changed((message, given) => void (message['type'] = typeof given === 'string' ? given : JSON.stringify(given))),
   'a version that there never was': changed((message, given) => void (message['v'] = typeof given === 'number' ? -Math.abs(given) : given)),
   'a newer version': changed((message, given) => Object.assign(message, { v: 2 + (JSON.stringify(given).length % 9), more: given })),
   'names of the language': fc.tuple(queue, strangeKey, json).map(([name, key, value]) => [name, `{${JSON.stringify(key)}:${value},"v":1}`]),
