@@ -1,6 +1,6 @@
 import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
 import type { Guarded, GuardedBy } from '../guarded.ts';
-import { eachSteadyProcess, type Law, on, type Times } from './law.ts';
+import { type Law, lawOfSteadyProcesses, type Times } from './law.ts';
 
 /** What another process has found out is known to this one so soon, and is not asked for more often. */
 const freshMs = 2_000;
@@ -124,13 +124,4 @@ class Process {
  * F45: a service that is away is called by none who has heard of it, but by the one who goes and sees; when it is back each
  * process begins with one call at a time. In good weather nobody asks, in bad weather everybody knows within two seconds.
  */
-export function breakers(times: Pick<Times, 'now'>): Law {
-  const of = eachSteadyProcess(() => new Process(), times);
-  return {
-    name: 'breakers',
-    after: on(['guarded'], (happening) => {
-      const wrong = of(happening)?.takes(happening, times.now());
-      return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
-    }),
-  };
-}
+export const breakers = (times: Pick<Times, 'now'>): Law => lawOfSteadyProcesses('breakers', () => new Process(), times);

@@ -65,13 +65,24 @@ export function eachProcess<T>(make: () => T): (of: GuardedBy) => T {
   };
 }
 
-/** Undefined once the clock of the process has jumped: what it goes by then is not to be told from outside. */
-export function eachSteadyProcess<T>(make: () => T, { now }: Pick<Times, 'now'>): (of: GuardedBy) => T | undefined {
+/**
+ * A law of what each process does with each agent's service. It says nothing more of a process whose clock has jumped: what that
+ * one goes by is not to be told from outside.
+ */
+export function lawOfSteadyProcesses(
+  name: string,
+  make: () => { takes(happening: GuardedBy, at: number): string | undefined },
+  { now }: Pick<Times, 'now'>,
+): Law {
   const of = eachProcess(() => ({ process: make(), aheadMs: undefined as number | undefined, hasJumped: false }));
-  return (event) => {
-    const known = of(event);
-    const aheadMs = event.now - now();
-    known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs;
-    return known.hasJumped ? undefined : known.process;
+  return {
+    name,
+    after: on(['guarded'], (happening) => {
+      const known = of(happening);
+      const aheadMs = happening.now - now();
+      known.hasJumped ||= (known.aheadMs ??= aheadMs) !== aheadMs;
+      const wrong = known.hasJumped ? undefined : known.process.takes(happening, now());
+      return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
+    }),
   };
 }

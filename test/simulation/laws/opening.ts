@@ -1,6 +1,6 @@
 import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
 import type { Guarded, GuardedBy } from '../guarded.ts';
-import { eachSteadyProcess, type Law, on, type Times } from './law.ts';
+import { type Law, lawOfSteadyProcesses, type Times } from './law.ts';
 
 const failuresInRow = 5;
 const slowFactor = 3;
@@ -155,13 +155,4 @@ class Process {
  * F45: a process says that a service is away after five failures in a row, of more than one order, and no sooner; that it is
  * back says the one who went and saw, when it answers as quickly as ever. What they write goes by what was written before.
  */
-export function opening(times: Pick<Times, 'now'>): Law {
-  const of = eachSteadyProcess(() => new Process(), times);
-  return {
-    name: 'opening',
-    after: on(['guarded'], (happening) => {
-      const wrong = of(happening)?.takes(happening, times.now());
-      return wrong === undefined ? undefined : `${happening.host} ${wrong} (${happening.agent})`;
-    }),
-  };
-}
+export const opening = (times: Pick<Times, 'now'>): Law => lawOfSteadyProcesses('opening', () => new Process(), times);
