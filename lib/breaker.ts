@@ -87,11 +87,11 @@ export function turnOf(breaker: Breaker, waitingSince: number): number {
   return Math.round(closedAt + releaseMs(breaker, closedAt) * Math.min(1, Math.max(0, place)));
 }
 
-/** Since when those have waited who have had no turn yet. */
+/** Since when those have waited who have had no turn yet; all of them, for a clock that is behind the one that says it is back. */
 function waitingFrom({ openedAt, closedAt, ...breaker }: Breaker, now: number): number {
   if (closedAt === null) return openedAt;
   const share = (now - closedAt) / releaseMs({ openedAt, closedAt, ...breaker }, closedAt);
-  return Math.round(openedAt + Math.min(1, share) * (closedAt - openedAt));
+  return Math.round(openedAt + Math.min(1, Math.max(0, share)) * (closedAt - openedAt));
 }
 
 /** Whether an asking that should have been answered by `dueAt` was behind it for some of its time: then it is not late. */

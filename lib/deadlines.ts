@@ -63,7 +63,7 @@ export function longWait(
 }
 
 /** A tenth of the time for which its oldest entry has been waiting. */
-function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
+export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
   const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
   return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }

@@ -58,6 +58,9 @@ interface Found {
   readonly losses: readonly string[];
 }
 
+/** What another version of the program has written is not damaged, and may be given back at any moment. */
+const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;
+
 export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
   async function asItIs(orderId: string): Promise<Found | undefined> {
     const loaded = await work.load(orderId);
@@ -81,7 +84,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     try {
       return await asItIs(orderId);
     } catch (error) {
-      if (!(error instanceof UnreadableRecordError)) throw error;
+      if (!isDamage(error)) throw error;
       return rebuiltOne(orderId);
     }
   }
@@ -93,7 +96,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       try {
         return await instructFound(find, orderId, decision, how);
       } catch (error) {
-        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        if (!(isDamage(error) || error instanceof InvariantError)) throw error;
       }
     }
     return instructFound(isUndone ? rebuiltOne : asItIs, orderId, decision, how);

@@ -1,6 +1,6 @@
 import { type Channel, inGroup } from './channel.ts';
 import type { Clock } from './clock.ts';
-import { outboxMs, reminderMs } from './deadlines.ts';
+import { outboxPauseMs, reminderMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
 import { timeText } from './messages.ts';
 import { sendEntries } from './outbox.ts';
@@ -84,9 +84,10 @@ async function flush(head: StateHead, ports: Ports): Promise<void> {
 type Place = Pick<StateHead, 'worklist' | 'worklistAt' | 'nextDueAt' | 'nextDueFor'>;
 
 function placeOf({ outbox, processState }: StateHead, now: number): Place {
-  if (outbox.length > 0) return { worklist: 'due', worklistAt: now + outboxMs, nextDueAt: now + outboxMs, nextDueFor: { kind: 'outbox' } };
+  const at = now + (outbox.length > 0 ? outboxPauseMs(outbox, now) : reminderMs);
+  if (outbox.length > 0) return { worklist: 'due', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'outbox' } };
   if (processState === 'Processed') return { worklist: null, worklistAt: null, nextDueAt: null, nextDueFor: null };
-  return { worklist: 'error', worklistAt: now + reminderMs, nextDueAt: now + reminderMs, nextDueFor: { kind: 'reminder' } };
+  return { worklist: 'error', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'reminder' } };
 }
 
 /** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */

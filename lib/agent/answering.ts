@@ -82,7 +82,8 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
     } catch (error) {
       if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;
-      if (!cancelled.aborted) await admission.failed(request.orderId);
+      if (cancelled.aborted) admission.gaveUp();
+      else await admission.failed(request.orderId);
       return cancelled.aborted ? givenUp : outcomeUnknown(`${messageOf(error)} It is not asked again: it may have been done.`);
     }
   };

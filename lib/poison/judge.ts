@@ -12,6 +12,7 @@ import type { Telemetry } from '../telemetry.ts';
 import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
 import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
+import { hiddenIn } from './hidden.ts';
 import { channelOf, policyOf } from './policy.ts';
 import type { Attempt } from './set-aside.ts';
 import { shown } from './shown.ts';
@@ -127,11 +128,14 @@ export function createJudge(ports: JudgePorts): Judge {
     async begin(delivery, known) {
       const { maxFailures } = policyFor(delivery);
       const { track } = known;
+      const at = clock.now();
       if (track && track.failures > maxFailures) {
+        const atWork = begunSince(track, at - hiddenIn(app)(delivery.queue) + marginMs);
+        // As far as anybody knows it may still succeed: then there is nothing against the others.
+        if (track.failures - atWork <= maxFailures) throw new Error('Another message of its conversation is at work.');
         await handOver(delivery, storyOf(track), track);
         return undefined;
       }
-      const at = clock.now();
       return { at, known: await change(delivery, withFailure({ at, error: neverHeardOf }), known) };
     },
 
@@ -151,6 +155,13 @@ export function createJudge(ports: JudgePorts): Judge {
     },
   };
 }
+
+/** What comes again because a process died may come so much sooner after the beginning than it was hidden for. */
+const marginMs = 5_000;
+
+/** Attempts that may be at work still. */
+const begunSince = ({ attempts }: Track, since: number): number =>
+  attempts.filter(({ at, error }) => error === neverHeardOf && at > since).length;
 
 const again = 'record not processed: it will be delivered again';
 

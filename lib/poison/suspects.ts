@@ -1,5 +1,5 @@
 import type { Delivery } from '../delivery.ts';
-import { topologyOf } from '../topology.ts';
+import { hiddenIn } from './hidden.ts';
 import type { Begun, Judge, JudgePorts } from './judge.ts';
 import type { Tracked } from './tracks.ts';
 
@@ -111,7 +111,7 @@ async function startHolding(waiting: readonly Suspect[], { app, channel, clock }
           heldMs,
         );
     });
-  const hiddenMs = hiddenIn(topologyOf(app));
+  const hiddenMs = hiddenIn(app);
   const goOn = async (): Promise<void> => {
     while (waiting.length > 0 && !over.signal.aborted) {
       await clock.sleep(holdAgainMs, over.signal);
@@ -130,11 +130,3 @@ async function startHolding(waiting: readonly Suspect[], { app, channel, clock }
     },
   };
 }
-
-/** As long as a run of its function may take. */
-const hiddenIn = (functions: ReturnType<typeof topologyOf>) => {
-  const all = new Map(
-    functions.flatMap(({ sources, timeoutMs }) => sources.map(({ queue, visibilityMs }) => [queue, Math.max(visibilityMs, timeoutMs)])),
-  );
-  return (queue: string): number => all.get(queue) ?? 0;
-};

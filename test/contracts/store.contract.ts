@@ -43,6 +43,8 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     const state = stateRecord('o1', {
       outbox: [{ id: 'a', kind: 'announcement', detailType: 'Order Processed', detail: {} }],
       fault: { type: 'X', class: 'expected', message: 'm', permanent: true },
+      suspended: true,
+      remainingMs: 90_000,
     });
     assert.deepEqual(await store.create(order, state, alone), { outcome: 'written' });
     for (const each of [store, other]) {

@@ -6,12 +6,12 @@ import * as z from 'zod';
 import { startDeadline } from '../../lib/agent/deadline.ts';
 import { Guard } from '../../lib/agent/guard.ts';
 import { createAgent } from '../../lib/agent.ts';
-import { closed, opened, phaseOf, turnOf } from '../../lib/breaker.ts';
+import { closed, excuses, opened, phaseOf, turnOf } from '../../lib/breaker.ts';
 import { manualClock } from '../../lib/clock.ts';
 import { openEmbedded } from '../../lib/embedded.ts';
 import type { Request } from '../../lib/messages.ts';
 import { createTelemetry } from '../../lib/telemetry.ts';
-import { lineOf, openDesk, submitted } from './support.ts';
+import { lineOf, openDesk, submitted, timePasses } from './support.ts';
 
 /** A bank that may be away, and calls to it. */
 function banked(): { readonly app: App; readonly bank: { isAway: boolean; calls: number } } {
@@ -175,6 +175,22 @@ describe('what stands before a service', () => {
   });
 });
 
+test('F45, F-170 who went to see whether it is back, and was cancelled meanwhile, has seen nothing', async (context) => {
+  const begun = Promise.withResolvers<void>();
+  const pick = () => begun.resolve(undefined) ?? new Promise(() => {});
+  const desk = openDesk(context, lineOf({ pick }, { operation: { atMostOnce: true } }));
+  await submitted(desk);
+  const worker = desk.system.definitions.agents[0] ?? assert.fail();
+  await desk.store.putBreaker(opened(worker.name, undefined, desk.clock.now() - 60_000, 0.5), 0);
+  const agent = createAgent(worker, desk.system);
+  const request = await desk.request();
+  const served = agent(request);
+  await begun.promise;
+  await agent.cancel({ ...request, type: 'cancel' });
+  await timePasses(desk.clock, served);
+  assert.partialDeepStrictEqual(await desk.store.breaker(worker.name), { closedAt: null, failedProbes: 1 });
+});
+
 describe('a request whose time passes', () => {
   test('F-39, F45 while its agent writes that it goes and sees is not begun any more', async (context) => {
     const clock = manualClock();
@@ -226,5 +242,12 @@ describe('the record of a service that was away', () => {
     const again = opened('bank', back, 1_825_000, 0.5);
     assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
     assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
+  });
+
+  test('F12, F45 away again by a clock that is behind, it was away no longer than it was', () => {
+    const again = opened('bank', back, 1_480_000, 0.5);
+    assert.equal(again.openedAt, 1_000_000);
+    assert.equal(excuses(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');
+    assert.equal(excuses(closed(again, 1_700_000), 900_000, 60_000, 9_000_000), false, 'what was late before it was away stays so');
   });
 });

@@ -5,6 +5,8 @@ import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { queues } from '../../lib/messages.ts';
+import { hiddenIn } from '../../lib/poison/hidden.ts';
+import { createJudge } from '../../lib/poison/judge.ts';
 import { neverHeardOf } from '../../lib/poison/tracks.ts';
 import type { Scheduler } from '../../lib/scheduler.ts';
 import { type Desk, lineOf, nothing, ok, openDesk, replyTo, submitted, timePasses } from './support.ts';
@@ -107,6 +109,32 @@ describe('a message that kills its process', () => {
     for (await desk.deliver(); desk.done.size < 1; await desk.deliver()) await desk.clock.advance(5_000);
     const tracks = await desk.store.documents('TRACK#worker', undefined, 10);
     assert.deepEqual([[...desk.done], tracks.length], [['a'], 1]);
+  });
+});
+
+describe('a message that comes several times at once', () => {
+  test('F-110, S25 while one of them is at work nobody gives the others up; once it has died, they are', async (context) => {
+    const desk = openDesk(context, lineOf({ pick: nothing }));
+    const judge = createJudge(desk.system);
+    await submitted(desk);
+    const [received] = await desk.channel.receive(requests, { max: 1, visibilityMs, waitMs: 0 });
+    const delivery = { ...(received ?? assert.fail()), queue: requests, receiveCount: 2 };
+    const begin = async () => judge.begin(delivery, await judge.known(delivery));
+    for (let death = 0; death < 3; death++) {
+      await begin();
+      await desk.clock.advance(hiddenIn(desk.system.app)(requests));
+    }
+    const atWork = await begin();
+    await assert.rejects(begin, /at work/);
+    assert.equal(desk.messages(queues.deadLetters(requests)).length, 0);
+
+    await judge.succeeded(delivery, atWork);
+    assert.ok(await begin(), 'nothing is held against it any more');
+    for (let death = 0; death < 4; death++) {
+      await desk.clock.advance(hiddenIn(desk.system.app)(requests));
+      await begin();
+    }
+    assert.equal(desk.messages(queues.deadLetters(requests)).length, 1);
   });
 });
 

@@ -98,6 +98,24 @@ describe('an order whose record cannot be read', () => {
     });
   }
 
+  test('F-63 while nobody can be told, that is tried less and less often, up to once a minute', async (context) => {
+    const desk = openDesk(context, line, {
+      sendsAlong: false,
+      around: (ports) => ({ ...ports, publisher: { publish: async () => Promise.reject(new Error('The bus is gone.')) } }),
+    });
+    const orderId = await submitted(desk);
+    write(desk, orderId, 'blob', 'x');
+    const pauses: number[] = [];
+    for (let tries = 0; tries < 40; tries++) {
+      await timePasses(desk.clock, wake(desk, orderId));
+      const pause = ((await desk.store.head(orderId))?.nextDueAt ?? 0) - desk.clock.now();
+      pauses.push(pause);
+      await desk.clock.advance(pause);
+    }
+    assert.ok((pauses[0] ?? 0) <= 10_000);
+    assert.ok(Math.max(...pauses) > 59_000 && Math.max(...pauses) <= 60_000);
+  });
+
   test('F-63 the others of its batch are worked on, and the host hears of it', async (context) => {
     const heard: SystemEvents['servicesExceptionNotHandled'][] = [];
     const desk = openDesk(context, lineOf({ pick: nothing }), {

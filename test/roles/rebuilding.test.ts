@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, secret, sequence } from 'redress';
 import * as z from 'zod';
+import { UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
 import type { Request } from '../../lib/messages.ts';
 import type { StateRecord } from '../../lib/record.ts';
+import type { Store } from '../../lib/store.ts';
 import { type Desk, failed, journalOf, ok, openDesk, submitted, temporaryFolder, timePasses, typesOf } from './support.ts';
 
 const Id = z.object({ id: z.string() });
@@ -117,6 +119,24 @@ describe('an order whose instance cannot be read is compensated all the same', (
     const answers = await timePasses(desk.clock, Promise.all([decide('one'), decide('two')]));
     assert.deepEqual(answers.map(({ outcome }) => outcome).toSorted(), ['done', 'replayed']);
     assert.equal((await desk.state(orderId)).epoch, 2);
+  });
+
+  test('F-29, F35 what a newer program has written, and gives back just then, is not taken for damaged', async (context) => {
+    let newer = 0;
+    const around = ({ store }: { readonly store: Store }) => ({
+      store: {
+        ...store,
+        load: (id: string) =>
+          newer-- > 0 ? Promise.reject(new UnreadableRecordError(id, 'it is newer', desk.clock.now() + 1)) : store.load(id),
+      },
+    });
+    const desk = openDesk(context, app, { around });
+    const orderId = await submitted(desk);
+    await desk.answer(await desk.request(), failed('Refused'));
+    newer = 1;
+    await assert.rejects(instruct(desk, orderId, 'compensate'), UnreadableRecordError);
+    assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
+    assert.ok((await journalOf(desk, orderId)).every(({ type }) => type !== 'InstanceRebuilt'));
   });
 
   test('F-29 what can be read and makes no sense is the same', async (context) => {
