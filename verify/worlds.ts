@@ -31,6 +31,7 @@ async function play({ seed, cores, progress }: Run, runs: number): Promise<Playe
     execArgv: [...process.execArgv, '--stack-trace-limit=0', '--max-semi-space-size=32'],
     onResult(part) {
       addSummary(summary, part);
+      for (const { again, wrong } of part.broken) progress(`broken: ${wrong.join('; ')} (${again})`);
       const seconds = Math.round((performance.now() - begun) / 1000);
       if (summary.runs % tellEvery === 0) progress(`${summary.runs} of ${runs} worlds in ${seconds} s, ${summary.broken.length} broken`);
     },

@@ -5,6 +5,7 @@ import {
   type Call,
   ChildNotCompleted,
   call,
+  cel,
   DeadlineExceeded,
   defineAgent,
   defineApp,
@@ -50,6 +51,9 @@ const About = z.object({ what: z.string() });
 const Effect = z.object({ id: z.string() });
 /** With what nobody but its service and those who undo it may see: see `secretOf`. */
 const Booking = z.object({ id: z.string(), key: z.object({ code: secret(z.string()) }) });
+/** What lies in a safe: its secrets are so short that no text can be searched for them. */
+const Safe = z.object({ id: z.string(), safe: z.object({ pin: secret(z.number()), sign: secret(z.string()), door: z.string() }) });
+const Opening = z.object({ id: z.string(), pin: z.number(), hint: z.string(), door: z.string() });
 const Body = z.object({ item: z.string() });
 /** What it is about nobody may see. */
 const Sealed = z.object({ item: secret(z.string()) });
@@ -76,6 +80,8 @@ const carrier = defineAgent('carrier', {
 const hotel = defineAgent('hotel', {
   book: operation({ input: About, output: Booking, faults: [NoRoom], run: nobody }),
   cancel: operation({ input: z.object({ id: z.string(), code: z.string() }), output: Effect, run: nobody }),
+  lock: operation({ input: About, output: Safe, run: nobody }),
+  unlock: operation({ input: Opening, output: Effect, run: nobody }),
 });
 const mail = defineAgent('mail', { tell: operation({ input: About, output: Effect, run: nobody }) });
 const ledger = defineAgent('ledger', {
@@ -200,6 +206,14 @@ const letter = defineWorkflow('letter', { version: 1, order: Sealed }, ({ order 
   return sequence(post, ask, charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
+/** What its undo is asked with is in part what nobody may see. Under a name that there is: clients are told which ones there are. */
+const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order }) => {
+  const lock = hotel.lock({ what: order.item }).undo(({ id, safe: { pin, sign, door } }) => {
+    return hotel.unlock({ id, pin, hint: cel`${sign} + "?"`, door });
+  });
+  return sequence(lock, reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
+});
+
 /** What a deployment brings while orders of the first version are on their way: another order of steps. */
 const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
@@ -214,8 +228,15 @@ export const secretWord = 'a secret of ';
 /** What the hotel answers to a booking under this key, beside its name. */
 export const secretOf = (key: string): string => secretWord + key;
 
+/** What the hotel answers to whoever has something locked away under this key, beside its name; and what it wants to unlock it. */
+export const safeOf = (key: string) => ({ pin: 100 + (key.length % 900), sign: `s${key.length % 10}`, door: `door ${key.length % 7}` });
+export const openingOf = (key: string) => {
+  const { pin, sign, door } = safeOf(key);
+  return { id: key, pin, hint: `${sign}?`, door };
+};
+
 const app = defineApp({
-  workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter],
+  workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter, staySafely],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
@@ -231,6 +252,9 @@ export const offers: readonly { readonly workflow: string; readonly body: { read
   // What can be undone of so many does not stay in the state: it goes into pages.
   { workflow: 'lines', body: { items: Array.from({ length: 24 }, (_, index) => `item ${index}`) } },
 ];
+
+/** Only some worlds have it: see `addThemes`. */
+export const staySafelyOffer: (typeof offers)[number] = { workflow: 'stay', body: { item: 'gem' } };
 
 /** What stands behind the operations on one host. */
 export interface Remote {

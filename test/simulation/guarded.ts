@@ -2,7 +2,10 @@ import type { Breaker } from '../../lib/breaker.ts';
 
 /** What an agent does with its service, and with what is stored of it, as far as it can be seen from outside. */
 export type Guarded =
-  /** It calls. `tries`: how often for the same asking, this time included; `isGone`: it has given it up before. */
+  /**
+   * It calls. `tries`: how often for the same asking, this time included; `completeBy`: until when it says that there is time;
+   * `isGone`: it has given it up before; `stoodStillUntil`: when its process stood still last, by the world's time.
+   */
   | {
       readonly what: 'asks';
       readonly call: number;
@@ -10,10 +13,24 @@ export type Guarded =
       readonly requestId: string;
       readonly operation: string;
       readonly tries: number;
+      readonly completeBy: number;
       readonly isGone: boolean;
+      readonly stoodStillUntil: number;
     }
-  /** It has its answer, or hears that there is none; `gone` is what it has given up, because its time is over or for another reason. */
-  | { readonly what: 'hears'; readonly call: number; readonly how: 'answered' | 'failed' | 'gone' }
+  /**
+   * It has its answer, or hears that there is none; `gone` is what it has given up, because its time is over or for another
+   * reason. `isToStop`: its process was told to stop, or one of its runs was.
+   */
+  | {
+      readonly what: 'hears';
+      readonly call: number;
+      readonly how: 'answered' | 'failed' | 'gone';
+      readonly isToStop: boolean;
+      readonly stoodStillUntil: number;
+    }
+  /** It asks for more time, and hears that this was sent. */
+  | { readonly what: 'beats'; readonly requestId: string; readonly completeBy: string; readonly stoodStillUntil: number }
+  | { readonly what: 'has beaten'; readonly requestId: string; readonly completeBy: string }
   /** It asks the store. */
   | { readonly what: 'reads' }
   | { readonly what: 'writes'; readonly breaker: Breaker; readonly loadedRev: number }

@@ -87,6 +87,8 @@ export class SimulatedHost {
   isDead = false;
   /** It is told to stop: it begins nothing more, and is gone when all that it is at is over. */
   isLeaving = false;
+  /** A run on it was told that its time will be over. */
+  isHurried = false;
   /** How far its clock is ahead of the world's. */
   skewMs = 0;
   /** Runs of functions that are not over, by role. */
@@ -95,7 +97,7 @@ export class SimulatedHost {
   private open = 0;
   private readonly stoppings = new Set<AbortController>();
   private readonly timed = new Set<{ readonly spec: FunctionSpec; readonly endsAt: number }>();
-  private frozenUntil = 0;
+  frozenUntil = 0;
   /** What is asked of a service, by the signal that all its tries share. */
   readonly asking = new WeakMap<AbortSignal, Asking>();
   private readonly sight: Sight;
@@ -330,7 +332,12 @@ export class SimulatedHost {
     const isShort = faults.chooses('time runs out') || (isSweep && faults.chooses('time runs out'));
     if (!isShort) return timeline.now + spec.timeoutMs;
     const limitMs = chance.between(5, isSweep ? shortSweepMs : 3000);
-    timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () => this.goOn(() => stopping.abort()));
+    timeline.after(Math.max(1, limitMs - marginMs), `${this.id} is to stop`, () =>
+      this.goOn(() => {
+        this.isHurried = true;
+        stopping.abort();
+      }),
+    );
     timeline.after(limitMs, `${this.id} is cut off`, () => void this.isCutOff());
     return timeline.now + limitMs;
   }

@@ -24,8 +24,9 @@ const onlyAgents: Reach = { roles: ['agent'], because: 'only agents call service
 const onlySupervisor: Reach = { roles: ['supervisor'], because: 'only the supervisor reads the index of the worklist' };
 
 const announcers: Reach = {
-  roles: ['scheduler', 'submissions', 'operator', 'dead-letter'],
-  because: 'agents and supervisors announce nothing, and what clients and callers ask for very seldom leads to anything at once',
+  roles: ['scheduler', 'operator', 'dead-letter'],
+  because:
+    'agents, supervisors and who takes submissions announce nothing, and what clients and callers ask for very seldom leads to anything at once',
 };
 
 /** What cannot befall a role is not in its list. */

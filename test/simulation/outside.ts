@@ -66,9 +66,9 @@ export class Outside {
     this.reach = reach;
   }
 
-  submitSomething(number: number): string {
+  submitSomething(number: number, offer?: (typeof offers)[number]): string {
     const { chance, timeline } = this.reach.sight;
-    const { workflow, body } = chance.pick(offers);
+    const { workflow, body } = offer ?? chance.pick(offers);
     const idempotencyKey = `order-${number}`;
     const orderId = orderIdOf(clientName, idempotencyKey);
     const reference = referenceOf(orderId);
@@ -153,7 +153,7 @@ export class Outside {
     });
   }
 
-  private cancel(orderId: string, withinMs: number): void {
+  cancel(orderId: string, withinMs: number): void {
     const { sight } = this.reach;
     sight.timeline.after(sight.chance.between(0, withinMs), 'the client cancels', () => {
       const key = `cancel-${++this.calls}`;

@@ -1,5 +1,5 @@
 import { collections } from '../../lib/documents.ts';
-import { agentOfRequests, type Request } from '../../lib/messages.ts';
+import { agentOfReplies, agentOfRequests, type Request } from '../../lib/messages.ts';
 import { setAsideIn } from '../../lib/poison/set-aside.ts';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
 import { type StateRecord, shardOf } from '../../lib/record.ts';
@@ -280,7 +280,7 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
   return {
     send: (messages) => {
       for (const { queue, body } of messages) tellPutBack(host, queue, body);
-      return host.call(
+      const sent = host.call(
         sites.send,
         () => {
           // What comes before the one that is not taken may be sent: nobody knows.
@@ -291,6 +291,8 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
         },
         { about: () => (messages[0] ? queues.victimOn(messages[0].queue, messages[0].body).orderId : undefined) },
       );
+      for (const { queue, body } of messages) tellBeat(host, queue, body, sent);
+      return sent;
     },
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
@@ -324,6 +326,18 @@ function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
   if (agent === undefined || !body.includes('"putBack":')) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
   host.guarded(agent, { what: 'puts back', requestId });
+}
+
+/** Heard before whoever sends it goes on. */
+function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promise<void>): void {
+  const agent = agentOfReplies(queue);
+  if (agent === undefined || !body.startsWith('{"v":1,"type":"heartbeat"')) return;
+  const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
+  host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
+  sent.then(
+    () => host.guarded(agent, { what: 'has beaten', requestId, completeBy }),
+    () => undefined,
+  );
 }
 
 const idIn = (receipt: string): string => receipt.slice(0, receipt.indexOf('/'));

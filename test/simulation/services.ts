@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import { atMostOnce, type Remote, refusals, secretOf } from './app.ts';
+import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
 import { type Sight, toldOf } from './sight.ts';
@@ -24,6 +25,7 @@ interface Watched {
   readonly requestId: string;
   readonly operation: string;
   readonly tries: number;
+  readonly completeBy: number;
   readonly signal: AbortSignal;
 }
 
@@ -33,6 +35,10 @@ export class Services {
   private readonly sight: Sight;
   /** Services that are ill, by agent: how likely each call of them fails. */
   readonly illness = new Map<string, number>();
+  /** Services that cannot even be reached at times, by agent. */
+  readonly outOfReach = new Map<string, (orderId: string) => boolean>();
+  /** How long some operations take, by name, instead of what is usual. */
+  readonly lasts = new Map<string, () => number>();
   private readonly known = new Map<string, Known>();
   private calls = 0;
 
@@ -66,18 +72,22 @@ export class Services {
     // Who can be asked whether something was done takes his time with it.
     const slow = faults.hits('service slow', operation, victim) || (agent === 'ledger' && faults.hits('service slow', operation, victim));
     const site: Site = { name: `service ${operation}`, faults: [] };
-    const latencyMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
+    const isOutOfReach = this.isOutOfReach(agent, victim);
+    const lasts = faults.over || isOutOfReach ? undefined : this.lasts.get(operation);
+    const usualMs = slow ? chance.between(2000, chance.happens(0.2) ? 90_000 : 25_000) : chance.between(1, 300);
     const asked = host.call(
       site,
       () => {
         const isDown = faults.isDown('service is down', agent, { now: timeline.now, victim }) || this.isIll(agent, victim);
         if (isDown || faults.hits('service fails', operation, victim)) return this.fails(operation, input);
+        if (isOutOfReach) throw new TransientFailure('There is no way to it.', { nothingSent: true });
         return arrive();
       },
-      { latencyMs, about: () => victim().orderId },
+      { latencyMs: lasts?.() ?? usualMs, about: () => victim().orderId },
     );
     const { orderId, path, signal } = call;
-    return this.watched(host, agent, { orderId, requestId, operation, tries: tries + 1, signal }, async () => {
+    const asks = { orderId, requestId, operation, tries: tries + 1, completeBy: call.completeBy.getTime(), signal };
+    return this.watched(host, agent, asks, async () => {
       const answer = await asked;
       if (!faults.hits('service answer lost', operation, victim)) return answer;
       this.sight.tell(() => `the answer to ${operation} for ${path} is lost`);
@@ -93,6 +103,14 @@ export class Services {
     return true;
   }
 
+  private isOutOfReach(agent: string, victim: () => Victim): boolean {
+    const { faults } = this.sight;
+    const { orderId = '' } = victim();
+    if (faults.over || !this.outOfReach.get(agent)?.(orderId)) return false;
+    faults.lands('service is down', agent, victim());
+    return true;
+  }
+
   /** Tells of the call, and of its end: whoever has given it up hears nothing more of it. */
   private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
     const call = ++this.calls;
@@ -100,9 +118,9 @@ export class Services {
     const hears = (how: 'answered' | 'failed' | 'gone'): void => {
       if (isOver) return;
       isOver = true;
-      host.guarded(agent, { what: 'hears', call, how });
+      host.guarded(agent, { what: 'hears', call, how, isToStop: host.isLeaving || host.isHurried, stoodStillUntil: host.frozenUntil });
     };
-    host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted });
+    host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted, stoodStillUntil: host.frozenUntil });
     if (signal.aborted) hears('gone');
     signal.addEventListener('abort', () => hears('gone'), { once: true });
     try {
@@ -126,6 +144,7 @@ export class Services {
     if (isUndo && this.sight.faults.hits('undo refused', operation, () => aboutKey(key)))
       throw new PermanentFailure('TooLate', `It cannot be taken back now: ${JSON.stringify(input)}.`);
     if (operation === 'hotel.cancel') this.checkCode(input as { readonly id: string; readonly code: string });
+    if (operation === 'hotel.unlock') this.checkOpening(input as { readonly id: string });
     const before = atMostOnce.has(operation) ? undefined : this.known.get(key);
     const { answer } = before ?? this.decide(operation, key);
     const refusal = refusals[operation];
@@ -141,6 +160,11 @@ export class Services {
   /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
     if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be cancelled', new Error(`${id} has another code than ${code}`)));
+  }
+
+  private checkOpening(input: { readonly id: string }): void {
+    if (!isDeepStrictEqual(input, openingOf(input.id)))
+      this.sight.saw(toldOf('a safe is to be unlocked', new Error(`${input.id} is not opened by ${JSON.stringify(input)}`)));
   }
 
   private decide(operation: string, key: string): Known {
@@ -163,7 +187,11 @@ export class Services {
   }
 }
 
-const answerTo = (operation: string, key: string) => ({ id: key, ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}) });
+const answerTo = (operation: string, key: string) => ({
+  id: key,
+  ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}),
+  ...(operation === 'hotel.lock' ? { safe: safeOf(key) } : {}),
+});
 
 /** The order whose effect it is. */
 const aboutKey = (key: string) => ({ orderId: key.split('/', 1)[0] });

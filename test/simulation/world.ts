@@ -15,9 +15,9 @@ import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { Services } from './services.ts';
-import { sicken } from './sickness.ts';
 import type { Happening, Sight } from './sight.ts';
 import { resume } from './suspensions.ts';
+import { addThemes } from './themes.ts';
 import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
 
@@ -145,7 +145,7 @@ export class World implements Sight {
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     visit(this.reach, this.outside);
     operate(this.reach, this.outside, this.seed);
-    sicken(this, this.services, this.outside, this.seed);
+    addThemes(this.reach, this.services, this.outside, this.seed);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,

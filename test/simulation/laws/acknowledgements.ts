@@ -3,6 +3,7 @@ import { requestIdOf } from '../../../lib/core/identity.ts';
 import { parseIncoming } from '../../../lib/incoming.ts';
 import { poisonIn } from '../../../lib/poison/envelope.ts';
 import { since } from '../../../lib/put-back.ts';
+import { forgedWord } from '../forgeries.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
 
@@ -24,7 +25,9 @@ export function acknowledgements(): Law {
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
       }
       if (happening.type === 'newer' || happening.type === 'damaged') unread.add(happening.orderId);
-      if (happening.type === 'acknowledged' && givenUp.has(happening.body)) return undefined;
+      // Under the id of another answer: what follows from that one may still be on its way.
+      const isForged = happening.type === 'acknowledged' && happening.body.includes(forgedWord);
+      if (isForged || (happening.type === 'acknowledged' && givenUp.has(happening.body))) return undefined;
       // What was posted anew is taken up once more.
       if (happening.type !== 'acknowledged' || (times.get(asSent(happening.body)) ?? 0) > 1) return undefined;
       const message = parseIncoming(happening.body, happening.queue);

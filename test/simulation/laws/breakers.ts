@@ -56,6 +56,8 @@ class Process {
         return phase === 'open' && now < (this.told?.probeAt ?? 0) ? `notes ${event.requestId}, for which it may not call` : undefined;
       case 'puts back':
         return agent === noting ? undefined : this.putsBack(now, at, phase);
+      default:
+        return undefined;
     }
   }
 

@@ -10,10 +10,14 @@ export const children = (): Law => ({
     return outlived(orderId, history) ?? (caller === undefined ? undefined : outlived(caller, history));
   }),
   atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, damagedAt, state: { outcome } }) => {
+    [...history.orders.values()].flatMap(({ orderId, damagedAt, journal, state: { outcome } }) => {
+      // What nobody can read is not taken back, but a person sees to it.
+      const isSeenTo = journal.some(({ type }) => type === 'MarkedCompensated');
       if (damagedAt !== undefined) return [];
       if (outcome !== 'compensated' && outcome !== 'cancelled' && outcome !== 'rejected') return [];
-      const done = history.childrenOf(orderId).filter(({ state }) => state.outcome === 'completed');
+      const done = history
+        .childrenOf(orderId)
+        .filter(({ damagedAt: at, state }) => state.outcome === 'completed' && (at === undefined || !isSeenTo));
       return done.map((child) => `${orderId} is ${outcome}, but ${child.orderId}, which it called, is completed`);
     }),
 });

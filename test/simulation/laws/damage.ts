@@ -1,21 +1,37 @@
+import type { StateRecord } from '../../../lib/record.ts';
 import { type Law, on } from './law.ts';
 
 /** So many writes are more than any order makes that is damaged, looked at by a person, and ended by him. */
 const writesMax = 150;
 
-/** F48, S25, L7: a damaged order comes before a person, or is there already, or it was written whole by somebody who had read it before; it never loops. */
-export const damage = (): Law => ({
-  name: 'damage',
-  after: on(['written'], (happening, history) => {
-    const { orderId, damagedAt, writes } = history.orders.get(happening.after.orderId) ?? {};
-    return damagedAt !== undefined && (writes ?? 0) - damagedAt > writesMax
-      ? `${orderId} is damaged, and is written again and again`
-      : undefined;
-  }),
-  atEnd: (history) =>
-    [...history.orders.values()].flatMap(({ orderId, damagedAt, writes }) =>
-      damagedAt === undefined || writes > damagedAt || history.waitsForPerson(orderId) || history.announced.has(`${orderId}/unreadable`)
-        ? []
-        : [`${orderId} is damaged, and nobody was told`],
-    ),
-});
+/**
+ * F48, S25, L7: a damaged order comes before a person, or is there already, or it was written whole by somebody who had read it
+ * before; it never loops. One that is finished is of interest only to who reads it.
+ */
+export function damage(): Law {
+  const writes = new Map<string, number>();
+  return {
+    name: 'damage',
+    after: on(['written'], ({ before, after }, history) => {
+      const { orderId } = after;
+      if (history.orders.get(orderId)?.damagedAt === undefined || (before && isTriedAgain(before, after))) return undefined;
+      const number = (writes.get(orderId) ?? 0) + 1;
+      writes.set(orderId, number);
+      return number > writesMax ? `${orderId} is damaged, and is written again and again` : undefined;
+    }),
+    atEnd: (history) =>
+      [...history.orders.values()].flatMap(({ orderId, state, damagedAt, writes: all }) =>
+        damagedAt === undefined ||
+        all > damagedAt ||
+        state.processState === 'Processed' ||
+        history.waitsForPerson(orderId) ||
+        history.announced.has(`${orderId}/unreadable`)
+          ? []
+          : [`${orderId} is damaged, and nobody was told`],
+      ),
+  };
+}
+
+/** Nothing but what it is to tell is tried once more: while the bus is gone for a day that is so once a minute. */
+const isTriedAgain = (before: StateRecord, after: StateRecord): boolean =>
+  before.outbox.length > 0 && before.blob === after.blob && before.processState === after.processState;

@@ -1,3 +1,4 @@
+import { forgedWord } from '../forgeries.ts';
 import { type Law, on } from './law.ts';
 
 /** S8: an agent answers before the time of its asking is over, by its own clock, or not at all. */
@@ -9,7 +10,8 @@ export function deadlines(): Law {
     after: on(['sent'], (happening) => {
       if (!/-(requests|replies)$/.test(happening.queue) || happening.queue.startsWith('workflows-')) return undefined;
       const { type, requestId, completeBy, sentAt } = JSON.parse(happening.body) as { readonly [field: string]: string };
-      if (requestId === undefined) return undefined;
+      // What is posted anew may be what no agent has said.
+      if (requestId === undefined || happening.body.includes(forgedWord)) return undefined;
       if (completeBy !== undefined) extend(requestId, completeBy);
       if (type !== 'reply' || Date.parse(`${sentAt}`) <= (until.get(requestId) ?? 0)) return undefined;
       return `${requestId} is answered at ${sentAt}, though its time was over at ${new Date(until.get(requestId) ?? 0).toISOString()}`;

@@ -1,4 +1,5 @@
 import { acknowledgements } from './acknowledgements.ts';
+import { agentFaults } from './agent-faults.ts';
 import { alerts } from './alerts.ts';
 import { announcements } from './announcements.ts';
 import { answers } from './answers.ts';
@@ -19,6 +20,8 @@ import { exhaustion } from './exhaustion.ts';
 import { expiry } from './expiry.ts';
 import { faults } from './faults.ts';
 import { fence } from './fence.ts';
+import { forgeries } from './forgeries.ts';
+import { givenTimes } from './given-times.ts';
 import { handlers } from './handlers.ts';
 import { heartbeats } from './heartbeats.ts';
 import { instructions } from './instructions.ts';
@@ -27,6 +30,7 @@ import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
 import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
+import { masks } from './masks.ts';
 import { newer } from './newer.ts';
 import { notices } from './notices.ts';
 import { opening } from './opening.ts';
@@ -102,8 +106,11 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(answers()),
   sound(askings()),
   sound(replies()),
+  agentFaults(),
+  forgeries(),
   requests(),
   heartbeats(),
+  givenTimes(times),
   sound(faults()),
   acknowledgements(),
   outbox(times),
@@ -132,6 +139,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   poison(),
   setAside(),
   secrets(),
+  masks(),
   deadlines(),
   sizes(),
   versions(),

@@ -76,10 +76,10 @@ function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | und
   return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
 }
 
-/** Its time may have passed since it was shown: then it is asked again with the others. */
+/** Its time, or its pause, may have passed since it was shown: then it is asked again with the others. */
 function isOverdue(path: string, { before, news }: Tracked): boolean {
   const { phase, completeBy = 0 } = (before?.state.activities[path]?.own ?? {}) as Partial<StepState>;
-  return phase === 'asked' && news.some(({ at }) => completeBy <= at);
+  return (phase === 'asked' || phase === 'resting') && news.some(({ at }) => completeBy <= at);
 }
 
 function answeredWrongly(happening: Instructed, history: History, carriedOut: CarriedOut): string | undefined {

@@ -1,3 +1,5 @@
+import { since } from '../../../lib/put-back.ts';
+import type { Happening } from '../sight.ts';
 import { type Law, on, type Times, writerOf } from './law.ts';
 
 interface Wanted {
@@ -8,14 +10,23 @@ interface Wanted {
 /** How long who meets a lease waits at least, until he is told so: ten tries, each a while behind the one before. */
 const leastMs = { NoRetry: 0, BasicRetry: 9 * 500, AggressiveRetry: 500 + 1000 + 2000 + 4000 + 5 * 8000 } as const;
 
-/** LOCK: who wants an order for himself for a while has it for just so long, from when he takes it; and who is told that he keeps it does. */
-export function leaseTimes({ toleranceMs, now }: Times): Law {
+/** Nobody in the worlds wants an order for longer. */
+const longestMs = 60_000;
+/** What ten looks take at the most, beside the waits between them. */
+const looksMs = 2000;
+
+/** LOCK: who wants an order for himself for a while has it for just so long, from when he takes it; and who is told that he keeps it does. What meets a lease waits for its end, and no longer. */
+export function leaseTimes({ toleranceMs, standsStillMaxMs, now }: Times): Law {
   /** By holder and order. */
   const wanted = new Map<string, Wanted>();
   const renewed = new Set<string>();
   return {
     name: 'lease times',
-    after: on(['wanted', 'locked', 'renewed', 'written'], (happening) => {
+    after: on(['wanted', 'locked', 'renewed', 'sent', 'written'], (happening) => {
+      if (happening.type === 'sent')
+        return isPostedAnew(happening) && happening.delayMs > longestMs + toleranceMs
+          ? `what met a lease is to wait for ${happening.delayMs} ms: ${happening.body}`
+          : undefined;
       if (happening.type === 'wanted') {
         const { orderId, holder, leaseMs } = happening;
         wanted.set(`${holder} ${orderId}`, { leaseMs, now: happening.now });
@@ -23,6 +34,8 @@ export function leaseTimes({ toleranceMs, now }: Times): Law {
       }
       if (happening.type === 'locked' && happening.afterMs < leastMs[happening.policy])
         return `${happening.orderId} is given up after ${happening.afterMs} ms, with ${happening.policy}`;
+      if (happening.type === 'locked' && standsStillMaxMs === 0 && happening.afterMs > leastMs[happening.policy] + looksMs)
+        return `${happening.orderId} is given up only after ${happening.afterMs} ms, with ${happening.policy}`;
       if (happening.type === 'renewed' && happening.isKept && !renewed.has(`${happening.holder} ${happening.orderId}`))
         return `${happening.holder} is told that he keeps ${happening.orderId}, and nothing was written`;
       if (happening.type !== 'written' || !happening.before) return undefined;
@@ -40,3 +53,7 @@ export function leaseTimes({ toleranceMs, now }: Times): Law {
     }),
   };
 }
+
+/** An answer waits for nothing else, but for a newer program. */
+const isPostedAnew = ({ queue, body, delayMs }: Extract<Happening, { type: 'sent' }>): boolean =>
+  delayMs > 0 && queue.endsWith('-replies') && body.includes('"type":"reply"') && !body.includes(`"${since}"`);

@@ -25,6 +25,9 @@ const areMany = (orders: readonly string[]): boolean => {
   return last.length === failuresInRow && new Set(last).size > 1;
 };
 
+/** Where it is not certain which of them count. */
+const mayBeMany = (orders: readonly string[]): boolean => orders.length >= failuresInRow && new Set(orders).size > 1;
+
 /** What one process has heard of the service of one agent, and what it writes of it. Moments are times of the world. */
 class Process {
   private told: Breaker | undefined;
@@ -121,7 +124,7 @@ class Process {
       if (now < told.probeAt) return `goes and sees ${told.probeAt - now} ms too early`;
       return failedProbes === told.failedProbes + 1 && openedAt === told.openedAt ? undefined : 'forgets since when it is away';
     }
-    if (!areMany(this.perhaps)) return `says that its service is away after ${this.perhaps.length} failures`;
+    if (!mayBeMany(this.perhaps)) return `says that its service is away after ${this.perhaps.length} failures`;
     const again = told && phaseOf(told, now) === 'half-open';
     if (again) return openedAt >= told.openedAt && failedProbes === told.failedProbes ? undefined : 'forgets that it was away before';
     return openedAt === now && failedProbes === 0 ? undefined : 'says that it was away before';

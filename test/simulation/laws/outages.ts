@@ -5,7 +5,11 @@ type Failed = Extract<Happening, { type: 'failed' }>;
 
 /** What the system throws itself where it is right to: somebody has the order, or its host is to stop. */
 const known: ReadonlySet<string> = new Set(['Unavailable', 'InstanceLockedError', 'AbortError']);
-const texts: ReadonlySet<string> = new Set(['The announcement was not taken.', 'The time for this request is over.']);
+const texts: ReadonlySet<string> = new Set([
+  'The announcement was not taken.',
+  'The time for this request is over.',
+  'Another message of its conversation is at work.',
+]);
 /** A process of the deployment before is told so: the newer one is about to start. */
 const isOlder = ({ name, message }: Failed): boolean =>
   name === 'UnreadableRecordError' && message.includes('its workflow sale@2 is not part');

@@ -7,18 +7,35 @@ const undeliverableMs = 900_000;
 const isOld = (entry: OutboxEntry, now: number): boolean =>
   entry.kind === 'status' && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
 
-/** S26: nothing leaves an outbox that has not gone out. */
-export function outbox({ toleranceMs, now }: Times): Law {
+/** While nothing goes wrong nobody waits longer for an alert, though the supervisor would look after it as well. */
+const atOnceMs = 10_000;
+
+/** S26: nothing leaves an outbox that has not gone out; and it goes out at once, where nothing is in the way. */
+export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince }: Times): Law {
   const sent = new Set<string>();
+  /** Since when an announcement lies in an outbox, if that was in quiet times. */
+  const waiting = new Map<string, number>();
+  // Who stood still when it became quiet may do so for a while yet.
+  const isQuiet = (): boolean => now() > (quietSince() ?? Number.POSITIVE_INFINITY) + standsStillMaxMs;
+  const waits = (entry: OutboxEntry): void => {
+    if (entry.kind === 'announcement' && isQuiet() && !waiting.has(entry.id)) waiting.set(entry.id, now());
+  };
   const isOut = (entry: OutboxEntry, history: History): boolean =>
     entry.kind === 'announcement' ? history.announced.has(entry.id) : sent.has(JSON.stringify(entry.message));
   return {
     name: 'outbox',
-    after: on(['sent', 'written'], (happening, history) => {
+    after: on(['sent', 'published', 'written'], (happening, history) => {
+      if (happening.type === 'published') {
+        const since = waiting.get(happening.announcement.id) ?? now();
+        waiting.delete(happening.announcement.id);
+        return now() - since > atOnceMs ? `${happening.announcement.id} is announced only after ${now() - since} ms` : undefined;
+      }
       if (happening.type === 'sent' && (happening.queue === responseQueue || happening.queue === queues.callReplies))
         sent.add(happening.body);
       if (happening.type !== 'written' || !happening.before) return undefined;
       const { before, after } = happening;
+      const was = new Set(before.outbox.map(({ id }) => id));
+      for (const entry of after.outbox) if (!was.has(entry.id) && !history.announced.has(entry.id)) waits(entry);
       const kept = new Set(after.outbox.map(({ id }) => id));
       const lost = before.outbox.find((entry) => !kept.has(entry.id) && !isOut(entry, history));
       const given = history.orders.get(after.orderId)?.news.filter(({ type }) => type === 'ResponseUndeliverable').length ?? 0;

@@ -5,6 +5,7 @@ import { type Law, on, writerOf } from './law.ts';
 
 const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
 const tailBytesMax = 8 * 1024;
+const pageBytes = 1024;
 
 /** The attributes that other roles decide on agree with each other and with the instance, and nothing is written for nothing. */
 export const records = (): Law => ({
@@ -67,6 +68,9 @@ const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
 function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, before: StateRecord | undefined): string | undefined {
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
   if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
+  const isShort = before === undefined || before.blob.length <= pageBytes;
+  const wrong = (was && !isShort ? wrongInTail(was, instance) : undefined) ?? wrongInFault(state, instance);
+  if (wrong) return wrong;
   if (
     state.epoch !== (before?.epoch ?? 0) &&
     state.processState !== 'Pending' &&
@@ -80,6 +84,22 @@ function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, 
     return 'is written for nothing';
   if (state.notes.length > 0) return 'keeps notes that its journal does not know';
   return missesDeadline(state, instance.state.activities);
+}
+
+/** What there was of the journal stays where it is until it is worth a page; then it goes there as a whole. */
+function wrongInTail({ tail: was, seq }: Tracked['instance'], { tail }: Tracked['instance']): string | undefined {
+  const kept = tail.filter((entry) => entry.seq <= seq).length;
+  const isLong = JSON.stringify(was).length > pageBytes;
+  if (isLong && kept > 0) return `keeps ${kept} lines of its journal that belong into a page`;
+  return !isLong && kept < was.length ? `puts a journal of ${was.length} lines into a page` : undefined;
+}
+
+/** What people are shown of a fault says as much as the order itself knows. */
+function wrongInFault({ fault }: StateRecord, { state: { held } }: Tracked['instance']): string | undefined {
+  const same = fault && held?.fault.type.endsWith(fault.type) ? held.fault : undefined;
+  if (!fault || !same) return undefined;
+  const [shown, known] = [fault, same].map((each) => [each.class, each.permanent, each.source, each.data === undefined].join(' '));
+  return shown === known ? undefined : `is held for ${JSON.stringify(same)}, and shows ${JSON.stringify(fault)}`;
 }
 
 /** What an agent was asked for is missed when its time is over, at the latest. */

@@ -1,0 +1,83 @@
+import type { StepState } from '../../lib/core/activities/step.ts';
+import { workflowsAgent } from '../../lib/core/child-order.ts';
+import { asks } from '../../lib/core/definition.ts';
+import { requestIdOf } from '../../lib/core/identity.ts';
+import { nodeAt } from '../../lib/core/program.ts';
+import { decodeInstance } from '../../lib/instance.ts';
+import { queues as names, timeText } from '../../lib/messages.ts';
+import type { StateRecord } from '../../lib/record.ts';
+import { definitions } from './app.ts';
+import type { Reach } from './outside.ts';
+import type { Chance } from './random.ts';
+
+const everyMs = [200, 3000] as const;
+/** So many in one world at the most. */
+const answersMax = 30;
+const agents = ['stock', 'bank', 'carrier', 'hotel', 'mail', 'ledger'];
+
+/** What stands in every answer of theirs, and in no other. */
+export const forgedWord = 'nobody has done this';
+const output = { id: forgedWord, key: { code: forgedWord }, safe: { pin: 7, sign: 'no', door: forgedWord } };
+const done = { status: 'succeeded', output };
+const notDone = { status: 'failed', fault: { type: 'NotDone', message: forgedWord, permanent: true } };
+const noOutput = { status: 'succeeded', output: { not: forgedWord } };
+
+/** An asking that somebody waits for. */
+interface Open {
+  readonly orderId: string;
+  readonly path: string;
+  readonly agent: string;
+  readonly own: StepState;
+}
+
+/** An answer under the name of an asking that somebody waits for, and what is wrong with it. */
+interface Forgery {
+  readonly agent: string;
+  readonly named?: { readonly path?: string; readonly attempt?: number; readonly epoch?: number };
+  readonly result: object;
+}
+
+/** Those who answer to what others were asked, for as long as anything goes wrong. */
+export function forge(reach: Reach, chance: Chance, left = answersMax): void {
+  const { timeline, faults } = reach.sight;
+  timeline.after(chance.between(...everyMs), 'somebody answers who was not asked', () => {
+    if (faults.over || left === 0) return;
+    const open = [...reach.shared.last.values()].flatMap(({ state }) => openIn(state));
+    if (open.length > 0) answer(reach, chance.pick(open), chance);
+    forge(reach, chance, open.length > 0 ? left - 1 : left);
+  });
+}
+
+function openIn(state: StateRecord): readonly Open[] {
+  const program = definitions.program(state.workflow.name, state.workflow.version);
+  if (state.processState !== 'Processing' || !program) return [];
+  return Object.entries(decodeInstance(state).state.activities).flatMap(([path, activity]) => {
+    const own = activity.own as StepState | undefined;
+    const node = nodeAt(program, path);
+    const isOpen = asks(node) && node.agent !== workflowsAgent && own?.phase === 'asked';
+    return isOpen ? [{ orderId: state.orderId, path, agent: node.agent, own }] : [];
+  });
+}
+
+function answer({ queues, sight }: Reach, { orderId, path, agent, own }: Open, chance: Chance): void {
+  const { attempt, epoch } = own;
+  const other = chance.pick(agents.filter((name) => name !== agent));
+  const { named, ...forged } = chance.pick<Forgery>([
+    { agent, result: done, named: { path: `${path}/elsewhere` } },
+    { agent, result: done, named: { attempt: attempt + 1 } },
+    { agent, result: done, named: { epoch: epoch + 1 } },
+    { agent: other, result: done },
+    { agent: other, result: notDone },
+    { agent: other, result: notDone },
+    { agent, result: noOutput },
+    { agent, result: noOutput },
+  ]);
+  const asking = { requestId: requestIdOf(orderId, path, own), orderId, path, attempt, epoch, ...named };
+  const sentAt = timeText(sight.timeline.now);
+  const body = JSON.stringify({ v: 1, type: 'reply', ...asking, sentAt, result: forged.result });
+  const queue = names.replies(forged.agent);
+  sight.tell(() => `forged on ${queue}: ${body}`);
+  queues.put(queue, body, 0);
+  // It contradicts itself: that is no message at all.
+  if (named) sight.saw({ type: 'poisoned', body });
+}

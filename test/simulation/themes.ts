@@ -1,0 +1,63 @@
+import { offers, staySafelyOffer } from './app.ts';
+import { corrupt } from './corruption.ts';
+import { forge } from './forgeries.ts';
+import type { Outside, Reach } from './outside.ts';
+import { chanceOf } from './random.ts';
+import type { Services } from './services.ts';
+import { sicken } from './sickness.ts';
+
+/** Of so many worlds one has a theme, for each that there is. */
+const oneIn = 15;
+const shipsInMs = [500, 45_000] as const;
+const entersInMs = [10, 14_000] as const;
+const missedMax = 0.9;
+/** How often an order is cancelled because of that. */
+const cancelled = 0.2;
+const cancelledWithinMs = 2000;
+
+const entering = offers.filter(({ workflow }) => workflow === 'entry' || workflow === 'letter');
+const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow === 'tour');
+
+/** What only some worlds are about. Each draws from a chance of its own: it must not change what befalls other worlds. */
+export function addThemes(reach: Reach, services: Services, outside: Outside, seed: number): void {
+  sicken(reach.sight, services, outside, seed);
+  lockAway(outside, seed);
+  shipSlowly(services, outside, seed);
+  const forger = isIn(seed, 2);
+  if (forger) forge(reach, forger);
+  missLedger(services, outside, seed);
+  corrupt(reach, outside, seed);
+}
+
+const isIn = (seed: number, theme: number) => {
+  const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
+  return chance.happens(1 / oneIn) ? chance : undefined;
+};
+
+/** Orders whose steps answer secrets that are too short to be searched for. */
+function lockAway(outside: Outside, seed: number): void {
+  const chance = isIn(seed, 0);
+  for (let number = chance?.between(2, 4) ?? 0; number > 0; number--) outside.submitSomething(200 + number, staySafelyOffer);
+}
+
+/** What may take long does so, and is asked for often. */
+function shipSlowly(services: Services, outside: Outside, seed: number): void {
+  const chance = isIn(seed, 1);
+  if (!chance) return;
+  services.lasts.set('carrier.ship', () => chance.between(...shipsInMs));
+  for (let number = chance.between(2, 4); number > 0; number--) outside.submitSomething(300 + number, chance.pick(shipping));
+}
+
+/** What may be asked for only once often cannot be reached, or takes too long, and many do not want it any more. */
+function missLedger(services: Services, outside: Outside, seed: number): void {
+  const chance = isIn(seed, 3);
+  if (!chance) return;
+  const often = missedMax * chance.next();
+  services.outOfReach.set('ledger', (orderId) => {
+    if (!chance.happens(often)) return false;
+    if (chance.happens(cancelled)) outside.cancel(orderId, cancelledWithinMs);
+    return true;
+  });
+  services.lasts.set('ledger.enter', () => chance.between(...entersInMs));
+  for (let number = chance.between(3, 5); number > 0; number--) outside.submitSomething(400 + number, chance.pick(entering));
+}
