@@ -37,16 +37,18 @@ process.exitCode = failed ? 1 : 0;
 async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
   const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, SHOP_PORT: String(await freePort()) };
   const seconds: { [step: string]: number } = {};
-  const step = async (title: string, program: string, ...args: readonly string[]): Promise<boolean> => {
+  const step = async (title: string, [program, ...args]: readonly [string, ...string[]], quiet = false): Promise<boolean> => {
     const startedAt = performance.now();
-    const code = await run(process.execPath, ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', program, ...args], { env });
+    const options = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning'];
+    const code = await run(process.execPath, [...options, program, ...args], { env, quiet });
     seconds[title] = Math.round((performance.now() - startedAt) / 1000);
     return code === 0;
   };
-  const deployed = await step('deploy', 'tools/deploy-local.ts');
-  const tested = deployed && (await step('test', 'tools/test-deployed.ts'));
+  const deployed = await step('deploy', ['tools/deploy-local.ts']);
+  const tested = deployed && (await step('test', ['tools/test-deployed.ts']));
   const table = deployed ? outputOf('TableName') : '';
-  const destroyed = deployed && (await step('destroy', 'tools/deploy-local.ts', 'destroy'));
+  // Quiet, for what the tests say of a failure is to be the last that one reads.
+  const destroyed = deployed && (await step('destroy', ['tools/deploy-local.ts', 'destroy'], true));
   const left = await leftovers(endpoint);
   // Orders outlive the stack that served them; so does the key that they are written under.
   const clean = left.tables.every((name) => name === table || name.startsWith('redress-')) && left.others.length === 0;

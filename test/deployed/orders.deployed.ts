@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  announcementIn,
+  announcementsOf,
   call,
   client,
   disturb,
@@ -51,9 +51,8 @@ test('F-58, F-59: an order that is refused waits for an operator, and one alert 
   const alerts = await subscribe(t);
   const orderId = await submit(sample('address-invalid'));
   assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Error', fault: { type: 'AddressInvalid' } });
-  const concerns = (body: string) => announcementIn(body).detail['orderId'] === orderId;
-  const bodies = await received(alerts, (heard) => heard.some(concerns));
-  const [alert] = bodies.filter(concerns).map(announcementIn);
+  const bodies = await received(alerts, (heard) => announcementsOf(orderId, heard).length > 0);
+  const [alert] = announcementsOf(orderId, bodies);
   assert.equal(alert?.['detail-type'], 'Order In Error');
   assert.partialDeepStrictEqual(alert?.detail, {
     orderId,

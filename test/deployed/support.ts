@@ -135,9 +135,17 @@ export async function subscribe(t: TestContext): Promise<string> {
   return url;
 }
 
-/** The announcement in what SNS delivers. */
-export const announcementIn = (body: string): { readonly 'detail-type': string; readonly detail: { readonly [field: string]: unknown } } =>
-  JSON.parse((JSON.parse(body) as { Message: string }).Message);
+/** What an announcement about an order says, as it comes over the topic. */
+export interface OrderAnnouncement {
+  readonly 'detail-type': string;
+  readonly detail: { readonly orderId: string; readonly [field: string]: unknown };
+}
+
+/** The announcements about an order in what SNS delivers: the alarms of CloudWatch come over the same topic. */
+export const announcementsOf = (orderId: string, bodies: readonly string[]): readonly OrderAnnouncement[] =>
+  bodies
+    .map((body) => JSON.parse((JSON.parse(body) as { Message: string }).Message) as Partial<OrderAnnouncement>)
+    .filter((message): message is OrderAnnouncement => message.detail?.orderId === orderId);
 
 /** Disturbs one of the shop's services; back to normal after the test. */
 export async function disturb(t: TestContext, change: object): Promise<void> {
