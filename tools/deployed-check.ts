@@ -17,22 +17,34 @@ const wanted = process.argv.slice(2);
 const names = wanted.length > 0 ? wanted : Object.keys(starters);
 let failed = false;
 
-for (const name of names) {
-  const emulator = await starters[name]?.({ port: await freePort() });
-  if (!emulator) {
+// All of them are started at once: what the later ones have to install comes while the first one is tried.
+const starting = names.map((name) => ({ name, server: started(name) }));
+for (const { name, server } of starting) {
+  const emulator = await server;
+  if (emulator instanceof Error) {
+    process.stderr.write(`NOT TRIED on ${name}: ${emulator.message}\n`);
+    failed = true;
+  } else if (!emulator) {
     process.stderr.write(
       `NOT TRIED on ${name}: there is nothing to start it with in ${localStackFolder()} (REDRESS_LOCALSTACK names another folder).\n`,
     );
     failed ||= wanted.includes(name);
-    continue;
-  }
-  try {
-    failed = !(await check(emulator)) || failed;
-  } finally {
-    await emulator.stop();
-  }
+  } else
+    try {
+      failed = !(await check(emulator)) || failed;
+    } finally {
+      await emulator.stop();
+    }
 }
 process.exitCode = failed ? 1 : 0;
+
+async function started(name: string): Promise<AwsEmulator | Error | undefined> {
+  try {
+    return await starters[name]?.({ port: await freePort() });
+  } catch (error) {
+    return error as Error;
+  }
+}
 
 async function check({ name, endpoint }: AwsEmulator): Promise<boolean> {
   const env = { ...environmentAt(endpoint, 'us-east-1'), REDRESS_DATA: `${root}cdk.out/data-${name}`, SHOP_PORT: String(await freePort()) };
