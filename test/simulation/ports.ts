@@ -328,9 +328,9 @@ function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
   host.guarded(agent, { what: 'puts back', requestId });
 }
 
-/** Heard before whoever sends it goes on. */
+/** Heard before whoever sends it goes on. A scheduler that meets a lease posts what it heard anew. */
 function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promise<void>): void {
-  const agent = agentOfReplies(queue);
+  const agent = roleAtWork() === 'agent' ? agentOfReplies(queue) : undefined;
   if (agent === undefined || !body.startsWith('{"v":1,"type":"heartbeat"')) return;
   const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
   host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
