@@ -1,5 +1,5 @@
 import { timeText } from '../../../lib/messages.ts';
-import type { OutboxEntry, StateRecord } from '../../../lib/record.ts';
+import type { OutboxEntry, ProcessState, StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times, writerOf } from './law.ts';
 
@@ -21,7 +21,8 @@ export function announcements({ announcesProcessed }: Times): Law {
         if (title !== detailType) return `${id} is announced as ${detailType} instead of ${title}`;
         const text = JSON.stringify(detail);
         said.set(id, text);
-        return detail['id'] === id ? undefined : `${id} says that it is ${text}`;
+        const states = ['before', 'after'].flatMap((field) => (field in detail ? [String(detail[field])] : []));
+        return detail['id'] === id && states.every((state) => known.has(state)) ? undefined : `${id} says that it is ${text}`;
       }
       if (happening.type !== 'written') return undefined;
       const order = history.orders.get(happening.after.orderId);
@@ -44,6 +45,18 @@ function isSame(text: string | undefined, detail: Detail, mayBeOther: boolean): 
 
 const isSameThen = (text: string | undefined, detail: Detail): boolean => text === JSON.stringify({ ...detail, at: timeOf(text) });
 const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
+
+/** Between which states people are told that something went. */
+const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unknown' | 'queued' | 'set aside'>([
+  'Pending',
+  'Processing',
+  'Processed',
+  'Error',
+  'Compensating',
+  'unknown',
+  'queued',
+  'set aside',
+]);
 
 const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+\/stuck\/.+$/, 'Compensation Stuck'],

@@ -15,6 +15,9 @@ interface Readable {
   readonly isFenced: boolean;
   /** Whether they have been made into a new record. */
   readonly isRebuilt: boolean;
+  /** Whether it was begun, and whether the order that called it takes it back. */
+  readonly isBegun: boolean;
+  readonly isRecalled: boolean;
 }
 
 /** F48: whatever can still be read of a damaged record is kept, line by line; and whether that is all is said as it is. */
@@ -51,12 +54,17 @@ export function salvage(): Law {
   };
 }
 
-function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole, isFenced }: Readable): string | undefined {
+function wrongIn(
+  { orderId, caller, instance: { tail, state } }: Tracked,
+  { lines, last, whole, isFenced, isBegun, isRecalled }: Readable,
+): string | undefined {
   const rebuilt = tail.find((entry) => entry.type === 'InstanceRebuilt');
   // Written whole by somebody who had read it before.
   if (!rebuilt) return isFenced ? `${orderId} was damaged, and goes on as if it had not been` : undefined;
   if (rebuilt.whole !== whole) return `${orderId} is rebuilt of ${rebuilt.whole ? 'all' : 'a part'} of its journal, which is not so`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
+  if (whole && isBegun && (state.called === true) !== (caller !== undefined)) return `${orderId} forgets who called it`;
+  if (whole && (state.recalled === true) !== isRecalled) return `${orderId} is rebuilt as if it were ${isRecalled ? 'not ' : ''}taken back`;
   if (other) return `${orderId} is rebuilt with ${JSON.stringify(other)} instead of ${lines.get(other.seq)}`;
   // A page may know more, where nobody came to write what was put aside.
   return rebuilt.seq > last && rebuilt.seq <= lines.size + 1
@@ -68,7 +76,7 @@ function wrongIn({ orderId, instance: { tail } }: Tracked, { lines, last, whole,
 const textOf = (line: JournalEntry): string => JSON.stringify(Object.entries(line).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 
 /** The journal stands first in the blob: what comes before the damage can be read, entry by entry. */
-function readableIn({ state: { blob }, instance, journal }: Tracked, at: number): Readable {
+function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: number): Readable {
   const begin = blob.indexOf('[') + 1;
   const { tail } = JSON.parse(blob) as { readonly tail: readonly object[] };
   let end = begin;
@@ -83,5 +91,6 @@ function readableIn({ state: { blob }, instance, journal }: Tracked, at: number)
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  return { lines, last, whole, isFenced: false, isRebuilt: false };
+  const was = { isBegun: epoch > 0, isRecalled: instance.state.recalled === true };
+  return { lines, last, whole, isFenced: false, isRebuilt: false, ...was };
 }
