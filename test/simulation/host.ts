@@ -276,6 +276,7 @@ export class SimulatedHost {
 
   /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
+    this.sight.saw({ type: 'delivered', queue: source.queue, messages });
     const response = await this.run(source.queue, queueEvent(source.queue, messages) satisfies SQSEvent);
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
     const came = messages.map(({ messageId }) => messageId);

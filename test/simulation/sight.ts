@@ -93,6 +93,12 @@ export type Happening =
   | { readonly type: 'renewed'; readonly orderId: string; readonly holder: string; readonly isKept: boolean }
   /** What lay on a queue is gone. */
   | { readonly type: 'purged'; readonly body: string }
+  /** A function is given a batch. */
+  | {
+      readonly type: 'delivered';
+      readonly queue: string;
+      readonly messages: readonly { readonly messageId: string; readonly body: string }[];
+    }
   /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
   /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */

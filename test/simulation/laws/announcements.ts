@@ -64,6 +64,7 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
   [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
   [/^backlog\/.+\/\d+$/, 'Service Exception'],
+  [/^channel\/.+\/\d+$/, 'Channel Closed'],
   [/^ord_[a-z0-9]+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';

@@ -1,8 +1,8 @@
 import type { StateRecord } from '../../../lib/record.ts';
 import { type Law, on } from './law.ts';
 
-/** So many writes are more than any order makes that is damaged, looked at by a person, and ended by him. */
-const writesMax = 150;
+/** So many writes are more than any order makes that is damaged, looked at by a person, and ended by him; one has 24 effects to undo. */
+const writesMax = 400;
 
 /**
  * F48, S25, L7: a damaged order comes before a person, or is there already, or it was written whole by somebody who had read it

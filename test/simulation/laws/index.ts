@@ -22,6 +22,7 @@ import { faults } from './faults.ts';
 import { fence } from './fence.ts';
 import { forgeries } from './forgeries.ts';
 import { givenTimes } from './given-times.ts';
+import { givenUp } from './given-up.ts';
 import { handlers } from './handlers.ts';
 import { heartbeats } from './heartbeats.ts';
 import { instructions } from './instructions.ts';
@@ -138,6 +139,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   statuses(),
   poison(),
   setAside(),
+  givenUp(times),
   secrets(),
   masks(),
   deadlines(),
