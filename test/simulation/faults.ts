@@ -150,6 +150,8 @@ export class Faults {
   over = false;
   /** By cell, as text that `cellOf` reads: how often. */
   readonly landed = new Map<string, number>();
+  /** What kills every process that does it, for as long as anything goes wrong. */
+  deadly: ((victim: Victim) => boolean) | undefined;
   private readonly outages = new Map<string, number>();
   private readonly profile: Profile;
   private readonly chance: Chance;
@@ -164,6 +166,10 @@ export class Faults {
   /** What goes wrong this time, if anything. */
   at(site: Site, victim: () => Victim): FaultKind | undefined {
     if (this.over) return undefined;
+    if (this.deadly?.(victim())) {
+      this.lands('crash before', site.name, victim());
+      return 'crash before';
+    }
     return crashes.find((kind) => this.hits(kind, site.name, victim)) ?? site.faults.find((kind) => this.hits(kind, site.name, victim));
   }
 

@@ -1,16 +1,21 @@
 import { offers, staySafelyOffer } from './app.ts';
+import { type Role, roleAtWork } from './at-work.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
 import type { Outside, Reach } from './outside.ts';
 import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 import { sicken } from './sickness.ts';
+import type { Sight } from './sight.ts';
 
 /** Of so many worlds one has a theme, for each that there is. */
 const oneIn = 15;
 const shipsInMs = [500, 45_000] as const;
 const entersInMs = [10, 14_000] as const;
 const missedMax = 0.9;
+/** Whose processes die of some orders, and of how many. */
+const deadlyFor: readonly Role[] = ['agent', 'children', 'scheduler', 'submissions'];
+const deadlyShare = 0.3;
 /** How often an order is cancelled because of that. */
 const cancelled = 0.2;
 const cancelledWithinMs = 2000;
@@ -26,6 +31,7 @@ export function addThemes(reach: Reach, services: Services, outside: Outside, se
   const forger = isIn(seed, 2);
   if (forger) forge(reach, forger);
   missLedger(services, outside, seed);
+  kill(reach.sight, seed);
   corrupt(reach, outside, seed);
 }
 
@@ -46,6 +52,19 @@ function shipSlowly(services: Services, outside: Outside, seed: number): void {
   if (!chance) return;
   services.lasts.set('carrier.ship', () => chance.between(...shipsInMs));
   for (let number = chance.between(2, 4); number > 0; number--) outside.submitSomething(300 + number, chance.pick(shipping));
+}
+
+/** Some orders take every process with them that does one kind of work for them. */
+function kill({ faults }: Sight, seed: number): void {
+  const chance = isIn(seed, 4);
+  if (!chance) return;
+  const deadly = chance.pick(deadlyFor);
+  const isSo = new Map<string, boolean>();
+  faults.deadly = ({ role = roleAtWork(), orderId }) => {
+    if (role !== deadly || orderId === undefined) return false;
+    if (!isSo.has(orderId)) isSo.set(orderId, chance.happens(deadlyShare));
+    return isSo.get(orderId) === true;
+  };
 }
 
 /** What may be asked for only once often cannot be reached, or takes too long, and many do not want it any more. */
