@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { failingUndos } from '../../lib/core/undoing.ts';
 import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
 import type { StateRecord } from '../../lib/record.ts';
@@ -86,8 +87,7 @@ export class History {
     order.instance = instance;
     order.writes += 1;
     if (!known) this.orders.set(after.orderId, order);
-    const last = order.journal.at(-1)?.seq ?? 0;
-    order.news = instance.tail.filter(({ seq }) => seq > last);
+    order.news = instance.tail.filter(({ seq }) => seq > lastBefore(instance, known?.before));
     order.journal.push(...order.news);
   }
 
@@ -147,3 +147,10 @@ export class History {
 
 /** Where the client of every world listens. */
 export const responseQueue = 'redress-response-client';
+
+/** The last line that its journal had before. One that is rebuilt without the lines that are lost counts on from less. */
+function lastBefore({ tail }: Instance, before: Instance | undefined): number {
+  const rebuilt = tail.findLast(({ type }) => type === 'InstanceRebuilt');
+  const isNew = rebuilt && !before?.tail.some((entry) => isDeepStrictEqual(entry, rebuilt));
+  return isNew ? rebuilt.seq - 1 : (before?.seq ?? 0);
+}
