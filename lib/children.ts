@@ -48,8 +48,17 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
       const { orderId, newerUntil = 0 } = error;
       if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
       await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
+      if (message.type === 'request' && message.operation !== 'undo') await sayLost(message, orderId);
     }
   };
+
+  /** What is finished is never mended: whoever waits for its answer would wait for ever. */
+  async function sayLost(request: Request, orderId: string): Promise<void> {
+    const head = await store.head(orderId);
+    if (head?.processState !== 'Processed') return;
+    const message = `The order ${orderId} that was called ended as ${head.outcome}. Its record cannot be read: its answer is lost.`;
+    await fail(request, { type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
+  }
 
   async function take(message: ToAgent): Promise<void> {
     if (message.type === 'cancel') return cancel(childIdOf(message.idempotencyKey));

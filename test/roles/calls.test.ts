@@ -215,6 +215,23 @@ describe('what may go wrong between the two', () => {
       assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
     });
 
+  test('F48: what was called has ended, its answer got lost, and its record is damaged: whoever called it comes before a person', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, childId } = await called(on);
+    for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
+    await on.take('workflows-replies');
+    on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
+    await on.clock.advance(600_000);
+    await on.supervisor.pass();
+    await on.deliver('wake-ups');
+    await on.deliver('workflows-requests');
+    await on.deliver('workflows-replies');
+    const { processState, fault } = await on.state(orderId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'OutcomeUnknown']);
+    assert.match(fault?.message ?? '', new RegExp(`${childId} that was called ended as completed`));
+    assert.ok(on.announced().some(({ id }) => id === `${childId}/unreadable`));
+  });
+
   test('S10: the same call delivered twice makes one order', async (context) => {
     const on = openDesk(context, app);
     const { request } = await called(on);
