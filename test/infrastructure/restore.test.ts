@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { deploy } from '../aws/deploy.ts';
 import { deployed, startEmulators } from '../aws/deployment.ts';
 import { clientsAt, createTable } from '../aws/support.ts';
@@ -12,7 +13,7 @@ import { type ApiAnswer, openRoles, type Roles } from './roles.ts';
 
 const { endpoints, stop } = await startEmulators();
 test.after(stop);
-const tool = fileURLToPath(new URL('../../tools/copy-table.ts', import.meta.url));
+const tool = fileURLToPath(new URL('../../tools/restore-table.ts', import.meta.url));
 
 const shop = { as: 'client', client: 'shop' } as const;
 const submit = async (roles: Roles, key: string, item: string): Promise<string> => {
@@ -25,6 +26,11 @@ const submit = async (roles: Roles, key: string, item: string): Promise<string> 
   return String(answer.body['orderId']);
 };
 const shown = (roles: Roles, id: string): Promise<ApiAnswer> => roles.call('GET', `/orders/${id}`, { as: 'operator' });
+const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>>, to: string, from = table): Promise<void> => {
+  const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', tool, from, to];
+  const { stdout } = await promisify(execFile)(process.execPath, flags, { env: { ...process.env, ...variables } });
+  assert.match(stdout, /^\d+ items from/);
+};
 
 test('F-09: from the items of the table alone, put into a new one, every order goes on: finished, held, and in flight', async () => {
   const first = await deployed(app, endpoints);
@@ -43,18 +49,14 @@ test('F-09: from the items of the table alone, put into a new one, every order g
 
   const { dynamodb } = clientsAt(endpoints);
   const table = await createTable(dynamodb);
-  const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', tool, first.table, table];
-  const { stdout } = await promisify(execFile)(process.execPath, flags, { env: { ...process.env, ...first.variables } });
-  assert.match(stdout, /^\d+ items from/);
+  await restore(first, table);
   await dynamodb.send(new DeleteTableCommand({ TableName: first.table }));
 
   const after = await openRoles({ app, endpoints, deployment: await deploy(app, endpoints, { table }) });
   test.after(after.close);
   const seenAgain = await Promise.all([finished, held, inFlight].map((id) => shown(after, id)));
-  assert.deepEqual(
-    seenAgain.map(({ body }) => body),
-    seen.map(({ body }) => body),
-  );
+  const withoutCounters = ({ body: { rev: _, epoch: __, ...body } }: ApiAnswer) => body;
+  assert.deepEqual(seenAgain.map(withoutCounters), seen.map(withoutCounters));
 
   after.pass(63_000);
   await after.supervise('supervisor');
@@ -72,5 +74,61 @@ test('F-09: from the items of the table alone, put into a new one, every order g
   assert.equal(instructed.status, 202);
   const listed = await after.call('GET', '/orders', shop);
   assert.equal((listed.body['items'] as readonly unknown[]).length, 3);
+  dynamodb.destroy();
+});
+
+test('F37: an order that is put back goes on with numbers and pages of its own, whatever became of it meanwhile', async () => {
+  const deployment = await deployed(app, endpoints);
+  const roles = await openRoles({ app, endpoints, deployment });
+  test.after(roles.close);
+  const { dynamodb } = clientsAt(endpoints);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const itemsOf = async (table: string) => (await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }))).Items ?? [];
+  const answer = await roles.call('POST', '/orders', {
+    ...shop,
+    body: { workflow: 'both', order: { item: 'tea' } },
+    headers: { 'idempotency-key': 'k-4' },
+  });
+  const id = String(answer.body['orderId']);
+  await roles.deliver('stock-requests');
+
+  const backup = await createTable(dynamodb);
+  for (const Item of await itemsOf(deployment.table)) await client.send(new PutCommand({ TableName: backup, Item }));
+  const finish = async () => {
+    for (let rounds = 0; rounds < 4; rounds++) {
+      await roles.settle();
+      roles.pass(63_000);
+      await roles.supervise('supervisor');
+    }
+    await roles.settle();
+    assert.partialDeepStrictEqual((await shown(roles, id)).body, { processState: 'Processed', outcome: 'completed' });
+  };
+  await finish();
+  const before = (await itemsOf(deployment.table)).find(({ pk, sk }) => pk === `ORDER#${id}` && sk === 'STATE');
+  assert.ok((await itemsOf(deployment.table)).some(({ pk, sk }) => pk === `ORDER#${id}` && String(sk).startsWith('HISTORY#')));
+
+  await restore(deployment, deployment.table, backup);
+  const items = (await itemsOf(deployment.table)).filter(({ pk }) => pk === `ORDER#${id}`);
+  assert.deepEqual(items.map(({ sk }) => sk).toSorted(), ['ORDER', 'STATE']);
+  const after = items.find(({ sk }) => sk === 'STATE');
+  for (const counter of ['rev', 'epoch']) assert.ok(Number(after?.[counter]) > Number(before?.[counter]), counter);
+
+  // Its step is late by now, and its workflow lets no failure pass.
+  roles.pass(63_000);
+  await roles.supervise('supervisor');
+  const held = await shown(roles, id);
+  assert.equal(held.body['processState'], 'Error');
+  await roles.call('POST', `/orders/${id}/instructions`, {
+    as: 'operator',
+    body: { kind: 'resubmit', reason: 'after the restore' },
+    headers: { 'if-match': String(held.headers['etag']) },
+  });
+  await finish();
+  const { body } = await roles.call('GET', `/orders/${id}/history`, { as: 'operator' });
+  const numbers = (body['items'] as readonly { readonly seq: number }[]).map(({ seq }) => seq);
+  assert.deepEqual(
+    numbers,
+    [...numbers.keys()].map((index) => index + 1),
+  );
   dynamodb.destroy();
 });

@@ -38,7 +38,7 @@ const sites = {
   pages: reading('store.pages'),
   undoPage: reading('store.undoPage'),
   client: reading('store.client'),
-  due: { name: 'store.due', faults: ['throttled', 'index late', 'index ghost'] },
+  due: reading('store.due'),
   sweep: reading('store.sweep'),
   send: adding('channel.send'),
   acknowledge: adding('channel.acknowledge'),
@@ -116,6 +116,13 @@ export class Shared {
       )
       .run(rev, rev, schemaVersion, orderId);
     this.written({ ...state, rev });
+  }
+
+  /** It was written by nobody: a table was restored. */
+  putBack(state: StateRecord): void {
+    const { orderId } = state;
+    this.last.set(orderId, { at: this.sight.timeline.now, state, shard: shardOf(orderId) });
+    this.hidden.delete(orderId);
   }
 
   written(after: StateRecord, caller?: string): void {
@@ -258,12 +265,11 @@ function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Si
     undoPage: (...page) => host.call(sites.undoPage, () => store.undoPage(...page), { about: () => page[0] }),
     client: (id) => host.call(sites.client, () => store.client(id)),
     sweep: (...page) => host.call(sites.sweep, () => store.sweep(...page)),
-    // Read so often that it takes no time of its own.
+    // Asked so often that an answer of nothing takes no time of its own.
     due: async (worklist, shard, until, limit) => {
       const isDue = ({ shard: own, state }: Last) => own === shard && state.worklist === worklist && (state.worklistAt ?? 0) <= until;
       if (!some(last, isDue)) return asIndexed([]);
-      sight.carriedOut(sites.due.name);
-      return asIndexed(await store.due(worklist, shard, until, limit));
+      return host.call(sites.due, async () => asIndexed(await store.due(worklist, shard, until, limit)));
     },
   };
 }

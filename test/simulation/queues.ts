@@ -81,12 +81,25 @@ export class SimulatedQueues {
   /** All that lies on one queue is gone. */
   purge(): void {
     const { faults, chance } = this.sight;
-    const full = [...this.messages].filter(([queue, list]) => mayBeLost.test(queue) && list.length > 0).map(([queue]) => queue);
+    const full = this.internal().filter((queue) => (this.messages.get(queue) ?? []).length > 0);
     if (full.length === 0) return;
-    const queue = chance.pick(full);
+    this.empty(chance.pick(full), (queue, body) => faults.lands('queue purged', queue, this.victimOn(queue, body)));
+  }
+
+  /** All that the system has sent to itself is gone, and is found nowhere. */
+  purgeAll(): void {
+    for (const queue of this.internal()) this.empty(queue);
+    this.old.length = 0;
+  }
+
+  private internal(): readonly string[] {
+    return [...this.messages.keys()].filter((queue) => mayBeLost.test(queue));
+  }
+
+  private empty(queue: string, each?: (queue: string, body: string) => void): void {
     this.sight.tell(() => `all that lies on ${queue} is gone`);
     for (const message of this.messages.get(queue) ?? []) {
-      faults.lands('queue purged', queue, this.victimOn(queue, message.body));
+      each?.(queue, message.body);
       this.sight.saw({ type: 'purged', body: message.body });
       message.gone = true;
     }

@@ -77,6 +77,8 @@ export type Happening =
   | { readonly type: 'signal'; readonly orderId: string; readonly key: string; readonly answer: 'none yet' | 'accepted' | 'refused' }
   /** What is stored of an order makes no sense any more: the character of its blob at this place is another one. */
   | { readonly type: 'damaged'; readonly orderId: string; readonly at: number }
+  /** The table is as it was then (milliseconds since 1970), and these orders with it. `isLeftBehind`: somebody goes on as if it were not. */
+  | { readonly type: 'restored'; readonly asOf: number; readonly orders: readonly string[]; readonly isLeftBehind: boolean }
   /** Somebody was shown how the steps of an order fare, and what an undo of it would do, as of `rev`. */
   | {
       readonly type: 'looked';

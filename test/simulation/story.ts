@@ -40,6 +40,8 @@ export function describe(happening: Happening): string {
       return `${happening.orderId} ${happening.isNewer ? 'is written by a newer program' : 'is given back'}`;
     case 'rests':
       return `${happening.requestId} is tried again in ${happening.ms} ms`;
+    case 'restored':
+      return `the table is as it was at ${new Date(happening.asOf).toISOString()}: ${happening.orders.length} orders`;
     case 'damaged':
       return `${happening.orderId} is damaged`;
     case 'looked':

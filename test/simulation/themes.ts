@@ -35,7 +35,8 @@ export function addThemes(reach: Reach, services: Services, outside: Outside, se
   corrupt(reach, outside, seed);
 }
 
-const isIn = (seed: number, theme: number) => {
+/** The chance of a world that has this theme. */
+export const isIn = (seed: number, theme: number) => {
   const chance = chanceOf(seed + 3_000_003 + theme * 1_000_000);
   return chance.happens(1 / oneIn) ? chance : undefined;
 };

@@ -8,17 +8,19 @@ import { Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
-import { type Law, lawsFor } from './laws/index.ts';
+import { type Law, lawsAfterRestore, lawsFor } from './laws/index.ts';
+import type { Times } from './laws/law.ts';
 import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
+import { restore } from './restores.ts';
 import { Services } from './services.ts';
 import type { Happening, Sight } from './sight.ts';
 import { describe, kindOf } from './story.ts';
 import { resume } from './suspensions.ts';
-import { addThemes } from './themes.ts';
+import { addThemes, isIn } from './themes.ts';
 import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
 
@@ -83,7 +85,8 @@ export class World implements Sight {
   private readonly pace: Pace;
   private readonly isRollout: boolean;
   private readonly toleranceMs: number;
-  private readonly laws: readonly Law[];
+  private readonly times: Times;
+  private laws: readonly Law[];
   /** Those that are asked after something of a kind. */
   private readonly lawsByKind = new Map<Happening['type'], readonly Law[]>();
   private quietSince: number | undefined;
@@ -112,7 +115,7 @@ export class World implements Sight {
       INSTANCE_LOCKED_ACTION: this.chance.pick(lockPolicies),
       ANNOUNCE_PROCESSED: this.chance.pick(['on', 'off']),
     };
-    this.laws = lawsFor({
+    this.times = {
       toleranceMs: this.toleranceMs,
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
@@ -121,7 +124,8 @@ export class World implements Sight {
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
-    });
+    };
+    this.laws = lawsFor(this.times);
     this.shared = new Shared(this, this.queues, sendsAlong);
     this.periodMs = this.chance.pick(this.pace.periodsMs);
     this.fleet = new Fleet({
@@ -147,6 +151,8 @@ export class World implements Sight {
     visit(this.reach, this.outside);
     operate(this.reach, this.outside, this.seed);
     addThemes(this.reach, this.services, this.outside, this.seed);
+    const restored = isIn(this.seed, 5);
+    if (restored) restore({ sight: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
     disturb({
       sight: this,
@@ -235,7 +241,14 @@ export class World implements Sight {
     if (happening.type !== 'written') this.look(happening);
     this.history.take(happening);
     if (happening.type === 'written') this.look(happening);
+    if (happening.type === 'restored') this.beginAnew(happening.isLeftBehind);
     this.tell(() => describe(happening));
+  }
+
+  /** Laws remember what is not so any more. */
+  private beginAnew(isLeftBehind: boolean): void {
+    this.laws = lawsAfterRestore(this.laws, isLeftBehind);
+    this.lawsByKind.clear();
   }
 
   private counts(happening: Happening): void {

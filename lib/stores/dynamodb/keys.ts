@@ -39,6 +39,10 @@ export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 export const partitions = { calendar, clients } as const;
 export const pagesOf = { prefix: historyPrefix } as const;
 
+/** Whether it is a page of the journal, or of what can be undone; and the revision under which it was put aside. */
+export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
+export const revOf = (sk: string): number => Number(sk.slice(sk.indexOf('#') + 1));
+
 /** Where a live order stands, and one that is held; by time. */
 export const worklistKey = (worklist: 'due' | 'error', shard: number): string => `${worklist}#${shardText(shard)}`;
 export const worklistIn = (key: string): 'due' | 'error' => (key.startsWith('error') ? 'error' : 'due');

@@ -1,22 +1,43 @@
 import type { JournalEntry } from '../../../lib/instance.ts';
 import { lasting } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
-/** S7, S11: nothing is done twice, nothing undone that was never done, and what is undone by its outcome leaves nothing behind. */
-export const effects = (): Law => ({
-  name: 'effects',
-  after: on(['effect'], (happening, history) => {
-    const { operation, key, undoes } = happening;
-    const before = history.effects.get(undoes ?? key);
-    if (undoes === undefined) return before ? `${operation} is done twice under ${key}` : undefined;
-    if (!before) return `${operation} undoes ${undoes}, which was never done`;
-    return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
-  }),
-  atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history)),
-});
+/**
+ * S7, S11: nothing is done twice, nothing undone that was never done, and what is undone by its outcome leaves nothing behind. Once a
+ * table was restored nobody knows of what was asked for since the time of which it is: that may have been done, or undone (F37).
+ */
+export function effects({ now }: Pick<Times, 'now'>): Law {
+  const askedAt = new Map<string, number>();
+  const undoneBy = new Map<string, string>();
+  const forgotten = new Set<string>();
+  const isUnknown = (key: string): boolean => forgotten.has(key) || forgotten.has(undoneBy.get(key) ?? '');
+  return {
+    name: 'effects',
+    after: on(['effect', 'sent', 'restored'], (happening, history) => {
+      if (happening.type === 'restored') {
+        for (const [key, at] of askedAt) if (at >= happening.asOf) forgotten.add(key);
+        return undefined;
+      }
+      if (happening.type === 'sent') {
+        const key = happening.queue.endsWith('-requests') ? keyIn(happening.body) : undefined;
+        if (key !== undefined) askedAt.set(key, now());
+        return undefined;
+      }
+      const { operation, key, undoes } = happening;
+      if (undoes !== undefined) undoneBy.set(undoes, key);
+      const before = history.effects.get(undoes ?? key);
+      if (undoes === undefined) return before ? `${operation} is done twice under ${key}` : undefined;
+      if (!before) return `${operation} undoes ${undoes}, which was never done`;
+      return before.undone ? `${operation} undoes ${undoes} a second time` : undefined;
+    }),
+    atEnd: (history) => history.sound.flatMap((order) => leftBy(order, history, isUnknown)),
+  };
+}
 
-function leftBy({ orderId, state, journal }: Tracked, history: History): readonly string[] {
+const keyIn = (body: string): string | undefined => /"idempotencyKey":"([^"]+)"/.exec(body)?.[1];
+
+function leftBy({ orderId, state, journal }: Tracked, history: History, isUnknown: (key: string) => boolean): readonly string[] {
   const { outcome } = state;
   if (outcome === null || outcome === 'terminated') return [];
   const standing = history.standing(orderId);
@@ -24,10 +45,13 @@ function leftBy({ orderId, state, journal }: Tracked, history: History): readonl
   const keys = new Set(standing.map(([key]) => key));
   const path = (key: string) => key.slice(orderId.length + 1, key.lastIndexOf('/'));
   const told = new Set(journal.flatMap((fact) => (fact.type === 'OutcomeUnknown' || fact.type === 'MarkedCompensated' ? [fact.path] : [])));
-  const tooMuch = standing.filter(([key, { operation }]) => !wanted.has(key) && !lasting.has(operation) && !told.has(path(key)));
+  const tooMuch = standing.filter(
+    ([key, { operation }]) => !wanted.has(key) && !lasting.has(operation) && !told.has(path(key)) && !isUnknown(key),
+  );
+  const missing = [...wanted].filter((key) => !keys.has(key) && !isUnknown(key));
   return [
     ...tooMuch.map(([key, { operation }]) => `${orderId} is ${outcome}, but ${operation} is still done under ${key}`),
-    ...[...wanted].filter((key) => !keys.has(key)).map((key) => `${orderId} is completed, but nothing is left of ${key}`),
+    ...missing.map((key) => `${orderId} is completed, but nothing is left of ${key}`),
   ];
 }
 

@@ -115,7 +115,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(faults()),
   acknowledgements(),
   outbox(times),
-  effects(),
+  effects(times),
   sound(compensation()),
   undoOrder(),
   sound(settling(times)),
@@ -151,3 +151,14 @@ export const lawsFor = (times: Times): readonly Law[] => [
   quarantined(),
   end(),
 ];
+
+/** What they remember of an order is not so any more, once it is as it was before. */
+const misled: ReadonlySet<string> = new Set(['handlers', 'instructions', 'journal', 'newer', 'repetitions', 'salvage', 'signals']);
+/** They count from the beginning. */
+const counting: ReadonlySet<string> = new Set(['alerts', 'statuses']);
+
+/** What holds on once a table was restored. `isLeftBehind`: somebody was at work meanwhile, and what he puts aside stays. */
+export function lawsAfterRestore(laws: readonly Law[], isLeftBehind: boolean): readonly Law[] {
+  const kept = laws.filter(({ name }) => !misled.has(name) && !(isLeftBehind && name === 'views'));
+  return kept.map(({ atEnd, ...law }) => (atEnd && !counting.has(law.name) ? { ...law, atEnd } : law));
+}

@@ -1,0 +1,73 @@
+import type { StateHead } from '../../lib/record.ts';
+import { type Counters, countersAfterRestore } from '../../lib/restoring.ts';
+import type { History, Tracked } from './history.ts';
+import type { Shared } from './ports.ts';
+
+/** All that a table holds; queues are not part of it, nor is what services have done. */
+const tables = ['orders', 'states', 'pages', 'undoPages', 'asked', 'clients', 'breakers', 'documents'] as const;
+type Row = Record<string, string | number | null>;
+
+/** A table as it was at one moment, to be put back over what has become of it (F37): as `tools/restore-table.ts` does it. */
+export class Backup {
+  private readonly shared: Shared;
+  private readonly rows: ReadonlyMap<string, readonly Row[]>;
+  private readonly seen: ReadonlyMap<string, Tracked>;
+
+  constructor(shared: Shared, history: History) {
+    this.shared = shared;
+    this.rows = new Map(tables.map((table) => [table, shared.database.prepare(`SELECT * FROM ${table}`).all() as Row[]]));
+    this.seen = new Map([...history.orders].map(([orderId, order]) => [orderId, copyOf(order)]));
+  }
+
+  get orders(): readonly string[] {
+    return [...this.seen.keys()];
+  }
+
+  /** What is seen from now on goes on from how it was. */
+  restore(history: History): void {
+    for (const table of tables) for (const row of this.rows.get(table) ?? []) this.put(table, table === 'states' ? this.raised(row) : row);
+    for (const [orderId, order] of this.seen) {
+      this.removePagesSince(orderId, order.state.rev);
+      const state = { ...order.state, ...this.countersOf(orderId) };
+      history.orders.set(orderId, { ...copyOf(order), state });
+      this.shared.putBack(state);
+    }
+    for (const { record } of this.rows.get('documents') ?? []) this.shared.channels.stored(JSON.parse(String(record)));
+  }
+
+  private removePagesSince(orderId: string, rev: number): void {
+    for (const table of ['pages', 'undoPages'])
+      this.shared.database.prepare(`DELETE FROM ${table} WHERE orderId = ? AND rev >= ?`).run(orderId, rev);
+  }
+
+  private put(table: string, row: Row): void {
+    const columns = Object.keys(row);
+    // An order never changes, and its state refers to it.
+    const how = table === 'orders' ? 'IGNORE' : 'REPLACE';
+    this.shared.database
+      .prepare(`INSERT OR ${how} INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`)
+      .run(...Object.values(row));
+  }
+
+  /** Whoever had made it newer than this program gives it back again, sooner or later. */
+  private raised(row: Row): Row {
+    const head = JSON.parse(String(row['head'])) as StateHead;
+    const counters = countersAfterRestore(head, this.countersOf(head.orderId));
+    return { ...row, rev: counters.rev, epoch: counters.epoch, head: JSON.stringify({ ...head, ...counters, schemaVersion: 1 }) };
+  }
+
+  private countersOf(orderId: string): Counters | undefined {
+    const select = 'SELECT head FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)';
+    const found = this.shared.database.prepare(select).get(orderId) as { readonly head: string } | undefined;
+    const { rev, epoch, errorGen, statusSeq } = JSON.parse(found?.head ?? '{}') as StateHead;
+    return found && { rev, epoch, errorGen, statusSeq };
+  }
+}
+
+const copyOf = (order: Tracked): Tracked => ({
+  ...order,
+  journal: [...order.journal],
+  signals: new Set(order.signals),
+  unheard: new Set(order.unheard),
+  statuses: [...order.statuses],
+});

@@ -1,0 +1,50 @@
+import { Backup } from './backup.ts';
+import type { Fleet } from './fleet.ts';
+import type { History } from './history.ts';
+import type { Shared } from './ports.ts';
+import type { SimulatedQueues } from './queues.ts';
+import type { Chance } from './random.ts';
+import type { Sight } from './sight.ts';
+
+export interface Restored {
+  readonly sight: Sight;
+  readonly fleet: Fleet;
+  readonly shared: Shared;
+  readonly queues: SimulatedQueues;
+  readonly history: History;
+}
+
+const keptAfterMs = [1000, 60_000] as const;
+const restoredAfterMs = [1000, 90_000] as const;
+const leftBehind = 0.5;
+const standsStillMs = [1000, 120_000] as const;
+
+/** What was sent off before everything stopped has arrived by then, and nothing has started again. */
+const arrivedAfterMs = 100;
+
+/** The table is put back as it was some time before, while services, and somebody who was left behind, know what has happened since (F37). */
+export function restore(world: Restored, chance: Chance): void {
+  const { timeline, faults } = world.sight;
+  timeline.after(chance.between(...keptAfterMs), 'the table is kept as it is', () => {
+    const asOf = timeline.now;
+    const backup = new Backup(world.shared, world.history);
+    timeline.after(chance.between(...restoredAfterMs), 'everything is stopped', () => {
+      if (faults.over) return;
+      const isLeftBehind = stopAll(world, chance);
+      timeline.after(arrivedAfterMs, 'the table is restored', () => {
+        world.queues.purgeAll();
+        backup.restore(world.history);
+        world.sight.saw({ type: 'restored', asOf, orders: backup.orders, isLeftBehind });
+      });
+    });
+  });
+}
+
+/** Whether somebody was thought to be stopped, and is not. */
+function stopAll({ fleet }: Restored, chance: Chance): boolean {
+  const busy = fleet.all.filter(({ isDead, atWork }) => !isDead && atWork.length > 0);
+  const left = busy.length > 0 && chance.happens(leftBehind) ? chance.pick(busy) : undefined;
+  left?.freeze(chance.between(...standsStillMs));
+  for (const host of fleet.all) if (host !== left) host.crash('for the restore');
+  return left !== undefined;
+}
