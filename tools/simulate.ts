@@ -2,23 +2,24 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { coverageTable, landingTable } from '../test/simulation/landing.ts';
 import { simulate, tableOf } from '../test/simulation/simulate.ts';
-import { commit } from './commit.ts';
+import { commitLoaded } from './commit.ts';
 
 /**
- * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each,
- * `--table` shows whom each kind of fault befell, and `--coverage FILE` writes how the order stood each time, and where.
+ * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each, and
+ * plays one where nothing is said of `--runs`; `--table` shows whom each kind of fault befell, and `--coverage FILE` writes
+ * how the order stood each time, and where.
  */
 const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
-    runs: { type: 'string', default: '200' },
+    runs: { type: 'string' },
     trace: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
     coverage: { type: 'string' },
   },
 });
 const seed = wholeNumber('--seed', values.seed);
-const runs = wholeNumber('--runs', values.runs);
+const runs = wholeNumber('--runs', values.runs ?? (values.trace ? '1' : '200'));
 
 const begun = performance.now();
 const summary = await simulate(seed, runs, values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined);
@@ -30,7 +31,15 @@ const landed = tableOf(
   ({ role }) => role,
 );
 const timesFaster = Math.round(simulatedMs / durationMs);
-const told = { seed, commit: commit(), durationMs, simulatedHours: Math.round(simulatedMs / 3_600_000), timesFaster, ...counts, landed };
+const told = {
+  seed,
+  commit: commitLoaded(),
+  durationMs,
+  simulatedHours: Math.round(simulatedMs / 3_600_000),
+  timesFaster,
+  ...counts,
+  landed,
+};
 for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
 if (values.coverage) writeFileSync(values.coverage, coverageTable(summary));
 process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(told)}\n`);

@@ -1,3 +1,4 @@
+import { commitLoaded } from '../../tools/commit.ts';
 import { type Cell, cellOf } from './faults.ts';
 import { type Outcome, World } from './world.ts';
 
@@ -22,7 +23,8 @@ export interface Summary {
   readonly landed: Counts;
 }
 
-export const commandFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace`;
+/** What is behind it is a comment for the shell: a seed leads to its run only at the commit at which it was seen. */
+export const commandFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
 /** Nothing yet: what other summaries are added to. */
 export const nothing = (): Summary => ({
@@ -39,6 +41,8 @@ export const nothing = (): Summary => ({
 /** Runs one world for each seed, from the first on. */
 export async function simulate(first: number, runs: number, story?: (line: string) => void): Promise<Summary> {
   const summary = nothing();
+  // Now, not when a law is broken: hours may have passed by then.
+  commitLoaded();
   for (let seed = first; seed < first + runs; seed++) addOutcome(summary, await new World(seed, story).run());
   return summary;
 }

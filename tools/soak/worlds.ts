@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { commitLoaded } from '../commit.ts';
 import { root } from '../run.ts';
 import type { Broken, Round, Thing } from './thing.ts';
 import type { Told } from './worlds-worker.ts';
@@ -10,10 +11,12 @@ const seeds = 50;
 const patienceMs = 180_000;
 
 /** Said here once more: this process loads nothing of what it tries, so that nothing can take it down. */
-const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace`;
+const againFor = (seed: number): string => `npm run simulate -- --seed ${seed} --runs 1 --trace # at ${commitLoaded()}`;
 
 /** Simulated worlds in a process of their own, which stays the same from round to round, unless a world takes it down. */
 export function worlds(): Thing {
+  // Now, not when a law is broken: hours may have passed by then.
+  commitLoaded();
   let child: ChildProcess | undefined;
   let isStopped = false;
   const kill = () => {
