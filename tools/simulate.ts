@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { coveragePage } from '../test/simulation/coverage.ts';
 import { coverageTable, landingTable } from '../test/simulation/landing.ts';
 import { simulate, tableOf } from '../test/simulation/simulate.ts';
 import { commitLoaded } from './commit.ts';
@@ -7,7 +8,7 @@ import { commitLoaded } from './commit.ts';
 /**
  * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each, and
  * plays one where nothing is said of `--runs`; `--table` shows whom each kind of fault befell, and `--coverage FILE` writes
- * how the order stood each time, and where.
+ * how the order stood each time, and where: as a page with more tables where the file's name ends in `.md`.
  */
 const { values } = parseArgs({
   options: {
@@ -41,9 +42,13 @@ const told = {
   landed,
 };
 for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
-if (values.coverage) writeFileSync(values.coverage, coverageTable(summary));
+if (values.coverage) writeFileSync(values.coverage, coverage(values.coverage));
 process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(told)}\n`);
 process.exitCode = summary.broken.length > 0 ? 1 : 0;
+
+function coverage(file: string): string {
+  return file.endsWith('.md') ? coveragePage(summary, { seed, commit: commitLoaded(), file }) : coverageTable(summary);
+}
 
 function wholeNumber(name: string, text: string): number {
   if (/^\d+$/.test(text)) return Number(text);

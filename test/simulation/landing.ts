@@ -100,7 +100,7 @@ export function landingTable(summary: Summary): string {
 }
 
 /** How the order stood that a fault befell: `none` where it was about no order, `not stored` before there was a record. */
-const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
+export const states = ['none', 'not stored', 'Pending', 'Processing', 'Error', 'Processed'];
 
 /** As Markdown: a line for each kind of fault at each place, a column for how the order stood. */
 export function coverageTable(summary: Summary): string {

@@ -47,6 +47,9 @@ const sites = {
   publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
 } as const satisfies { readonly [name: string]: Site };
 
+/** Each method of a port at which something can go wrong. */
+export const callSites: readonly Site[] = Object.values(sites);
+
 /** The only one that may ask for something only once: see `atMostOnce`. */
 const notingAgent = 'ledger';
 /** How far the index of the worklist may be behind. */

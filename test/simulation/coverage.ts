@@ -1,0 +1,168 @@
+import { roles } from './at-work.ts';
+import { type AnyFault, faultKinds, otherFaults, type Site } from './faults.ts';
+import { coverageTable, reach, states } from './landing.ts';
+import { callSites } from './ports.ts';
+import { type Counts, type Summary, tableOf, total } from './simulate.ts';
+
+/** What was played, and with which code. */
+export interface Played {
+  readonly seed: number;
+  readonly commit: string;
+  /** Where the page is kept. */
+  readonly file: string;
+}
+
+type Counted = { readonly [row: string]: Counts };
+
+const kinds: readonly AnyFault[] = [...faultKinds, ...otherFaults];
+
+const ofMessages: readonly AnyFault[] = [
+  'message late',
+  'message twice',
+  'message lost',
+  'queue purged',
+  'old message again',
+  'acknowledgement lost',
+  'batch comes again',
+  'poison',
+  'queue is closed',
+  'client queue gone',
+];
+const ofServices: readonly AnyFault[] = [
+  'service refuses',
+  'undo refused',
+  'service fails',
+  'service is down',
+  'service slow',
+  'service answer lost',
+];
+const atCalls: readonly AnyFault[] = [...faultKinds, 'older process'];
+const ofTheRest = kinds.filter((kind) => ![...atCalls, ...ofMessages, ...ofServices].includes(kind));
+
+/** What happens to a whole process or to all supervisors is about no order. */
+const aboutNone: readonly AnyFault[] = ['clock jumps', 'host stands still', 'supervisors gone', 'time runs out'];
+/** What needs an order that is there already. */
+const aboutStored: readonly AnyFault[] = ['index late', 'index ghost', 'older process', 'record damaged', 'order held'];
+/** What is always about an order: a service is asked for one, and these writes are of one. */
+const aboutOne: readonly AnyFault[] = [...ofServices, 'transaction conflict', 'written twice', 'index never'];
+
+const standsSo = (kind: AnyFault, state: string): boolean => {
+  if (aboutNone.includes(kind)) return state === 'none';
+  if (aboutStored.includes(kind)) return state !== 'none' && state !== 'not stored';
+  return state !== 'none' || !aboutOne.includes(kind);
+};
+
+const ofTheIndex: readonly AnyFault[] = ['index late', 'index never', 'index ghost'];
+
+const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
+  // It is read without a call of its own, whatever is in its list.
+  if (name === 'store.due') return ofTheIndex.includes(kind);
+  return kind.startsWith('crash ') || faults.some((fault) => fault === kind) || (name === 'store.load' && kind === 'older process');
+};
+
+/** For people, to be kept: how often each kind of fault befell whom, where, and how the order stood. */
+export function coveragePage(summary: Summary, { seed, commit, file }: Played): string {
+  const { runs, landed } = summary;
+  const last = seed + runs - 1;
+  const parts = [
+    `# What went wrong in ${runs} worlds, seeds ${seed} to ${last}, at \`${commit}\``,
+    `${total(landed).toLocaleString('en')} faults really befell somebody. This page is written by \`npm run simulate -- --seed ${seed} --runs ${runs} --coverage ${file}\`; what is in a world stands in [reliability.md](reliability.md#the-simulation).`,
+    'A number says how often; of an outage each call that it befell is counted. 0: it can happen there, and did not in these worlds. –: it cannot.',
+    ...partOnRoles(summary),
+    ...partOnStates(summary),
+    ...partOnCalls(summary),
+    ...partsOnOtherPlaces(summary),
+    '## Everything: fault, place, and how the order stood',
+    'An empty cell is what did not happen.',
+    coverageTable(summary),
+  ];
+  return parts.join('\n\n');
+}
+
+function partOnRoles(summary: Summary): readonly string[] {
+  const table = tableOf(
+    summary,
+    ({ kind }) => kind,
+    ({ role }) => role,
+  );
+  const why = kinds.filter((kind) => reach[kind].roles.length < roles.length).map((kind) => `- ${kind}: ${reach[kind].because}.`);
+  return [
+    '## Whose work it befell',
+    '`nobody`: the process had nothing to do just then.',
+    markdown(['fault', ...roles, 'nobody'], kinds, (kind, role) =>
+      cell(
+        table,
+        [kind, role],
+        reach[kind].roles.some((each) => each === role),
+      ),
+    ),
+    'Why not the others:',
+    why.join('\n'),
+  ];
+}
+
+function partOnStates(summary: Summary): readonly string[] {
+  const table = tableOf(
+    summary,
+    ({ kind }) => kind,
+    ({ state }) => state,
+  );
+  return [
+    '## How the order stood',
+    '`none`: it was about no order. `not stored`: about one of which there was no record yet, or about a document that is no order.',
+    markdown(['fault', ...states], kinds, (kind, state) => cell(table, [kind, state], standsSo(kind, state))),
+  ];
+}
+
+function partOnCalls(summary: Summary): readonly string[] {
+  const table = bySite(summary);
+  const services = Object.keys(table).filter((name) => name.startsWith('service '));
+  const sites: readonly Site[] = [...callSites, ...services.toSorted().map((name) => ({ name, faults: [] }))];
+  const names = sites.map(({ name }) => name);
+  return [
+    '## At which call',
+    'The methods of the ports, and the calls of services. The index of the worklist, `store.due`, is read without a call of its own: nobody dies at it, and it is not throttled.',
+    markdown(['call', ...atCalls], names, (name, kind) =>
+      cell(
+        table,
+        [name, kind],
+        sites.some((site) => site.name === name && canBefall(site, kind as AnyFault)),
+      ),
+    ),
+  ];
+}
+
+/** Here the places are only those that something befell: nobody lists them. */
+function partsOnOtherPlaces(summary: Summary): readonly string[] {
+  const table = bySite(summary);
+  const part = (title: string, place: string, which: readonly AnyFault[]): readonly string[] => {
+    const places = Object.keys(table).filter((each) => which.some((kind) => table[each]?.[kind] !== undefined));
+    return [`## ${title}`, markdown([place, ...which], places.toSorted(), (each, kind) => String(table[each]?.[kind] ?? ''))];
+  };
+  return [
+    'In the next three tables an empty cell is what did not happen, whether it can or not.',
+    ...part('At which operation', 'operation, or whole service', ofServices),
+    ...part('On which queue', 'queue', ofMessages),
+    ...part('To what else', 'what', ofTheRest),
+  ];
+}
+
+const bySite = (summary: Summary): Counted =>
+  tableOf(
+    summary,
+    ({ site }) => site,
+    ({ kind }) => kind,
+  );
+
+/** What did happen is a number, whatever was thought to be possible. */
+const cell = (table: Counted, [row, column]: readonly [string, string], isPossible: boolean): string =>
+  String(table[row]?.[column] ?? (isPossible ? 0 : '–'));
+
+function markdown<Row extends string>(
+  [head, ...columns]: readonly string[],
+  rows: readonly Row[],
+  of: (row: Row, column: string) => string,
+): string {
+  const lines = rows.map((row) => `| ${row} | ${columns.map((column) => of(row, column)).join(' | ')} |`);
+  return [`| ${head} | ${columns.join(' | ')} |`, `|---|${columns.map(() => '---:').join('|')}|`, ...lines].join('\n');
+}
