@@ -4,6 +4,8 @@ import { type Figure, measured } from './figure.ts';
 
 const directions: readonly Direction[] = ['forward', 'back'];
 const definitionsMin = 12;
+/** There are as many as the stories have writes: 320, and a third of them in the short form. */
+const changesMin = { full: 300, short: 100 };
 
 /** G16: the app changes its workflows while orders of them are under way, at each of their steps. */
 export const figure: Figure = {
@@ -33,6 +35,7 @@ export const figure: Figure = {
     const short = [
       ...wrong,
       ...(definitions < definitionsMin ? [`There are ${definitions} definitions; ${definitionsMin} are wanted.`] : []),
+      ...(counts.changes < changesMin[form] ? [`There were ${counts.changes} changes; ${changesMin[form]} are wanted.`] : []),
       ...(counts.forward + counts.back < counts.changes ? ['An order was over before its app changed.'] : []),
       ...(counts.stoodBeforeAPerson * 5 < counts.back ? ['Hardly an order ever missed its version.'] : []),
     ];

@@ -6,7 +6,7 @@ import { type Remote, refusals } from './shop.ts';
 
 /** The remote services of one scenario, and what they have done: no crash of a host takes that back. */
 export class Services {
-  /** In the order in which it was done: `bank.charge ord_…/order/charge/1`. */
+  /** In the order in which it was done: `bank.charge ord_…/order/charge/1`, and ` of edition 2` where whoever asked says so. */
   readonly effects: string[] = [];
   private readonly done = new Set<string>();
   private readonly asked = new Map<string, number>();
@@ -19,10 +19,11 @@ export class Services {
   /** As one host reaches them: what it waits for when it dies, it never hears. */
   remoteFor(clock: Pick<Clock, 'sleep'>): Remote {
     return {
-      asked: async (operation, _, call) => {
+      asked: async (operation, input, call) => {
         const answer = this.answerTo(call.path);
         const known = this.done.has(call.idempotencyKey);
-        if ((answer.does || known) && !this.isRepeated(operation, call)) this.effect(operation, call);
+        if ((answer.does || known) && !this.isRepeated(operation, call))
+          this.effect(operation, call, (input as { readonly edition?: number }).edition);
         await clock.sleep(afterMs(call.path, answer));
         return known && answer.says !== 'nothing' ? { id: call.idempotencyKey } : says(operation, answer, call);
       },
@@ -44,9 +45,9 @@ export class Services {
     return this.done.has(idempotencyKey) && !operation.startsWith('ledger.');
   }
 
-  private effect(operation: string, { idempotencyKey }: Call<string>): void {
+  private effect(operation: string, { idempotencyKey }: Call<string>, edition: number | undefined): void {
     this.done.add(idempotencyKey);
-    this.effects.push(`${operation} ${idempotencyKey}`);
+    this.effects.push(`${operation} ${idempotencyKey}${edition === undefined ? '' : ` of edition ${edition}`}`);
   }
 }
 

@@ -14,7 +14,8 @@ export const refusals = {
   'carrier.ship': AddressInvalid,
 } as const;
 
-const About = z.object({ what: z.string() });
+/** `edition`: of the workflow that asks, where another version of it says so. */
+const About = z.object({ what: z.string(), edition: z.number().optional() });
 /** Names the effect: the idempotency key under which it was asked for. */
 const Effect = z.object({ id: z.string(), note: z.string().optional() });
 

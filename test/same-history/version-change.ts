@@ -1,4 +1,5 @@
 import type { App, WorkflowDefinition } from 'redress';
+import { isObject } from '../../lib/core/json.ts';
 import { rolloutMs } from '../../lib/errors.ts';
 import type { OrderRecord, StateRecord } from '../../lib/record.ts';
 import { orderIdOf } from '../../lib/submission.ts';
@@ -67,11 +68,16 @@ export async function changeAt(story: Story, direction: Direction, step: number,
   }
 }
 
-/** The same workflows in another version, which call each other in that version. */
+/**
+ * The same workflows in another version: they call each other in that version, and what a step of them does says which version
+ * has asked for it, so that it shows in the end where an order goes on by another one than its own.
+ */
 function secondVersions(workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
   const called = new Set(workflows.map(({ name }) => `${name}@1`));
-  const second = (key: string, value: unknown): unknown =>
-    key === 'operation' && called.has(String(value)) ? String(value).replace(/1$/, '2') : value;
+  const second = (key: string, value: unknown): unknown => {
+    if (key === 'operation' && called.has(String(value))) return String(value).replace(/1$/, '2');
+    return key === 'input' && isObject(value) && 'what' in value ? { ...value, edition: 2 } : value;
+  };
   return workflows.map((each) => ({ ...(JSON.parse(JSON.stringify(each, second)) as WorkflowDefinition), version: 2 }));
 }
 
