@@ -5,8 +5,17 @@ import { playedWorlds } from './worlds.ts';
 const ioEventsWanted = { full: 10_000_000, short: 150_000 };
 const kindsWanted = 10;
 
-/** Of all orders that nobody else called, at least so many must end in these ways: else too little happened to them. */
-const sharesWanted = { 'top processed': 0.6, 'top compensated': 0.05, 'top through error and operator': 0.05 } as const;
+/**
+ * Of all orders that nobody else called, at least so many must end in these ways: else too little happened to them, or too much.
+ * No world ends before every order has, if need be by a decision of people: what counts is what orders come to without one. Usual
+ * are a third completed, and 7 in 100 compensated, by themselves; wanted is two thirds of that.
+ */
+const sharesWanted = {
+  'top completed by themselves': 0.22,
+  'top compensated by themselves': 0.045,
+  'top compensated': 0.05,
+  'top through error and operator': 0.05,
+} as const;
 
 /** G1: whole worlds with everything that goes wrong in them. */
 export const figure: Figure = {

@@ -304,11 +304,13 @@ export class World implements Sight {
   private outcome(): Outcome {
     const happened = new Map<string, number>();
     const count = (what: string, by = 1) => void happened.set(what, (happened.get(what) ?? 0) + by);
-    const countTop = ({ outcome, processState, errorGen }: StateRecord, journal: Tracked['journal']): void => {
+    const countTop = ({ outcome, errorGen }: StateRecord, journal: Tracked['journal']): void => {
       count('top orders');
-      if (processState === 'Processed') count('top processed');
+      const isInstructed = journal.some(({ type }) => type === 'InstructionGiven');
       if (outcome === 'compensated') count('top compensated');
-      if (errorGen > 0 && journal.some(({ type }) => type === 'InstructionGiven')) count('top through error and operator');
+      if (outcome === 'completed' && !isInstructed) count('top completed by themselves');
+      if (outcome === 'compensated' && !isInstructed) count('top compensated by themselves');
+      if (errorGen > 0 && isInstructed) count('top through error and operator');
     };
     for (const { state, journal, caller, signals } of this.history.orders.values()) {
       count(`outcome ${state.outcome ?? 'none'}`);
