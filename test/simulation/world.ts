@@ -120,6 +120,7 @@ export class World implements Sight {
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
       claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
+      sendsAlong,
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,

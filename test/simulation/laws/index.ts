@@ -14,6 +14,7 @@ import { compensation } from './compensation.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
+import { done } from './done.ts';
 import { effects } from './effects.ts';
 import { end } from './end.ts';
 import { exhaustion } from './exhaustion.ts';
@@ -106,6 +107,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   records(),
   sound(answers()),
   sound(askings()),
+  sound(done(times)),
   sound(replies()),
   agentFaults(),
   forgeries(),

@@ -38,6 +38,8 @@ export interface Times {
   readonly maxFailures: number;
   /** Whether an order is claimed in the write that makes it. */
   readonly claimsOnSubmit: boolean;
+  /** Whether messages travel with the very write that they follow from. */
+  readonly sendsAlong: boolean;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
   /** For how long the channel of an agent has been closed; undefined where it is open. */
