@@ -51,6 +51,7 @@ import { refusals } from './refusals.ts';
 import { repetitions } from './repetitions.ts';
 import { replies } from './replies.ts';
 import { requests } from './requests.ts';
+import { retries } from './retries.ts';
 import { salvage } from './salvage.ts';
 import { secrets } from './secrets.ts';
 import { setAside } from './set-aside.ts';
@@ -128,6 +129,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(threshold()),
   sound(exhaustion(times)),
   sound(pauses()),
+  sound(retries()),
   breakers(times),
   opening(times),
   budgets(times),

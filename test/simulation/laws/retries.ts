@@ -1,0 +1,77 @@
+import type { Retry } from '../../../lib/core/activities/retry.ts';
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { nodeAt, parentOf } from '../../../lib/core/program.ts';
+import type { JournalEntry } from '../../../lib/instance.ts';
+import { definitions } from '../app.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, on } from './law.ts';
+
+const triesMaxDefault = 8;
+
+interface Failed {
+  readonly retry: Retry;
+  /** Which run it was. */
+  readonly attempt: number;
+  /** When it failed, or when the last of it was undone. */
+  since: number;
+  isRunAgain: boolean;
+}
+
+/** S14: what fails is run again as often as its workflow says, and after no shorter pause; and an agent tries as often as its operation says. */
+export function retries(): Law {
+  /** By the path of the retry in its order: the run of it that failed last. */
+  const failed = new Map<string, Failed>();
+  return {
+    name: 'retries',
+    after: on(['guarded', 'written'], (happening, history) => {
+      if (happening.type === 'guarded') {
+        const { event } = happening;
+        return event.what === 'asks' && event.tries > triesMaxOf(event.operation)
+          ? `${event.requestId} is tried ${event.tries} times`
+          : undefined;
+      }
+      const order = history.orders.get(happening.after.orderId);
+      return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
+    }),
+  };
+
+  function wrongIn(fact: JournalEntry, order: Tracked): string | undefined {
+    if (fact.type === 'RunFailed') return runFailed(fact, order);
+    if (fact.type === 'ActivityClosed') return void closed(fact, order.orderId);
+    if (fact.type !== 'ActivityStarted' && fact.type !== 'StepAsked') return undefined;
+    const run = failed.get(`${order.orderId}/${parentOf(fact.path)}`);
+    const isForIt = (order.instance.state.activities[fact.path]?.own as StepState | undefined)?.mode === undefined;
+    // A step is asked again within the same run as well: only what begins says that it is another one.
+    if (!run || (fact.type === 'StepAsked' && (run.isRunAgain || !isForIt))) return undefined;
+    if (run.isRunAgain) return `${order.orderId} runs ${fact.path} again, and its last run has not failed`;
+    run.isRunAgain = true;
+    const pauseMs = fact.at - run.since;
+    return pauseMs < run.retry.interval * 1000
+      ? `${order.orderId} runs ${fact.path} again after ${pauseMs} ms, and is to wait for ${run.retry.interval} s`
+      : undefined;
+  }
+
+  function runFailed({ path, attempt, at }: Extract<JournalEntry, { type: 'RunFailed' }>, { orderId, state }: Tracked): string | undefined {
+    const key = `${orderId}/${path}`;
+    const program = definitions.program(state.workflow.name, state.workflow.version);
+    if (!program) return undefined;
+    const retry = nodeAt(program, path) as Retry;
+    const before = failed.get(key)?.attempt ?? 0;
+    failed.set(key, { retry, attempt, since: at, isRunAgain: false });
+    if (attempt !== before + 1) return `${key} has its run ${attempt} fail after its run ${before}`;
+    return attempt > retry.count ? `${key} goes on after ${attempt} runs, and may begin ${retry.count + 1}` : undefined;
+  }
+
+  /** What is undone before the next run is: the pause begins then. */
+  function closed({ path, at }: Extract<JournalEntry, { type: 'ActivityClosed' }>, orderId: string): void {
+    failed.delete(`${orderId}/${path}`);
+    if (!path.endsWith('/undo')) return;
+    for (const [key, run] of failed)
+      if (run.retry.undoFirst && !run.isRunAgain && `${orderId}/${path}`.startsWith(`${key}/`)) run.since = at;
+  }
+}
+
+function triesMaxOf(asked: string): number {
+  const [agent, operation = ''] = asked.replace(' lookup', '').split('.');
+  return definitions.agents.find(({ name }) => name === agent)?.operations[operation]?.attemptsMax ?? triesMaxDefault;
+}
