@@ -32,6 +32,7 @@ import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
 import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
+import { livelock } from './livelock.ts';
 import { masks } from './masks.ts';
 import { newer } from './newer.ts';
 import { notices } from './notices.ts';
@@ -135,6 +136,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   budgets(times),
   children(),
   sound(promptness(times)),
+  livelock(times),
   signals(),
   silence(),
   alerts(),
