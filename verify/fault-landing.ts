@@ -1,10 +1,10 @@
-import { emptyCells, reach } from '../test/simulation/landing.ts';
+import { emptyCells, rare, reach } from '../test/simulation/landing.ts';
 import { tableOf } from '../test/simulation/simulate.ts';
 import { type Figure, measured } from './figure.ts';
 import { playedWorlds } from './worlds.ts';
 
-/** In the short form too few worlds are played for the rarest: there each kind must have befallen somebody. */
-const least = { full: 100, short: 0 };
+/** In the short form too few worlds are played for the rarest: of them, each kind must have befallen somebody. */
+const least = { full: () => 100, short: (name: Parameters<typeof rare.has>[0]) => (rare.has(name) ? 0 : 1) };
 
 /** G6: each kind of fault has really befallen each role that it can befall. */
 export const figure: Figure = {
