@@ -29,7 +29,8 @@ export interface Caller {
 
 export const anonymous: Caller = { subject: '', roles: new Set() };
 
-export const clientIdPattern = /^[A-Za-z0-9._-]{1,128}$/;
+/** Not `.` and not `..`: in a path they mean something else. */
+export const clientIdPattern = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,128}$/;
 
 type Authenticated =
   | { readonly outcome: 'known'; readonly caller: Caller }

@@ -20,11 +20,22 @@ export const gatewayHandler =
 function requestOf({ rawPath, rawQueryString, requestContext, headers, body, isBase64Encoded }: APIGatewayProxyEventV2): Request {
   const { method } = requestContext.http;
   // The host plays no part in what is answered, so a forged one can't either.
-  const url = `http://redress${rawPath.startsWith('/') ? '' : '/'}${rawPath}${rawQueryString ? `?${rawQueryString}` : ''}`;
+  const url = `http://redress${rawPath.startsWith('/') ? '' : '/'}${encoded(rawPath)}${rawQueryString ? `?${rawQueryString}` : ''}`;
   const bytes = body === undefined || bodiless.has(method) ? null : Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
   // A Request can't be made with these methods; the API knows none of them, whatever their names.
   return new Request(url, { method: unsayable.has(method.toUpperCase()) ? 'UNKNOWN' : method, headers: headersOf(headers), body: bytes });
 }
+
+/**
+ * The gateway hands the path on decoded, but not the query. Encoded again, no `#` ends it and no `\` parts it. What URLs
+ * drop together with the segment before it is encoded twice: it stays, and names nothing here.
+ */
+const encoded = (path: string): string =>
+  path
+    .toWellFormed()
+    .split('/')
+    .map((segment) => (/^\.{1,2}$/.test(segment) ? segment.replaceAll('.', '%252E') : encodeURIComponent(segment)))
+    .join('/');
 
 const bodiless = new Set(['GET', 'HEAD']);
 const unsayable = new Set(['CONNECT', 'TRACE', 'TRACK']);

@@ -113,7 +113,7 @@ function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGateway
   return {
     version: '2.0',
     routeKey: '$default',
-    rawPath: pathname,
+    rawPath: decoded(pathname),
     rawQueryString: search,
     headers,
     requestContext: {
@@ -123,7 +123,7 @@ function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGateway
       domainPrefix: 'local',
       http: {
         method,
-        path: pathname,
+        path: decoded(pathname),
         protocol: `HTTP/${request.httpVersion}`,
         sourceIp: request.socket.remoteAddress ?? '',
         userAgent: headers['user-agent'] ?? '',
@@ -143,3 +143,12 @@ const splitTarget = (target: string): { pathname: string; search: string } => {
   const mark = target.indexOf('?');
   return mark < 0 ? { pathname: target, search: '' } : { pathname: target.slice(0, mark), search: target.slice(mark + 1) };
 };
+
+/** API Gateway decodes the path, the whole of it. One that can't be decoded is not what anything here is called. */
+function decoded(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return pathname;
+  }
+}

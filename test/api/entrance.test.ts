@@ -10,6 +10,8 @@ import { createLocalJWKSet, jwtVerify } from 'jose';
 import { gatewayHandler } from '../../lib/api/gateway.ts';
 import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import { SetupError } from '../../lib/errors.ts';
+import { startHttp } from '../../lib/host/http.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
 import { goodSubmission, startApi, tokens } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'redress-issuer-'));
@@ -109,4 +111,51 @@ test('behind the gateway even the oddest request gets an answer of the API', asy
       `${request.requestContext.http.method} ${request.rawPath}`,
     );
   }
+});
+
+const register = { responseChannels: [], senders: ['new'] };
+const acme = { id: 'acme', responseChannels: [], senders: ['old'] };
+
+test('behind the gateway, which decodes the path, no client is taken for another one', async () => {
+  const { api, store } = startApi();
+  const handle = gatewayHandler(api);
+  await store.putClient(acme);
+  const headers = { authorization: `Bearer ${tokens.admin}`, 'content-type': 'application/json' };
+  const put = async (path: string) => (await handle(event('PUT', path, { headers, body: JSON.stringify(register) }))).statusCode;
+  for (const id of [
+    'acme#eu',
+    'acme?eu',
+    'acme%',
+    'acme%23eu',
+    '%61cme',
+    'acme ',
+    'acme\t',
+    'acm\u00e9',
+    'acme\ud800',
+    'b\\..\\acme',
+    '..',
+    '.',
+  ])
+    assert.equal(await put(`/clients/${id}`), 400, id);
+  for (const id of ['b/../acme', './acme', 'acme/', 'acme/x']) assert.equal(await put(`/clients/${id}`), 404, id);
+  assert.deepEqual(await store.clients(), [acme]);
+  assert.equal(await put('/clients/b.2_c-d'), 200);
+});
+
+test('the local server hands on the path as the gateway does', async (context) => {
+  const { api, store } = startApi();
+  const telemetry = createTelemetry({ level: 'off' });
+  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });
+  context.after(stop);
+  await store.putClient(acme);
+  const headers = { authorization: `Bearer ${tokens.admin}`, 'content-type': 'application/json' };
+  const put = async (id: string) =>
+    (await fetch(`${url}/clients/${id}`, { method: 'PUT', headers, body: JSON.stringify(register) })).status;
+  assert.deepEqual(
+    await Promise.all(['acme%23eu', 'acme%2523eu', '%2561cme', 'acme%3Feu', 'acme%ff', 'b%2F..%2Facme'].map(put)),
+    [400, 400, 400, 400, 400, 404],
+  );
+  assert.deepEqual(await store.clients(), [acme]);
+  assert.equal(await put('%61cme'), 200);
+  assert.deepEqual(await store.clients(), [{ ...acme, ...register }]);
 });

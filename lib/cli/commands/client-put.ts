@@ -1,4 +1,6 @@
+import { clientIdPattern } from '../../api/authentication.ts';
 import type { CliCommand } from '../command.ts';
+import { UsageError } from '../errors.ts';
 import { printable } from '../text.ts';
 
 /** Registers what a client may name. */
@@ -12,6 +14,9 @@ export const clientPut: CliCommand<{ channel: readonly string[]; sender: readonl
       .option('--sender <name...>', 'who may post submissions in its name', []),
 
   async run(cli, { channel, sender }, [id = '']) {
+    // The API cannot refuse them all: API Gateway cuts off what stands behind a `?`, and another client would be replaced.
+    if (!clientIdPattern.test(id))
+      throw new UsageError(`${printable(id)} is no id of a client: 1 to 128 letters, digits, ".", "_" and "-", and not "." or "..".`);
     const api = await cli.api('admin');
     const registered = { responseChannels: channel, senders: sender };
     const { body } = await api.call('PUT', `/clients/${encodeURIComponent(id)}`, { body: registered });
