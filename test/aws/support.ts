@@ -58,14 +58,11 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
   const forget: Store['forget'] = async (finishedBefore, limit) => {
     clock.set(finishedBefore + retentionMs);
     const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
-    const over = Items.filter((item) => item['sk'] === 'STATE' && item['expiresAt'] < clock.now() / 1000).slice(0, limit);
-    const ids = new Set(over.map(({ pk }) => orderIdIn(pk)));
-    const partitions = new Set([...ids].map(partitionOf));
-    const asked = new Set([...ids].map(askedPartitionOf));
-    const isOver = ({ pk, expiresAt }: Record<string, unknown>) =>
-      partitions.has(String(pk)) || (asked.has(String(pk)) && Number(expiresAt) < clock.now() / 1000);
-    for (const { pk, sk } of Items.filter(isOver)) await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
-    return over.length;
+    const over = Items.filter(({ expiresAt }) => expiresAt < clock.now() / 1000);
+    const ids = over.filter(({ sk }) => sk === keys.state('').sk).map(({ pk }) => orderIdIn(pk));
+    const later = new Set(ids.slice(limit).flatMap((id) => [partitionOf(id), askedPartitionOf(id)]));
+    for (const { pk, sk } of over) if (!later.has(pk)) await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
+    return Math.min(limit, ids.length);
   };
 
   return {

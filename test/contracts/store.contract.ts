@@ -392,17 +392,48 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   it('S22: only orders that were finished before then are forgotten, with all that belongs to them', async ({ store }) => {
     const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
-    await put(store, 'old', { ...finished, updatedAt: noon });
+    const old = await put(store, 'old');
     await put(store, 'young', { ...finished, updatedAt: noon + 1000 });
     await put(store, 'telling', { ...finished, worklist: 'due', worklistAt: noon, updatedAt: noon });
     await put(store, 'running', { updatedAt: noon });
     await put(store, 'held', { processState: 'Error', updatedAt: noon });
     await store.putPage('old', 1, [{ seq: 1 }]);
     await store.putUndoPage('old', 1, { entries: [{ path: 'order/a', generation: 1 }] });
+    await store.update(next(old, { ...finished, updatedAt: noon }), old, alone);
     assert.equal(await store.forget(noon + 1000, 10), 1);
     assert.deepEqual((await store.sweep(undefined, 10)).toSorted(), ['held', 'running', 'telling', 'young']);
     assert.deepEqual([await store.load('old'), await store.head('old'), await store.pages('old')], [undefined, undefined, []]);
     assert.equal(await store.undoPage('old', 1), undefined);
+  });
+
+  it('S22: a finished order that goes on is kept with all that belongs to it, however long it takes, until it has finished again', async ({
+    store,
+    other,
+  }) => {
+    const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+    const note = { orderId: 'o1', idempotencyKey: 'o1/order/pay/1', requestId: 'r1' };
+    const undoPage = { entries: [{ path: 'order/a', generation: 1 }] };
+    const first = await put(store, 'o1');
+    await store.putPage('o1', 1, [{ seq: 1 }]);
+    await store.putUndoPage('o1', 1, undoPage);
+    await store.noteAsked(note);
+    const over = next(first, finished);
+    await store.update(over, first, alone);
+
+    const undoing = next(over, { processState: 'Processing', outcome: null, worklist: 'due', worklistAt: noon });
+    assert.deepEqual(await other.update(undoing, over, alone), { outcome: 'written' });
+    assert.equal(await store.forget(noon + 1000, 10), 0);
+    assert.deepEqual(await store.load('o1'), { order: orderRecord('o1'), state: undoing });
+    assert.deepEqual(idsOf(await store.list({}, undefined, 10)), ['o1']);
+    assert.deepEqual([await store.pages('o1'), await store.undoPage('o1', 1)], [[[{ seq: 1 }]], undoPage]);
+    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'refused');
+
+    await store.update(next(undoing, { ...finished, outcome: 'compensated', updatedAt: noon + 5000 }), undoing, alone);
+    assert.equal(await store.forget(noon + 4000, 10), 0);
+    assert.equal((await store.load('o1'))?.state.outcome, 'compensated');
+    assert.equal(await store.forget(noon + 6000, 10), 1);
+    assert.deepEqual([await store.load('o1'), await store.pages('o1'), await store.undoPage('o1', 1)], [undefined, [], undefined]);
+    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'noted');
   });
 
   it('forgetting goes in portions, and says how many it forgot', async ({ store }) => {

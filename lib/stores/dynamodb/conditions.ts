@@ -32,6 +32,23 @@ export const expiredBy = (seconds: number): Condition => ({
   values: { ':nowSeconds': seconds },
 });
 
+/** Nothing of it is to be removed by itself. */
+export const endless: Condition = { expression: 'attribute_not_exists(#expiresAt)', names: { '#expiresAt': 'expiresAt' }, values: {} };
+
+/** Its end was last set or taken away for this rev of the state. */
+export const endSetAt = (rev: number): Condition => ({
+  expression: '#expiresAtRev = :expiresAtRev',
+  names: { '#expiresAtRev': 'expiresAtRev' },
+  values: { ':expiresAtRev': rev },
+});
+
+/** For this rev, or for an earlier one. */
+export const endSetUpTo = (rev: number): Condition => ({
+  expression: 'attribute_not_exists(#expiresAtRev) OR #expiresAtRev <= :lastRev',
+  names: { '#expiresAtRev': 'expiresAtRev' },
+  values: { ':lastRev': rev },
+});
+
 /** It is what this write made of it. */
 export const writtenBy = (writeId: string): Condition => ({
   expression: '#writeId = :writeId',
@@ -39,8 +56,11 @@ export const writtenBy = (writeId: string): Condition => ({
   values: { ':writeId': writeId },
 });
 
-export const anyOf = (...conditions: readonly Condition[]): Condition => ({
-  expression: conditions.map(({ expression }) => `(${expression})`).join(' OR '),
+export const anyOf = (...conditions: readonly Condition[]): Condition => joined(' OR ', conditions);
+export const allOf = (...conditions: readonly Condition[]): Condition => joined(' AND ', conditions);
+
+const joined = (word: string, conditions: readonly Condition[]): Condition => ({
+  expression: conditions.map(({ expression }) => `(${expression})`).join(word),
   names: Object.assign({}, ...conditions.map(({ names }) => names)),
   values: Object.assign({}, ...conditions.map(({ values }) => values)),
 });

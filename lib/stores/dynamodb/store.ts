@@ -3,9 +3,8 @@ import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
-import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
-import { together } from '../../together.ts';
-import { absent, anyOf, atRev, conditionInput, expiredBy, fencedBy, present, writtenBy } from './conditions.ts';
+import type { Fence, ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
+import { absent, allOf, anyOf, atRev, type Condition, conditionInput, endless, expiredBy, fencedBy, writtenBy } from './conditions.ts';
 import { dynamoDbDocuments } from './documents.ts';
 import { type Patience, patiently } from './failures.ts';
 import {
@@ -26,9 +25,10 @@ import {
   undoPageItem,
   undoPageOf,
 } from './items.ts';
-import { askedPartitionOf, dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
+import { dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
 import { candidates, isMeant } from './listing.ts';
 import { collect, get, getAll, query, scan } from './reading.ts';
+import { restIn } from './rest.ts';
 import { indexes, type Table } from './table.ts';
 import { type Answer, deleteIf, itemIn, putIf, setIf } from './update-if.ts';
 
@@ -58,6 +58,7 @@ export function dynamoDbStore({
   const table: Table = { client, table: name };
   const patience: Patience = { clock, ...(chance ? { chance } : {}) };
   const attempt = <T>(work: () => Promise<T>): Promise<T> => patiently(work, patience);
+  const rest = restIn(table, attempt);
   const nowSeconds = (): number => clock.now() / 1000;
 
   /** Removal takes DynamoDB up to days: until then an item whose time is over counts as gone. */
@@ -104,24 +105,23 @@ export function dynamoDbStore({
     return wanted.map(({ sk }) => items.find((item) => item['sk'] === sk));
   }
 
-  async function conditional(head: StateHead, write: (expiresAt: number | undefined) => Promise<Answer>): Promise<Write> {
+  async function conditional(
+    head: StateHead,
+    when: Fence,
+    write: (expiresAt: number | undefined, when: Condition) => Promise<Answer>,
+  ): Promise<Write> {
     const expiresAt = expiryOf(head);
-    const answer = await attempt(() => write(expiresAt));
+    const fence = fencedBy(when);
+    // An order that goes on after its end was set takes its rest along first: only one without an end is written at once.
+    let answer = await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence));
+    if (expiresAt === undefined && answer.outcome === 'refused' && isLive(answer.current) && isAt(answer.current, when)) {
+      const isWhole = await rest.keep(head.orderId, head.rev);
+      answer = await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless)));
+    }
     if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
     // The write is done. What fails behind it only keeps records for too long, and the order's next write does it again.
-    if (expiresAt !== undefined) await expireRest(head.orderId, expiresAt).catch(() => undefined);
+    if (expiresAt !== undefined) await rest.expire(head.orderId, head.rev, expiresAt).catch(() => undefined);
     return answer;
-  }
-
-  /** The state has got its end: what lies beside it gets the same, so that nothing is left of a forgotten order. */
-  async function expireRest(orderId: string, expiresAt: number): Promise<void> {
-    const keysIn = (pk: string): Promise<readonly Key[]> => {
-      const input = { KeyConditionExpression: 'pk = :pk', ExpressionAttributeValues: { ':pk': pk } };
-      return collect(query(table, { ...input, ProjectionExpression: 'pk, sk', ConsistentRead: true }), (item) => item as unknown as Key);
-    };
-    const all = await Promise.all([partitionOf(orderId), askedPartitionOf(orderId)].map(keysIn));
-    const rest = all.flat().filter(({ sk }) => sk !== keys.state(orderId).sk);
-    await together(rest.map((key) => setIf(table, key, { set: { expiresAt } }, present)));
   }
 
   /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */
@@ -135,7 +135,7 @@ export function dynamoDbStore({
     const found = new Map(items.map((item) => [textOf(item as unknown as Key), item]));
     return wanted.flatMap(([orderKey, stateKey]) => {
       const [order, state] = [found.get(textOf(orderKey)), found.get(textOf(stateKey))];
-      const listed = isLive(order) && isLive(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
+      const listed = order && isLive(state) ? unlessUnreadable(() => ({ order: orderOf(order), state: headOf(state) })) : undefined;
       return listed && isMeant(filter, listed.order, listed.state) ? [listed] : [];
     });
   }
@@ -154,7 +154,7 @@ export function dynamoDbStore({
 
     async load(orderId) {
       const [order, state] = await attempt(() => stored(orderId));
-      return isLive(order) && isLive(state) ? { order: orderOf(order), state: stateOf(state) } : undefined;
+      return order && isLive(state) ? { order: orderOf(order), state: stateOf(state) } : undefined;
     },
 
     async head(orderId) {
@@ -162,9 +162,9 @@ export function dynamoDbStore({
       return isLive(item) ? headOf(item) : undefined;
     },
 
-    update: (state, when) => conditional(state, (expiresAt) => putIf(table, stateItem(state, expiresAt), fencedBy(when))),
+    update: (state, when) => conditional(state, when, (expiresAt, condition) => putIf(table, stateItem(state, expiresAt), condition)),
     patch: (head, when) =>
-      conditional(head, (expiresAt) => setIf(table, keys.state(head.orderId), headChange(head, expiresAt), fencedBy(when))),
+      conditional(head, when, (expiresAt, condition) => setIf(table, keys.state(head.orderId), headChange(head, expiresAt), condition)),
 
     due: (worklist, shard, until, limit) => {
       const { name: index, partition, sort } = indexes.worklist;
@@ -276,6 +276,7 @@ function pageOf(found: readonly Listed[], limit: number, last: ListPosition | un
   return { items, ...(next ? { next } : {}) };
 }
 
+const isAt = (item: Item, { epoch, rev }: Fence): boolean => item['epoch'] === epoch && item['rev'] === rev;
 const idOf = (item: Item): string => orderIdIn(String(item['pk']));
 const textOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { StateRecord } from '../../lib/record.ts';
+import type { Store } from '../../lib/store.ts';
+import { type Key, keys } from '../../lib/stores/dynamodb/keys.ts';
+import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
+import { startDynoxide } from '../support/emulators.ts';
+import { alone, headOf, next, noon, put } from '../support/records.ts';
+import { clientsAt, createTable, interfere, retentionMs } from './support.ts';
+
+const dynoxide = await startDynoxide();
+after(() => dynoxide.stop());
+
+interface Opened {
+  readonly store: Store;
+  readonly dynamodb: DynamoDBClient;
+  /** The same table for another process, with whose calls nobody interferes. */
+  readonly other: Store;
+  readonly clock: { now: number };
+  /** The end of each item, by the place where it lies. */
+  ends(): Promise<{ readonly [place: string]: number | undefined }>;
+  /** Sets the end of an item, whatever the state says. */
+  setEnd(key: Key, expiresAt: number): Promise<void>;
+}
+
+async function open(): Promise<Opened> {
+  const [{ dynamodb }, another] = [clientsAt({ dynamodb: dynoxide.endpoint }), clientsAt({ dynamodb: dynoxide.endpoint })];
+  const table = await createTable(dynamodb);
+  const clock = { now: noon };
+  const storeOf = (client: DynamoDBClient): Store =>
+    dynamoDbStore({
+      client: DynamoDBDocumentClient.from(client),
+      table,
+      clock: { now: () => clock.now, sleep: async () => {} },
+      retentionMs,
+    });
+  const client = DynamoDBDocumentClient.from(another.dynamodb);
+  return {
+    store: storeOf(dynamodb),
+    other: storeOf(another.dynamodb),
+    dynamodb,
+    clock,
+    async ends() {
+      const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
+      return Object.fromEntries(Items.filter(({ pk }) => pk !== 'DAYS').map(({ sk, expiresAt }) => [sk, expiresAt]));
+    },
+    async setEnd(Key, expiresAt) {
+      const UpdateExpression = 'SET expiresAt = :expiresAt';
+      await client.send(
+        new UpdateCommand({ TableName: table, Key, UpdateExpression, ExpressionAttributeValues: { ':expiresAt': expiresAt } }),
+      );
+    },
+  };
+}
+
+const end = (noon + retentionMs) / 1000;
+const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+const goingOn = { processState: 'Processing', outcome: null, worklist: 'due', worklistAt: noon } as const;
+const note = { orderId: 'o1', idempotencyKey: 'pay/1', requestId: 'r1' };
+const undoPage = { entries: [{ path: 'order/a', generation: 1 }] };
+const places = ['HISTORY#0000000001', 'ORDER', 'STATE', 'UNDO#1', 'pay/1'];
+const allAt = (expiresAt: number | undefined) => Object.fromEntries(places.map((place) => [place, expiresAt]));
+
+/** An order with something in every place, as it is when it is about to finish. */
+async function atWork(store: Store): Promise<StateRecord> {
+  const state = await put(store, 'o1');
+  await store.putPage('o1', 1, [{ seq: 1 }]);
+  await store.putUndoPage('o1', 1, undoPage);
+  await store.noteAsked(note);
+  return state;
+}
+
+async function finish(store: Store, state: StateRecord): Promise<StateRecord> {
+  const over = next(state, finished);
+  assert.deepEqual(await store.update(over, state, alone), { outcome: 'written' });
+  return over;
+}
+
+for (const how of ['update', 'patch'] as const) {
+  test(`F39: an order that goes on after it was finished has no end any more, nor has what belongs to it (${how})`, async () => {
+    const { store, ends, clock } = await open();
+    const over = await finish(store, await atWork(store));
+    assert.deepEqual(await ends(), allAt(end));
+    const undoing = next(over, goingOn);
+    const write = how === 'update' ? store.update(undoing, over, alone) : store.patch(headOf(undoing), over);
+    assert.deepEqual(await write, { outcome: 'written' });
+    assert.deepEqual(await ends(), allAt(undefined));
+    clock.now += 2 * retentionMs;
+    assert.deepEqual([(await store.load('o1'))?.state, await store.pages('o1')], [undoing, [[{ seq: 1 }]]]);
+  });
+}
+
+test('F39: whoever dies while an order is taken up again leaves it finished and whole, and it is taken up when that comes again', async () => {
+  const { store, other, dynamodb, ends } = await open();
+  const over = await finish(store, await atWork(store));
+  const undoing = next(over, goingOn);
+  let dies = false;
+  const dying = async (proceed: () => Promise<unknown>) => {
+    if (dies) throw new Error('it died');
+    return proceed().finally(() => (dies = true));
+  };
+  for (const operation of ['UpdateItem', 'Query', 'PutItem']) interfere(dynamodb, operation, dying);
+  await assert.rejects(store.update(undoing, over, alone));
+  assert.equal((await other.load('o1'))?.state.processState, 'Processed');
+  assert.deepEqual(await other.update(undoing, over, alone), { outcome: 'written' });
+  assert.deepEqual(await ends(), allAt(undefined));
+});
+
+for (const operation of ['Query', 'UpdateItem']) {
+  test(`F39: whoever stood still at the end of an order sets none where it has gone on since (${operation})`, async () => {
+    const { store, other, dynamodb, ends } = await open();
+    const state = await atWork(store);
+    const over = next(state, finished);
+    let stoodStill = false;
+    interfere(dynamodb, operation, async (proceed) => {
+      if (stoodStill) return proceed();
+      stoodStill = true;
+      assert.deepEqual(await other.update(next(over, goingOn), over, alone), { outcome: 'written' });
+      await other.noteAsked({ ...note, idempotencyKey: 'undo/1' });
+      return proceed();
+    });
+    await finish(store, state);
+    assert.deepEqual(await ends(), { ...allAt(undefined), 'undo/1': undefined });
+  });
+}
+
+test('F39: whoever takes up an order and loses the race for it to its end leaves that as it is', async () => {
+  const { store, other, dynamodb, ends } = await open();
+  const over = await finish(store, await atWork(store));
+  const told = next(over, { updatedAt: noon + 5000 });
+  interfere(dynamodb, 'Query', async (proceed) => {
+    const found = await proceed();
+    await other.update(told, over, alone);
+    return found;
+  });
+  assert.deepEqual(await store.update(next(over, goingOn), over, alone), { outcome: 'refused', current: told });
+  assert.deepEqual(await ends(), allAt(end + 5));
+});
+
+test('F39: an order whose end passes while somebody wants to take it up is gone', async () => {
+  const { store, clock } = await open();
+  const over = await finish(store, await atWork(store));
+  clock.now = noon + retentionMs + 1000;
+  assert.deepEqual(await store.update(next(over, goingOn), over, alone), { outcome: 'refused', current: null });
+});
+
+test('F39: whether an order is there its state says, and nothing beside it', async () => {
+  const { store, setEnd } = await open();
+  const state = await put(store, 'o1');
+  await setEnd(keys.order('o1'), noon / 1000 - 1);
+  assert.deepEqual((await store.load('o1'))?.state, state);
+  assert.equal((await store.list({}, undefined, 10)).items.length, 1);
+});
