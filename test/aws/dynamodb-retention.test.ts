@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import type { StateRecord } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
 import { type Key, keys } from '../../lib/stores/dynamodb/keys.ts';
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
 import { startDynoxide } from '../support/emulators.ts';
-import { alone, headOf, next, noon, put } from '../support/records.ts';
+import { alone, headOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { clientsAt, createTable, interfere, retentionMs } from './support.ts';
 
 const dynoxide = await startDynoxide();
@@ -23,6 +23,8 @@ interface Opened {
   ends(): Promise<{ readonly [place: string]: number | undefined }>;
   /** Sets the end of an item, whatever the state says. */
   setEnd(key: Key, expiresAt: number): Promise<void>;
+  /** What DynamoDB's time-to-live does when the end of an item has passed. */
+  remove(key: Key): Promise<void>;
 }
 
 async function open(): Promise<Opened> {
@@ -52,6 +54,7 @@ async function open(): Promise<Opened> {
         new UpdateCommand({ TableName: table, Key, UpdateExpression, ExpressionAttributeValues: { ':expiresAt': expiresAt } }),
       );
     },
+    remove: async (Key) => void (await client.send(new DeleteCommand({ TableName: table, Key }))),
   };
 }
 
@@ -152,4 +155,92 @@ test('F39: whether an order is there its state says, and nothing beside it', asy
   await setEnd(keys.order('o1'), noon / 1000 - 1);
   assert.deepEqual((await store.load('o1'))?.state, state);
   assert.equal((await store.list({}, undefined, 10)).items.length, 1);
+});
+
+const endsOnlyItsState = { ...allAt(undefined), STATE: end };
+
+/** Finishes an order; whoever does it dies before the rest has got its end. */
+async function dieAtTheEnd({ store, dynamodb, ends }: Opened): Promise<void> {
+  const state = await atWork(store);
+  let isDead = true;
+  interfere(dynamodb, 'Query', (proceed) => (isDead ? Promise.reject(new Error('it died')) : proceed()));
+  await finish(store, state);
+  isDead = false;
+  assert.deepEqual(await ends(), endsOnlyItsState);
+}
+
+test('F39: where whoever ends an order dies on the way, whoever loads it next gives what belongs to it its end', async () => {
+  const opened = await open();
+  await dieAtTheEnd(opened);
+  assert.equal((await opened.other.load('o1'))?.state.processState, 'Processed');
+  assert.deepEqual(await opened.ends(), allAt(end));
+});
+
+test('F10, F39: what meets another transaction at the end of an order gets its end all the same, and the submission last', async () => {
+  const { store, dynamodb, ends } = await open();
+  const state = await atWork(store);
+  let conflicts = 3;
+  interfere(dynamodb, 'UpdateItem', async (proceed) => {
+    assert.equal((await ends())['ORDER'], undefined);
+    if (conflicts-- <= 0) return proceed();
+    throw Object.assign(new Error('met another one'), { name: 'TransactionConflictException' });
+  });
+  await finish(store, state);
+  assert.deepEqual(await ends(), allAt(end));
+});
+
+for (const isRemoved of [true, false]) {
+  test(`F39: what is left of an order whose state ${isRemoved ? 'is removed' : 'has ended'} does not keep it from being submitted anew`, async () => {
+    const opened = await open();
+    const { store, other, clock, remove, ends } = opened;
+    await dieAtTheEnd(opened);
+    for (let rev = 2; rev <= 12; rev++) await store.putUndoPage('o1', rev, undoPage);
+    clock.now += retentionMs + 1000;
+    if (isRemoved) await remove(keys.state('o1'));
+
+    const anew = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
+    assert.deepEqual(await store.create(anew, stateRecord('o1', { submittedAt: clock.now }), alone), { outcome: 'written' });
+    assert.deepEqual([(await other.load('o1'))?.order, await other.pages('o1')], [anew, []]);
+    assert.equal((await ends())['UNDO#12'], clock.now / 1000 - 1);
+    const page = { entries: [{ path: 'order/b', generation: 1 }] };
+    await other.putUndoPage('o1', 1, page);
+    assert.deepEqual(await other.undoPage('o1', 1), page);
+    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'noted');
+    assert.equal((await other.create(orderRecord('o1'), stateRecord('o1'), alone)).outcome, 'exists');
+  });
+}
+
+test('F39, S10: of ten who submit an order anew of which something is left, one writes it', async () => {
+  const opened = await open();
+  const { store, other, clock, remove } = opened;
+  await dieAtTheEnd(opened);
+  clock.now += retentionMs + 1000;
+  await remove(keys.state('o1'));
+  const orders = Array.from({ length: 10 }, (_, index) => orderRecord('o1', { hash: `h${index}`, submittedAt: clock.now }));
+  const answers = await Promise.all(orders.map((order, index) => (index % 2 ? store : other).create(order, stateRecord('o1'), alone)));
+  const winner = (await store.load('o1'))?.order;
+  assert.equal(answers.filter(({ outcome }) => outcome === 'written').length, 1);
+  for (const answer of answers) if (answer.outcome === 'exists') assert.deepEqual(answer.order, winner);
+});
+
+test('F39: whoever stood still while an order was submitted anew leaves what belongs to the new one', async () => {
+  const opened = await open();
+  const { store, other, dynamodb, clock, remove, ends } = opened;
+  await dieAtTheEnd(opened);
+  clock.now += retentionMs + 1000;
+  await remove(keys.state('o1'));
+  const anew = orderRecord('o1', { body: 'anew', submittedAt: clock.now });
+  let transactions = 0;
+  interfere(dynamodb, 'TransactWriteItems', async (proceed) => {
+    if (++transactions === 2) {
+      assert.deepEqual(await other.create(anew, stateRecord('o1'), alone), { outcome: 'written' });
+      await other.putUndoPage('o1', 1, undoPage);
+    }
+    return proceed();
+  });
+  assert.deepEqual(await store.create(orderRecord('o1', { submittedAt: clock.now + 1 }), stateRecord('o1'), alone), {
+    outcome: 'exists',
+    order: anew,
+  });
+  assert.equal((await ends())['UNDO#1'], undefined);
 });

@@ -1,4 +1,5 @@
 import type { Fence } from '../../store.ts';
+import type { Item } from './items.ts';
 
 /** What must hold for a write to count: data, so that a call reads as a sentence and a test needs no server. */
 export interface Condition {
@@ -47,6 +48,13 @@ export const endSetUpTo = (rev: number): Condition => ({
   expression: 'attribute_not_exists(#expiresAtRev) OR #expiresAtRev <= :lastRev',
   names: { '#expiresAtRev': 'expiresAtRev' },
   values: { ':lastRev': rev },
+});
+
+/** It is the order that was found, and no other one that was submitted under the same key since. */
+export const sameSubmission = (item: Item): Condition => ({
+  expression: '#submittedAt = :submittedAt AND #hash = :hash',
+  names: { '#submittedAt': 'submittedAt', '#hash': 'hash' },
+  values: { ':submittedAt': Number(item['submittedAt']), ':hash': String(item['hash']) },
 });
 
 /** It is what this write made of it. */

@@ -40,6 +40,10 @@ export async function patiently<T>(work: () => Promise<T>, { clock, chance = Mat
   }
 }
 
+/** A transaction of which a condition did not hold. */
+export const isRefused = (error: unknown): error is TransactionCanceledException =>
+  error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code }) => Code === 'ConditionalCheckFailed');
+
 function isConflict(error: unknown): boolean {
   if (conflicts.has(nameOf(error))) return true;
   return error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).every(({ Code = 'None' }) => passing.has(Code));

@@ -1,12 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
 import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { Fence, ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
-import { absent, allOf, anyOf, atRev, type Condition, conditionInput, endless, expiredBy, fencedBy, writtenBy } from './conditions.ts';
+import {
+  absent,
+  allOf,
+  anyOf,
+  atRev,
+  type Condition,
+  conditionInput,
+  endless,
+  expiredBy,
+  fencedBy,
+  sameSubmission,
+  writtenBy,
+} from './conditions.ts';
 import { dynamoDbDocuments } from './documents.ts';
-import { type Patience, patiently } from './failures.ts';
+import { isRefused, type Patience, patiently } from './failures.ts';
 import {
   breakerItem,
   breakerOf,
@@ -39,6 +50,7 @@ export interface DynamoDbStoreOptions extends Table, Patience {
   readonly lookedMax?: number;
 }
 
+type Both = { readonly order: OrderRecord; readonly state: StateRecord };
 type Listed = OrderPage['items'][number];
 
 /** Orders read at once for a list: two items each, and one batch takes a hundred. */
@@ -78,24 +90,30 @@ export function dynamoDbStore({
     knownDays.add(day);
   }
 
-  /** Puts both records; answers with those that were there first. */
-  async function putBoth(order: OrderRecord, state: StateRecord): Promise<{ order: OrderRecord; state: StateRecord } | undefined> {
+  /** Puts both records; answers with those that were there first. An order without a state, which has ended, gives way. */
+  async function putBoth(order: OrderRecord, state: StateRecord, left?: Item): Promise<Both | undefined> {
     const expiresAt = expiryOf(state);
-    const unused = conditionInput(anyOf(absent, expiredBy(nowSeconds())));
-    const put = (item: Item) => ({
-      Put: { TableName: name, Item: item, ...unused, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const },
+    const unused = anyOf(absent, expiredBy(nowSeconds()));
+    const put = (item: Item, when: Condition) => ({
+      Put: { TableName: name, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const },
     });
+    const puts = [
+      put(orderItem(order, expiresAt), left ? anyOf(unused, sameSubmission(left)) : unused),
+      put(stateItem(state, expiresAt), unused),
+    ];
     try {
-      await client.send(new TransactWriteCommand({ TransactItems: [put(orderItem(order, expiresAt)), put(stateItem(state, expiresAt))] }));
+      await client.send(new TransactWriteCommand({ TransactItems: puts }));
       return undefined;
     } catch (error) {
-      if (!(error instanceof TransactionCanceledException)) throw error;
-      const reasons = error.CancellationReasons ?? [];
-      if (!reasons.some(({ Code }) => Code === 'ConditionalCheckFailed')) throw error;
-      const won = reasons.map(({ Item: item }) => itemIn(item));
-      const [wonOrder, wonState] = won[0] && won[1] ? won : await stored(order.orderId);
-      if (!wonOrder || !wonState) throw error;
-      return { order: orderOf(wonOrder), state: stateOf(wonState) };
+      if (!isRefused(error)) throw error;
+      const [first, second] = (error.CancellationReasons ?? []).map(({ Item: item }) => itemIn(item));
+      // The state after the order: where that is one that was made just now, it has its state by now.
+      const wonOrder = first ?? (await get(table, keys.order(order.orderId)));
+      const wonState = second ?? (await get(table, keys.state(order.orderId)));
+      if (wonOrder && isLive(wonState)) return { order: orderOf(wonOrder), state: stateOf(wonState) };
+      if (!wonOrder || left) throw error;
+      await rest.discard(wonOrder, nowSeconds());
+      return putBoth(order, state, wonOrder);
     }
   }
 
@@ -119,10 +137,16 @@ export function dynamoDbStore({
       answer = await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless)));
     }
     if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
-    // The write is done. What fails behind it only keeps records for too long, and the order's next write does it again.
-    if (expiresAt !== undefined) await rest.expire(head.orderId, head.rev, expiresAt).catch(() => undefined);
+    if (expiresAt !== undefined) await expireRest({ ...keys.state(head.orderId), rev: head.rev, expiresAt });
     return answer;
   }
+
+  /**
+   * Behind the write that ends the order, never before it: that may be refused, and the order would go on while its rest
+   * is removed. Failing here only keeps the rest for too long, until somebody loads, writes or submits the order again.
+   */
+  const expireRest = ({ pk, rev, expiresAt }: Item): Promise<void> =>
+    rest.expire(orderIdIn(String(pk)), Number(rev), Number(expiresAt)).catch(() => undefined);
 
   /** The same again changes nothing; but what is left of an order of the same id, whose time is over, gives way. */
   const putAside = (item: Item): Promise<void> =>
@@ -154,7 +178,10 @@ export function dynamoDbStore({
 
     async load(orderId) {
       const [order, state] = await attempt(() => stored(orderId));
-      return order && isLive(state) ? { order: orderOf(order), state: stateOf(state) } : undefined;
+      if (!order || !isLive(state)) return undefined;
+      // Whoever ended it died on the way, or is at it still.
+      if (state['expiresAt'] !== undefined && order['expiresAt'] !== state['expiresAt']) await expireRest(state);
+      return { order: orderOf(order), state: stateOf(state) };
     },
 
     async head(orderId) {
