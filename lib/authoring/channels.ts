@@ -12,7 +12,7 @@ export interface ChannelPolicy {
   readonly logsSender: boolean;
   /** Poison ends its conversation: the sender is told that it can't be processed. Or only a person is told, and it goes on. */
   readonly conversation: 'ends' | 'goes on';
-  /** Messages that a function takes at once; one of them at a time is the most careful, and the slowest. */
+  /** Messages that a function takes at once, 1 to 10; one of them at a time is the most careful, and the slowest. */
   readonly batchSize: number;
   /** Failures in a row, of whatever conversations, after which the channel is closed until an operator opens it. */
   readonly closesAfter: number;
@@ -20,3 +20,14 @@ export interface ChannelPolicy {
 
 /** By the name of the channel; what is not said has its default. */
 export type ChannelPolicies = { readonly [channel: string]: Partial<ChannelPolicy> };
+
+/** SQS hands over no more at once, and Lambda waits before it calls a function with more. */
+const batchMax = 10;
+
+/** What is wrong with policies, each with its place and what it takes. */
+export const channelProblems = (channels: ChannelPolicies): readonly string[] =>
+  Object.entries(channels).flatMap(([channel, { batchSize = batchMax }]) =>
+    Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= batchMax
+      ? []
+      : [`channels.${channel}.batchSize is ${JSON.stringify(batchSize)}; it is a whole number from 1 to ${batchMax}.`],
+  );

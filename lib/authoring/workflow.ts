@@ -6,7 +6,7 @@ import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import { type Answering, calledBy } from './call.ts';
 import { catalogueOf } from './catalogue.ts';
-import type { ChannelPolicies } from './channels.ts';
+import { type ChannelPolicies, channelProblems } from './channels.ts';
 import { isComposite } from './composite.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
@@ -146,7 +146,11 @@ export interface App {
   readonly channels?: ChannelPolicies;
 }
 
-/** Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting. */
+/**
+ * Puts workflows and agents together. A step whose agent or operation is missing keeps the system from starting.
+ *
+ * @throws DefinitionError that names every policy of a channel that is wrong.
+ */
 export function defineApp({
   workflows,
   agents,
@@ -158,5 +162,7 @@ export function defineApp({
   local?: LocalTrial;
   channels?: ChannelPolicies;
 }): App {
+  const problems = channelProblems(channels ?? {});
+  if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
   return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}), ...(channels ? { channels } : {}) };
 }

@@ -98,6 +98,19 @@ test('a workflow written with typed functions is checked against the schemas of 
   });
 });
 
+test('F-115 a batch that SQS does not hand over is refused, each with its channel and what it takes', () => {
+  const channels = { payment: { batchSize: 11 }, submissions: { batchSize: 10 }, 'wake-ups': { batchSize: 0.5 } };
+  assert.throws(
+    () => defineApp({ workflows: [], agents: [payment], channels }),
+    (error: unknown) => {
+      assert.ok(error instanceof DefinitionError);
+      const takes = 'it is a whole number from 1 to 10.';
+      assert.equal(error.message, `channels.payment.batchSize is 11; ${takes}\nchannels.wake-ups.batchSize is 0.5; ${takes}`);
+      return true;
+    },
+  );
+});
+
 test('the messages that docs/workflows.md shows are the ones that come', () => {
   const anything = z.object({ total: z.number(), name: z.string(), kind: z.enum(['gift', 'purchase']) });
   const late = () =>
