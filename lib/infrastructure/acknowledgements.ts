@@ -8,7 +8,7 @@ export function acknowledgeFindings(system: OrderProcessing): void {
   const { jobs, queues, announcements, entrance, users, cursorSecret, tracing } = system;
   const say = (at: IConstruct, id: string, reason: string): void => Validations.of(at).acknowledge({ id, reason });
 
-  for (const { role, function: job, mappings, permissions, valvePolicies } of jobs.values()) {
+  for (const { role, function: job, mappings, permissions, spec, valvePolicies } of jobs.values()) {
     if (tracing)
       say(role, 'AwsSolutions::AwsSolutions-IAM5[Resource::*]', 'X-Ray takes traces from anywhere: its two actions know no resources.');
     else
@@ -24,6 +24,12 @@ export function acknowledgeFindings(system: OrderProcessing): void {
       'Serverless::Serverless-LambdaDLQ',
       'What fails goes back to its queue and from there to its dead letters, or to the caller; a run of the supervisor is not made up for: the next one finds what is due.',
     );
+    if (spec.schedules.length > 0)
+      say(
+        job,
+        'Serverless::Serverless-LambdaAsyncFailureDestination',
+        'A start that is given up tells nobody anything: the next one finds what is due, and an alarm speaks when there is none.',
+      );
     for (const policy of valvePolicies)
       for (const resource of ['*', shown(system, 'lambda', 'event-source-mapping:*')])
         say(

@@ -19,8 +19,15 @@ export interface ScheduleProps {
   readonly sweepEvery: Duration;
 }
 
-/** Starts a function by its schedules. A run that is missed is not made up for: the next one finds what is due. */
+/** A start that found nobody is kept for so long, by EventBridge as by Lambda; neither keeps it for less. */
+const startedWithin = Duration.minutes(1);
+
+/**
+ * Starts a function by its schedules. A run that is missed is not made up for: the next one finds what is due. EventBridge only
+ * hands the start over; Lambda would then keep one that is throttled for six hours, and repeat twice one that fails.
+ */
 export function startBySchedule(scope: Construct, { spec, target, undelivered, startEvery, sweepEvery }: ScheduleProps): readonly Rule[] {
+  if (spec.schedules.length > 0) target.configureAsyncInvoke({ maxEventAge: startedWithin, retryAttempts: 0 });
   return spec.schedules.map(({ input, everyMs }) => {
     const every = everyMs === 'supervisor period' ? startEvery : sweepEvery;
     const event: SupervisorTask = everyMs === 'supervisor period' ? { ...input, repeatForMs: runMs - lastLookMs } : input;
@@ -32,7 +39,7 @@ export function startBySchedule(scope: Construct, { spec, target, undelivered, s
           event: RuleTargetInput.fromObject(event),
           deadLetterQueue: undelivered,
           retryAttempts: 1,
-          maxEventAge: Duration.minutes(1),
+          maxEventAge: startedWithin,
         }),
       ],
     });

@@ -11,6 +11,13 @@ interface Target {
   readonly Arn: { readonly 'Fn::GetAtt': readonly [string, 'Arn'] };
   readonly Input: string;
   readonly DeadLetterConfig?: unknown;
+  readonly RetryPolicy?: unknown;
+}
+
+interface InvokeConfig {
+  readonly FunctionName: { readonly Ref: string };
+  readonly MaximumEventAgeInSeconds: number;
+  readonly MaximumRetryAttempts: number;
 }
 
 /** What starts a function, how often, and with what task. */
@@ -34,6 +41,24 @@ describe('the supervisor runs periodically', () => {
     assert.equal(schedule?.every, 'rate(1 minute)');
     assert.equal(schedule?.task.task, 'pass');
     assert.deepEqual(scheduleOf(defaults(), 'sweeper'), { every: 'rate(6 hours)', task: { task: 'sweep' } });
+  });
+
+  test('F-47: a run that fails, or finds no instance for a minute, is given up by EventBridge and by Lambda: the next one finds what is due', () => {
+    const stack = defaults();
+    const kept = ofType(stack, 'Lambda::EventInvokeConfig').map(([, { Properties }]) => {
+      const { FunctionName, MaximumEventAgeInSeconds, MaximumRetryAttempts } = Properties as unknown as InvokeConfig;
+      const description = stack.resources[FunctionName.Ref]?.Properties['Description'];
+      return [description, MaximumEventAgeInSeconds, MaximumRetryAttempts];
+    });
+    assert.deepEqual(kept, [
+      ['Redress: supervisor', 60, 0],
+      ['Redress: sweeper', 60, 0],
+    ]);
+    const started = ofType(stack, 'Events::Rule').filter(([, { Properties }]) => Properties['ScheduleExpression'] !== undefined);
+    for (const [, { Properties }] of started)
+      for (const { RetryPolicy } of Properties['Targets'] as readonly Target[])
+        assert.deepEqual(RetryPolicy, { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 1 });
+    assert.equal(started.length, kept.length);
   });
 
   test('F-47: the period is a matter of configuration: every five minutes, and within a run every half a minute', () => {
