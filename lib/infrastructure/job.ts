@@ -25,9 +25,9 @@ import { type Permissions, tellsOfClosing } from './permissions.ts';
 export interface JobSettings {
   /** MiB; the share of CPU grows with it. */
   readonly memorySize?: number;
-  /** Instances that no other function of the account can take away, and at the same time the most there will be. */
+  /** Instances that no other function of the account can take away, and at the same time the most there will be: two or more for each queue. */
   readonly reservedConcurrency?: number;
-  /** Batches at work at the same time for each of its queues, 2 to 1000. */
+  /** Batches at work at the same time for each of its queues, 2 to 1000 (50, or its share of what is reserved). */
   readonly maxConcurrency?: number;
   /** Variables of its environment: where an agent's service is, for example. */
   readonly environment?: { readonly [name: string]: string };
@@ -63,6 +63,8 @@ const memoryDefault = 512;
 /** The supervisor works all the time, and only asks and waits. */
 const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
 const concurrencyDefault = 50;
+/** Lambda takes no less. */
+const concurrencyMin = 2;
 const lambdaMaxMs = 900_000;
 
 /** One function of the system with a role of its own: it may do what `permissions.ts` says, and what the platform does in its name. */
@@ -111,12 +113,13 @@ export class Job extends Construct {
       environment: { ...environment, ...spec.environment, ...valves, REDRESS_ROLE: spec.name, ...settings.environment },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
+    const maxConcurrency = maxConcurrencyOf(spec, settings);
     this.mappings = spec.sources.map(({ queue, batchSize }) => {
       const mapping = new EventSourceMapping(this, `From-${queue}`, {
         target: this.function,
         eventSourceArn: props.queues.queue(queue).queueArn,
         batchSize,
-        maxConcurrency: settings.maxConcurrency ?? concurrencyDefault,
+        maxConcurrency,
         reportBatchItemFailures: true,
       });
       // Lambda asks at once whether the role may poll.
@@ -142,6 +145,24 @@ export class Job extends Construct {
     });
     this.valvePolicies.push(policy);
   }
+}
+
+/**
+ * For each queue of a function. Event sources know nothing of a reservation: what they take beyond it is turned away, waits for its
+ * visibility, and is a dead letter after some deliveries.
+ */
+function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: JobSettings): number {
+  if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? concurrencyDefault;
+  const share = Math.floor(reservedConcurrency / sources.length);
+  const each = maxConcurrency ?? Math.min(Math.max(share, concurrencyMin), concurrencyDefault);
+  const wanted = each * sources.length;
+  if (wanted <= reservedConcurrency) return each;
+  throw new SetupError(
+    `${name} reads ${sources.length} queues with up to ${each} batches at once each: that is ${wanted} instances, and reservedConcurrency is ${reservedConcurrency}.`,
+    share < concurrencyMin
+      ? `Set its reservedConcurrency to ${concurrencyMin * sources.length} or more, or leave it out.`
+      : `Set its maxConcurrency to ${share} or less, or its reservedConcurrency to ${wanted} or more.`,
+  );
 }
 
 function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStatement[] {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { SetupError } from '../../lib/errors.ts';
+import type { JobSettings } from '../../lib/infrastructure/job.ts';
 import { queues } from '../../lib/messages.ts';
 import { nameOf } from './policies.ts';
 import { defaults, functionOf, ofType, type Resource, synthesize } from './support.ts';
@@ -113,4 +115,52 @@ test('a function may be given more or fewer batches at once than the others, and
   const limits = ofType({ resources }, 'Lambda::EventSourceMapping').map(([, { Properties }]) => Properties['ScalingConfig']);
   assert.equal(limits.filter((limit) => (limit as { MaximumConcurrency: number }).MaximumConcurrency === 7).length, 1);
   assert.ok(jobs.size > 2);
+});
+
+describe('instances that a function has to itself are enough for all of its queues, so that Lambda turns no message away', () => {
+  const readBy = (name: string) => mappings.filter(({ job }) => job === name).length;
+  const limitsOf = (functions: { readonly [name: string]: JobSettings }, name: string): readonly unknown[] => {
+    const { resources } = synthesize({ props: { functions } });
+    return ofType({ resources }, 'Lambda::EventSourceMapping')
+      .filter(([, { Properties }]) => {
+        const { Ref } = Properties['FunctionName'] as { Ref: string };
+        return resources[Ref]?.Properties['Description'] === `Redress: ${name}`;
+      })
+      .map(([, { Properties }]) => (Properties['ScalingConfig'] as { MaximumConcurrency: number }).MaximumConcurrency);
+  };
+  const refused = (name: string, settings: JobSettings, says: RegExp, remedy: RegExp): void =>
+    assert.throws(
+      () => synthesize({ props: { functions: { [name]: settings } } }),
+      (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
+    );
+
+  test('each queue has an equal share of them, and no more than without a reservation', () => {
+    assert.equal(readBy('scheduler'), 4);
+    assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 99 } }, 'scheduler'), [24, 24, 24, 24]);
+    assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 900 } }, 'scheduler'), [50, 50, 50, 50]);
+    assert.deepEqual(limitsOf({ scheduler: { reservedConcurrency: 100, maxConcurrency: 25 } }, 'scheduler'), [25, 25, 25, 25]);
+  });
+
+  test('more batches at once than there would be instances for are refused', () => {
+    const settings = { reservedConcurrency: 100, maxConcurrency: 26 };
+    refused(
+      'scheduler',
+      settings,
+      /scheduler reads 4 queues.* 26 .* 104 .* 100/,
+      /maxConcurrency to 25 or less.* reservedConcurrency to 104 or more/,
+    );
+    refused(
+      'scheduler',
+      { reservedConcurrency: 7 },
+      /scheduler reads 4 queues.* 2 .* 8 .* 7/,
+      /reservedConcurrency to 8 or more, or leave it out/,
+    );
+  });
+
+  test('a function that reads no queue may have as few as anybody likes', () => {
+    assert.equal(
+      functionOf(synthesize({ props: { functions: { api: { reservedConcurrency: 1 } } } }), 'api')['ReservedConcurrentExecutions'],
+      1,
+    );
+  });
 });
