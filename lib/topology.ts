@@ -51,6 +51,11 @@ export interface Cut {
   readonly agents?: 'each' | 'together';
 }
 
+export interface TopologyOptions extends Cut {
+  /** The system's time for a step whose operation names none. */
+  readonly stepMs?: number | undefined;
+}
+
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
 /** At least so many. */
@@ -61,8 +66,9 @@ const queueMs = 30_000;
 const passMs = 70_000;
 const sweepMs = 900_000;
 const hourMs = 3_600_000;
-/** A step's default time, and what it takes to answer. */
-const stepMs = 65_000;
+const stepDefaultMs = 60_000;
+/** What it takes to answer, after a step's time. */
+const answeringMs = 5_000;
 
 type MakeSource = (queue: string, visibilityMs: number, concurrency: number) => QueueSource;
 
@@ -77,7 +83,7 @@ const sourcesFor =
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
-export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): readonly FunctionSpec[] {
+export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = stepDefaultMs }: TopologyOptions = {}): readonly FunctionSpec[] {
   const { agents } = app;
   const source = sourcesFor(app);
   const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
@@ -85,9 +91,9 @@ export function topologyOf(app: Cast, { agents: cut = 'each' }: Cut = {}): reado
   const toScheduler = [queues.wakeUps, ...replyQueuesOf(app)].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
     cut === 'each'
-      ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source))
+      ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source, stepMs))
       : agents.length > 0
-        ? [agentFunction('agents', agents, source)]
+        ? [agentFunction('agents', agents, source, stepMs)]
         : [];
   const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
   const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
@@ -118,23 +124,23 @@ export type Cast = Pick<App, 'agents'> & Partial<Pick<App, 'workflows' | 'channe
 export const hasCalls = ({ workflows = [] }: Cast): boolean =>
   workflows.some(({ root }) => JSON.stringify(root).includes('"activity":"call"'));
 
-const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource): FunctionSpec => ({
+const agentFunction = (name: string, agents: readonly AgentDefinition[], source: MakeSource, stepMs: number): FunctionSpec => ({
   ...plain,
   name,
   file: 'agent',
   environment: { REDRESS_AGENTS: agents.map((agent) => agent.name).join(',') },
   sources: agents.map((agent) => source(queues.requests(agent.name), agentVisibilityMs, 20)),
   trigger: 'queue',
-  timeoutMs: Math.max(stepMs, ...agents.map(longestMs)),
+  timeoutMs: Math.max(stepDefaultMs + answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + answeringMs))),
   stopsIn: 1,
 });
 
-/** What the longest operation of an agent may take. */
-const longestMs = ({ operations }: AgentDefinition): number =>
+/** What the longest operation of an agent may take; `otherwiseMs` of one that names no time of its own. */
+const longestMs = ({ operations }: AgentDefinition, otherwiseMs: number): number =>
   Math.max(
     0,
-    ...Object.values(operations).map(
-      ({ completeWithinSeconds = 0, longestSeconds = 0 }) => Math.max(completeWithinSeconds, longestSeconds) * 1000,
+    ...Object.values(operations).map(({ completeWithinSeconds, longestSeconds = 0 }) =>
+      Math.max(completeWithinSeconds === undefined ? otherwiseMs : completeWithinSeconds * 1000, longestSeconds * 1000),
     ),
   );
 

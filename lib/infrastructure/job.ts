@@ -83,8 +83,8 @@ export class Job extends Construct {
     this.permissions = props.permissions;
     if (spec.timeoutMs > lambdaMaxMs)
       throw new SetupError(
-        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s, and Lambda stops after ${lambdaMaxMs / 1000}.`,
-        'Shorten its longestSeconds and completeWithinSeconds, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
+        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its answer, and Lambda stops after ${lambdaMaxMs / 1000}.`,
+        'Shorten its longestSeconds and completeWithinSeconds, or STEP_COMPLETE_WITHIN_SECONDS where it names none, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
       );
     const logGroup = new LogGroup(this, 'Log', {
       retention: props.logRetention,

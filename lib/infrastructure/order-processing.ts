@@ -1,4 +1,4 @@
-import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { ArnFormat, Duration, RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { EventBus } from 'aws-cdk-lib/aws-events';
 import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
@@ -9,6 +9,7 @@ import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { App } from '../authoring/workflow.ts';
 import { responseQueuePrefix } from '../channel.ts';
+import { readConfig } from '../config.ts';
 import { queues } from '../messages.ts';
 import { type Cut, topologyOf } from '../topology.ts';
 import { acknowledgeFindings } from './acknowledgements.ts';
@@ -68,7 +69,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
  * new OrderProcessing(this, 'Orders', { app, entry: 'app.ts', agentEnvironment: { PAYMENT_URL: 'https://…' } });
  * ```
  *
- * @throws SetupError where the app is not to be found, or asks for what Lambda does not do.
+ * @throws SetupError where the app is not to be found, a variable is wrong, or Lambda does not do what is asked for.
  */
 export class OrderProcessing extends Construct {
   /** Where the API is. */
@@ -96,7 +97,7 @@ export class OrderProcessing extends Construct {
     super(scope, id);
     const { app, name = 'redress', removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.THREE_MONTHS } = props;
     const kept = removalPolicy !== RemovalPolicy.DESTROY;
-    const functions = topologyOf(app, props.agents ? { agents: props.agents } : {});
+    const functions = topologyOf(app, { ...(props.agents ? { agents: props.agents } : {}), stepMs: stepMsIn(props.variables) });
     this.queuePrefix = `${name}-`;
     this.key = encryptionKey(this, { name, removalPolicy });
     const { warmThroughput, replicas } = props;
@@ -224,4 +225,10 @@ export class OrderProcessing extends Construct {
       .combine(allow(arnsOf(others), 'sqs:GetQueueUrl', 'sqs:SendMessage'))
       .combine(allow([this.alerts.topicArn], 'sns:Subscribe'));
   }
+}
+
+/** Variables that only CloudFormation will know are read by the functions alone. */
+function stepMsIn(variables: OrderProcessingProps['variables'] = {}): number {
+  const known = Object.fromEntries(Object.entries(variables).filter(([, value]) => !Token.isUnresolved(value)));
+  return readConfig({ REDRESS_ADAPTERS: 'aws', ...known }).stepMs;
 }

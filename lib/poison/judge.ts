@@ -1,5 +1,4 @@
 import { UnprocessableMessage } from '../authoring/fault.ts';
-import type { App } from '../authoring/workflow.ts';
 import { type Channel, groupOf } from '../channel.ts';
 import type { ChannelHealth } from '../channel-health.ts';
 import type { Clock } from '../clock.ts';
@@ -12,14 +11,13 @@ import type { Telemetry } from '../telemetry.ts';
 import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
 import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
-import { hiddenIn } from './hidden.ts';
+import { hiddenIn, type Running } from './hidden.ts';
 import { channelOf, policyOf } from './policy.ts';
 import type { Attempt } from './set-aside.ts';
 import { shown } from './shown.ts';
 import { changeTrack, neverHeardOf, readTrack, type Track, type Tracked, withFailure, without, withReason } from './tracks.ts';
 
-export interface JudgePorts {
-  readonly app: App;
+export interface JudgePorts extends Running {
   readonly store: Documents;
   readonly channel: Channel;
   readonly clock: Clock;
@@ -130,7 +128,7 @@ export function createJudge(ports: JudgePorts): Judge {
       const { track } = known;
       const at = clock.now();
       if (track && track.failures > maxFailures) {
-        const atWork = begunSince(track, at - hiddenIn(app)(delivery.queue) + marginMs);
+        const atWork = begunSince(track, at - hiddenIn(ports)(delivery.queue) + marginMs);
         // As far as anybody knows it may still succeed: then there is nothing against the others.
         if (track.failures - atWork <= maxFailures) throw new Error('Another message of its conversation is at work.');
         await handOver(delivery, storyOf(track), track);

@@ -93,7 +93,8 @@ interface Holding {
 }
 
 /** Whether a queue hears of any of it changes only who waits for how long. */
-async function startHolding(waiting: readonly Suspect[], { app, channel, clock }: JudgePorts): Promise<Holding> {
+async function startHolding(waiting: readonly Suspect[], ports: JudgePorts): Promise<Holding> {
+  const { channel, clock } = ports;
   const over = new AbortController();
   let last: Promise<void> = Promise.resolve();
   /** One after the other: what is let go must not be held again. */
@@ -111,7 +112,7 @@ async function startHolding(waiting: readonly Suspect[], { app, channel, clock }
           heldMs,
         );
     });
-  const hiddenMs = hiddenIn(app);
+  const hiddenMs = hiddenIn(ports);
   const goOn = async (): Promise<void> => {
     while (waiting.length > 0 && !over.signal.aborted) {
       await clock.sleep(holdAgainMs, over.signal);

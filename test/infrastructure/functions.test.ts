@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { describe, test } from 'node:test';
+import { Lazy } from 'aws-cdk-lib';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
+import { readConfig } from '../../lib/config.ts';
 import { SetupError } from '../../lib/errors.ts';
+import { hiddenIn } from '../../lib/poison/hidden.ts';
 import { topologyOf } from '../../lib/topology.ts';
 import app from './app.ts';
 import { defaults, entry, functionOf, ofType, synthesize } from './support.ts';
@@ -73,7 +76,51 @@ test('what is configured reaches the functions: variables all of them, where ser
   }
 });
 
+describe('a step of which the operation names no time has the time that the variables of the deployment say', () => {
+  const variables = { STEP_COMPLETE_WITHIN_SECONDS: '120' };
+
+  test('so long may its function run, and six times so long nobody else is given the request', () => {
+    const slow = synthesize({ props: { variables } });
+    for (const agent of ['stock', 'post']) {
+      assert.equal(functionOf(slow, `agent-${agent}`)['Timeout'], 125);
+      const queue = ofType(slow, 'SQS::Queue').find(([, { Properties }]) => Properties['QueueName'] === `redress-${agent}-requests`);
+      assert.equal(queue?.[1].Properties['VisibilityTimeout'], 750);
+    }
+    assert.equal(functionOf(slow, 'scheduler')['Timeout'], functionOf(stack, 'scheduler')['Timeout']);
+    assert.equal(functionOf(synthesize({ props: { variables, agents: 'together' } }), 'agents')['Timeout'], 125);
+  });
+
+  test('a request that is tried alone, because it may kill its process, is hidden for as long', () => {
+    const hidden = (more: object) => hiddenIn({ app, config: readConfig({ ...variables, ...more }) })('stock-requests');
+    assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
+    assert.equal(hidden({}), 65_000, 'on one machine it is hidden anew while it is at work');
+  });
+
+  test('an operation that names its time keeps it', () => {
+    const quick = operation({ input: z.object({}), output: z.object({}), completeWithinSeconds: 70, run: () => ({}) });
+    const mill = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: quick })] });
+    const timeout = topologyOf(mill, { stepMs: 3_600_000 }).find(({ name }) => name === 'agent-mill')?.timeoutMs;
+    assert.equal(timeout, 70_000);
+  });
+
+  test('variables that only CloudFormation will know are left to the functions', () => {
+    const level = Lazy.string({ produce: () => 'info' });
+    const { Variables } = functionOf(synthesize({ props: { variables: { LOG_LEVEL: level } } }), 'api').Environment;
+    assert.equal(Variables['LOG_LEVEL'], 'info');
+  });
+});
+
 describe('what Lambda cannot do is refused when it is asked for', () => {
+  test('steps of more than fifteen minutes with their answers, and a time that is none', () => {
+    const refused = (seconds: string, says: RegExp, remedy: RegExp): void =>
+      assert.throws(
+        () => synthesize({ props: { variables: { STEP_COMPLETE_WITHIN_SECONDS: seconds } } }),
+        (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
+      );
+    refused('900', /agent-stock.* 905 s.* 900/, /STEP_COMPLETE_WITHIN_SECONDS/);
+    refused('ten', /STEP_COMPLETE_WITHIN_SECONDS=ten/, /Correct/);
+  });
+
   test('an operation of more than fifteen minutes', () => {
     const slow = operation({ input: z.object({}), output: z.object({}), longestSeconds: 1000, run: () => ({}) });
     const tooSlow = defineApp({ workflows: [], agents: [defineAgent('mill', { grind: slow })] });

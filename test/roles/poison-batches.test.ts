@@ -122,7 +122,7 @@ describe('a message that comes several times at once', () => {
     const begin = async () => judge.begin(delivery, await judge.known(delivery));
     for (let death = 0; death < 3; death++) {
       await begin();
-      await desk.clock.advance(hiddenIn(desk.system.app)(requests));
+      await desk.clock.advance(hiddenIn(desk.system)(requests));
     }
     const atWork = await begin();
     await assert.rejects(begin, /at work/);
@@ -131,7 +131,7 @@ describe('a message that comes several times at once', () => {
     await judge.succeeded(delivery, atWork);
     assert.ok(await begin(), 'nothing is held against it any more');
     for (let death = 0; death < 4; death++) {
-      await desk.clock.advance(hiddenIn(desk.system.app)(requests));
+      await desk.clock.advance(hiddenIn(desk.system)(requests));
       await begin();
     }
     assert.equal(desk.messages(queues.deadLetters(requests)).length, 1);
