@@ -25,6 +25,7 @@ import { OrderMetrics } from './metrics.ts';
 import { OrderQueues } from './order-queues.ts';
 import { type OrderTableProps, orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
+import { watchResources } from './resource-limit.ts';
 import { startBySchedule } from './supervision.ts';
 
 export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThroughput' | 'replicas'> {
@@ -145,6 +146,7 @@ export class OrderProcessing extends Construct {
     if (props.alarms !== false) new Alarms(this, 'Alarms', { system: this, name, thresholds: { LateDetection, ...props.alarms } });
     orderDashboard(this, { name });
     acknowledgeFindings(this);
+    watchResources(this, app.agents.length);
   }
 
   #makeJobs(props: OrderProcessingProps, functions: ReturnType<typeof topologyOf>, common: { name: string; logRetention: RetentionDays }) {
