@@ -159,7 +159,17 @@ export const lawsFor = (times: Times): readonly Law[] => [
 ];
 
 /** What they remember of an order is not so any more, once it is as it was before. */
-const misled: ReadonlySet<string> = new Set(['done', 'handlers', 'instructions', 'journal', 'newer', 'repetitions', 'salvage', 'signals']);
+const misled: ReadonlySet<string> = new Set([
+  'done',
+  'handlers',
+  'instructions',
+  'journal',
+  'newer',
+  'repetitions',
+  'retries',
+  'salvage',
+  'signals',
+]);
 /** They count from the beginning. */
 const counting: ReadonlySet<string> = new Set(['alerts', 'statuses']);
 

@@ -62,10 +62,9 @@ export function retries(): Law {
     return attempt > retry.count ? `${key} goes on after ${attempt} runs, and may begin ${retry.count + 1}` : undefined;
   }
 
-  /** What is undone before the next run is: the pause begins then. */
+  /** What the last run did is undone, or found out not to be done, before the pause to the next one begins. */
   function closed({ path, at }: Extract<JournalEntry, { type: 'ActivityClosed' }>, orderId: string): void {
     failed.delete(`${orderId}/${path}`);
-    if (!path.endsWith('/undo')) return;
     for (const [key, run] of failed)
       if (run.retry.undoFirst && !run.isRunAgain && `${orderId}/${path}`.startsWith(`${key}/`)) run.since = at;
   }
