@@ -124,9 +124,10 @@ export class OrderDraft {
   /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
   private dealWithExhaustion(): void {
     const { nextDueFor, failureCount, maxFailures, onExhausted } = this.record;
-    if (failureCount <= maxFailures || nextDueFor?.path === undefined) return;
-    if (onExhausted === 'fault') this.happen({ type: 'overdue', path: nextDueFor.path });
-    else if (onExhausted === 'undo') this.happen({ type: 'cancelled', outcome: 'compensated' });
+    if (failureCount <= maxFailures) return;
+    // An order that is reset as a whole names no step; it is undone as a whole, too.
+    if (onExhausted === 'undo') this.happen({ type: 'cancelled', outcome: 'compensated' });
+    else if (onExhausted === 'fault' && nextDueFor?.path !== undefined) this.happen({ type: 'overdue', path: nextDueFor.path });
     else return;
     this.set({ failureCount: 0 });
   }

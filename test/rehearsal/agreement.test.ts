@@ -12,6 +12,7 @@ import {
   retry,
   sequence,
   TransientFailure,
+  type WorkflowDefinition,
 } from 'redress';
 import { rehearse, startSystem, when } from 'redress/testing';
 import * as z from 'zod';
@@ -46,8 +47,10 @@ const train = defineAgent('train', {
   ride: operation({ input: Empty, output: Empty, ...one, run: (_, call) => play('train.ride', call, {}) }),
 });
 
-const trip = (onExhausted: 'error' | 'fault' | 'undo') =>
-  defineWorkflow('trip', { version: 1, order: Empty, onExhausted, toOperator: [] }, () =>
+type Exhausted = Pick<WorkflowDefinition, 'recover'> & { readonly onExhausted: 'error' | 'fault' | 'undo' };
+
+const trip = (exhausted: Exhausted) =>
+  defineWorkflow('trip', { version: 1, order: Empty, ...exhausted, toOperator: [] }, () =>
     sequence(
       hotel.book({}).undo(({ room }) => hotel.free({ room })),
       retry(train.ride({}), { count: 1, interval: 10, except: [Sold] }),
@@ -56,11 +59,11 @@ const trip = (onExhausted: 'error' | 'fault' | 'undo') =>
       .on(EngineFault, () => compensate()),
   );
 
-async function real(onExhausted: 'error' | 'fault' | 'undo', troubles: { readonly [operation: string]: readonly Trouble[] }) {
+async function real(exhausted: Exhausted, troubles: { readonly [operation: string]: readonly Trouble[] }) {
   script.clear();
   for (const [name, list] of Object.entries(troubles)) script.set(name, [...list]);
   asked.length = 0;
-  const system = await startSystem(defineApp({ workflows: [trip(onExhausted)], agents: [hotel, train] }));
+  const system = await startSystem(defineApp({ workflows: [trip(exhausted)], agents: [hotel, train] }));
   try {
     const submitted = await system.submit({});
     assert.ok(submitted.outcome === 'accepted');
@@ -82,13 +85,18 @@ const whensOf = {
   'not now': when(train.ride).failsForNow(1),
 };
 
+const ways: readonly Exhausted[] = [
+  ...(['error', 'fault', 'undo'] as const).map((onExhausted) => ({ onExhausted })),
+  { recover: 'order', onExhausted: 'undo' },
+];
+
 describe('a rehearsal asks what the whole system asks, and ends as it does', () => {
-  for (const onExhausted of ['error', 'fault', 'undo'] as const)
+  for (const exhausted of ways)
     for (const trouble of ['Sold', 'silent', 'not now'] as const)
-      test(`train.ride: ${trouble}, on exhausted: ${onExhausted}`, async () => {
-        const { outcome, steps } = rehearse(trip(onExhausted), {}, whensOf[trouble]);
+      test(`train.ride: ${trouble}, on exhausted: ${exhausted.onExhausted}${exhausted.recover === 'order' ? ' of the whole order' : ''}`, async () => {
+        const { outcome, steps } = rehearse(trip(exhausted), {}, whensOf[trouble]);
         const times = trouble === 'silent' ? 5 : 1;
-        assert.deepEqual(await real(onExhausted, { 'train.ride': Array.from({ length: times }, () => trouble) }), {
+        assert.deepEqual(await real(exhausted, { 'train.ride': Array.from({ length: times }, () => trouble) }), {
           outcome,
           asked: steps.map(({ operation }) => operation),
         });

@@ -154,8 +154,8 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A call that is cancelled while it runs, because a branch beside it fails. */
-const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order' }, ({ order }) =>
+/** A call that is cancelled while it runs, because a branch beside it fails, or because the whole order is late for good. */
+const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order', onExhausted: 'undo' }, ({ order }) =>
   parallel(
     call(stay, { item: order.item }),
     charge(order.item),

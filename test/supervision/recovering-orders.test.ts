@@ -192,3 +192,23 @@ test('F-53: with onExhausted "wait" an order above the threshold keeps its claim
   for (const woken of await takeWakeUps(system)) await wake(system, woken);
   assert.deepEqual(asked(system), ['one#1', 'one#2']);
 });
+
+test('F-53, F-106: with onExhausted "undo" an order that stays late above the threshold is undone, newest first', async (t) => {
+  const served: string[] = [];
+  const serve = (_: string, call: { path: string; attempt: number; signal: AbortSignal }) => {
+    served.push(`${call.path.slice('order/'.length)}#${call.attempt}`);
+    return call.path === 'order/two' && call.attempt <= 2 ? silence(call) : {};
+  };
+  const undone: Parameters<typeof appOf>[0] = (step) =>
+    sequence(
+      step('one').undo(() => step('back')),
+      step('two').undo(() => step('back')),
+    );
+  const system = await start(t, appOf(undone, { recover: 'order', maxFailures: 1, onExhausted: 'undo', serve }));
+  const orderId = await submitted(system);
+  await system.clock.advance(4 * stepMs);
+
+  // The third attempt of the second step finds out whether it was done.
+  assert.deepEqual(served, ['one#1', 'two#1', 'two#2', 'two#3', 'two/undo#1', 'one/undo#1']);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', outcome: 'compensated', failureCount: 0 });
+});

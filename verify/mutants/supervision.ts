@@ -93,4 +93,11 @@ export const moreSupervision: readonly Mutant[] = [
     find: "    this.happen({ type: 'expired' });\n",
     replace: '',
   },
+  {
+    name: 'order reset as a whole is never undone',
+    why: 'above the threshold an order that is reset as a whole, and is to be undone then, is asked again without end',
+    file: 'lib/order-draft.ts',
+    find: "if (onExhausted === 'undo') this",
+    replace: "if (onExhausted === 'undo' && nextDueFor?.path !== undefined) this",
+  },
 ];

@@ -42,13 +42,12 @@ function dealtWithWrongly({ orderId, state, before, instance, news }: Tracked): 
   const isAbove = expired !== undefined && expired.failureCount > state.maxFailures;
   const late = faults.find(({ fault, path }) => fault.source === path && path !== rootPath);
   if (late && !isAbove && !isTimeOver && state.onExhausted !== 'error') return `${orderId} gives up ${late.path} before its threshold`;
-  if (!isAbove || expired.path === undefined || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId)))
-    return undefined;
+  if (!isAbove || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId))) return undefined;
   const { path } = expired;
-  const own = instance.state.activities[path]?.own as StepState | undefined;
+  const own = path === undefined ? undefined : (instance.state.activities[path]?.own as StepState | undefined);
   // What nobody knows the outcome of is settled first.
   const goesOn = own?.phase === 'asked' && own.mode === undefined;
   if (state.onExhausted === 'fault' && goesOn) return `${orderId} does not give up ${path}`;
   const isUndone = instance.state.ending?.outcome === 'compensated' || state.outcome === 'compensated';
-  return state.onExhausted === 'undo' && !isUndone ? `${orderId} is not undone though ${path} is late for good` : undefined;
+  return state.onExhausted === 'undo' && !isUndone ? `${orderId} is not undone though ${path ?? 'all of it'} is late for good` : undefined;
 }
