@@ -11,6 +11,7 @@ export type { Caught, CaughtFault, Composite } from './authoring/composite.ts';
 export { compute } from './authoring/compute.ts';
 export type { CustomBehaviour, CustomNode } from './authoring/custom.ts';
 export { defineActivity, defineLeafActivity } from './authoring/custom.ts';
+export { DefinitionError } from './authoring/definition-error.ts';
 export {
   ChildNotCompleted,
   ComputeFailed,
@@ -41,7 +42,7 @@ export type { QuestionActivity, SignalActivity } from './authoring/people.ts';
 export { askOperator, waitFor } from './authoring/people.ts';
 export type { AnsweringActivity, StepActivity } from './authoring/step.ts';
 export type { App, LocalTrial, Workflow } from './authoring/workflow.ts';
-export { DefinitionError, defineApp, defineWorkflow } from './authoring/workflow.ts';
+export { defineApp, defineWorkflow } from './authoring/workflow.ts';
 export type { Behaviour, Closing, Context, Next, Start } from './core/behaviour.ts';
 export { close, raise as raiseFault, run, succeeded, wait } from './core/behaviour.ts';
 export type { Catalogue, OperationSchemas } from './core/catalogue.ts';

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Expr, In } from './expression.ts';
 import type { Data } from './leaves.ts';
-import { schemaOf } from './schema.ts';
+import { checkedSchemaOf } from './schema.ts';
 import { type AnsweringActivity, recordAnswering } from './step.ts';
 
 /** An activity that waits for a signal, which brings along an O. */
@@ -15,6 +15,8 @@ export interface QuestionActivity<O> extends AnsweringActivity<never, O> {
   /** Its own name, by which it is answered. */
   readonly question: string;
 }
+
+const received = { io: 'input', unrepresentable: 'any' } as const;
 
 /**
  * Waits for a signal from outside (`POST /orders/{id}/signals/{name}`); one that came before is taken. What it brings
@@ -31,7 +33,7 @@ export const waitFor = <S extends z.ZodType>(
       activity: 'waitFor',
       name: signal,
       signal,
-      payload: schemaOf(payload, 'input'),
+      payload: checkedSchemaOf(payload, `waitFor("${signal}")`, received),
       ...(withinSeconds === undefined ? {} : { withinSeconds }),
     },
     () => ({ signal }),
@@ -47,7 +49,7 @@ export const askOperator = <S extends z.ZodType>(
       activity: 'askOperator',
       name,
       question,
-      answer: schemaOf(answer, 'input'),
+      answer: checkedSchemaOf(answer, `askOperator("${name}")`, received),
       ...(details === undefined ? {} : { details }),
     },
     (shape) => ({ question: shape.name }),

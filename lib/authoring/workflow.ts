@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { check } from '../core/check.ts';
 import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/definition.ts';
 import { exprVersion } from '../core/expression.ts';
@@ -8,8 +8,10 @@ import { type Answering, calledBy } from './call.ts';
 import { catalogueOf } from './catalogue.ts';
 import { type ChannelPolicies, channelProblems } from './channels.ts';
 import { isComposite } from './composite.ts';
+import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
+import { checkedSchemaOf } from './schema.ts';
 
 declare const types: unique symbol;
 
@@ -40,18 +42,13 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly onExhausted?: OnExhausted;
 }
 
-/** A definition that cannot be loaded. The message names every problem with its place. */
-export class DefinitionError extends Error {
-  override readonly name = 'DefinitionError';
-}
-
 /** Describes a workflow. The function runs once; what it returns becomes plain data. */
 export function defineWorkflow<O extends z.ZodType, F extends string, P extends string = never, C extends string = never, R = unknown>(
   name: string,
   { order, toOperator = [], toCaller = [], ...options }: Options<O, P, C>,
   build: (context: { order: Ref<z.output<O>>; orderId: Expr<string> }) => Activity<F> & Answering<R> & Complete<NoInfer<F>, P | C>,
 ): Workflow<z.input<O>, R, C> {
-  const { $schema: _, ...schema } = z.toJSONSchema(order) as { [key: string]: unknown };
+  const schema = checkedSchemaOf(order, `${name}@${options.version} order`);
   const recorded = {
     name,
     ...options,
