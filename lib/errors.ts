@@ -57,11 +57,17 @@ export class StoreUnavailableError extends Error {
   readonly fatal: boolean;
   /** What a person must do, where that follows from what happened. */
   readonly remedy: string | undefined;
+  /** True when the store takes no more at the moment: nothing was written, and trying at once makes it worse. */
+  readonly throttled: boolean;
 
-  constructor(message: string, { fatal, cause, remedy }: { fatal: boolean; cause?: unknown; remedy?: string | undefined }) {
+  constructor(
+    message: string,
+    { fatal, cause, remedy, throttled = false }: { fatal: boolean; cause?: unknown; remedy?: string | undefined; throttled?: boolean },
+  ) {
     super(message, { cause });
     this.fatal = fatal;
     this.remedy = remedy;
+    this.throttled = throttled;
   }
 }
 

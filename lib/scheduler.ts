@@ -8,7 +8,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, NewerMessageError, rolloutMs, UnreadableRecordError } from './errors.ts';
+import { InvariantError, NewerMessageError, rolloutMs, StoreUnavailableError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -18,6 +18,7 @@ import { alongOf, isUndeliverable, noticesOf, sendEntries, undeliverable } from 
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
+import { attemptsMax, pauseMs, postponedMs } from './races.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
 import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
@@ -59,6 +60,12 @@ export interface Scheduler {
   ): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
+
+/** What one attempt comes to. `throttled`: the store took no more; the order is as it was. */
+type Accepted =
+  | { readonly outcome: 'written' }
+  /** `alive`: how many activities the order had. */
+  | { readonly outcome: 'lost' | 'throttled'; readonly alive: number };
 
 type Smaller = (room: number) => Promise<Planned | undefined>;
 
@@ -225,19 +232,34 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<'written' | 'lost'> {
+  async function acceptOnce(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<Accepted> {
     const loaded = await load(orderId);
     if (!loaded) {
       telemetry.count('unknownOrder', incoming.length);
-      return 'written';
+      return { outcome: 'written' };
     }
     const now = clock.now();
     if (isHeldByOther(loaded.record, hostId, now)) {
       await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
-      return 'written';
+      return { outcome: 'written' };
     }
     const planned = await planOf(loaded, incoming, now);
     countIgnored(orderId, incoming, planned);
+    const alive = Object.keys(loaded.instance.state.activities).length;
+    try {
+      return { outcome: await carryOut(loaded, incoming, planned, now), alive };
+    } catch (error) {
+      if (error instanceof StoreUnavailableError && error.throttled) return { outcome: 'throttled', alive };
+      throw error;
+    }
+  }
+
+  async function carryOut(
+    loaded: Loaded,
+    incoming: readonly Incoming[],
+    planned: Planned | undefined,
+    now: number,
+  ): Promise<'written' | 'lost'> {
     if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
     else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now));
@@ -267,11 +289,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   return {
     async accept(orderId, incoming, again) {
       try {
-        for (let race = 1; race <= racesMax; race++) {
-          if (race > 1) await clock.sleep(jitterMs(hostId, orderId, race));
-          if ((await acceptOnce(orderId, incoming, again)) !== 'lost') return;
+        for (let attempt = 1; ; attempt++) {
+          if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
+          const accepted = await acceptOnce(orderId, incoming, again);
+          if (accepted.outcome === 'written') return;
+          const { outcome, alive } = accepted;
+          if (outcome === 'throttled' || attempt === attemptsMax)
+            return await postAnew(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
         }
-        await postAnew(again, 0);
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
         const isNewer = error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now();
@@ -370,10 +395,3 @@ const tooLarge = ({ orderId }: StateRecord): InvariantError =>
   new InvariantError(
     `The state of order ${orderId} would be larger than can be stored: at most ${limits.stateBytesMax} bytes. Let its steps answer with references.`,
   );
-
-/** Spreads those who lost the same race; derived from names instead of chance, so that a run can be repeated. */
-const jitterMs = (hostId: string, orderId: string, race: number): number => {
-  let hash = race;
-  for (const character of hostId + orderId) hash = (hash * 33 + character.charCodeAt(0)) >>> 0;
-  return hash % (5 * race);
-};

@@ -19,7 +19,7 @@ export interface Turn<out F extends string> {
 export type TurnOf<T, F extends string> = (item: Ref<T>, index: Expr<number>) => Activity<F> | Turn<F>;
 
 export interface ForEachOptions {
-  /** Turns at work at the same time: 1 is one after the other; without it all at once. */
+  /** Turns at work at the same time: 1 is one after the other; 20 where it says nothing. */
   readonly maxConcurrency?: number;
 }
 

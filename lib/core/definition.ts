@@ -79,6 +79,8 @@ export const limits = {
   activitiesMax: 10_000,
   /** Entries of the list that a forEach goes through. */
   itemsMax: 1000,
+  /** Turns of a forEach at work at the same time where it names no `maxConcurrency`. */
+  concurrencyDefault: 20,
   /** Signals that came before anything waited for them. */
   signalsMax: 100,
   /** Of a while that says nothing else. */

@@ -11,7 +11,7 @@ export interface ForEach extends ActivityBase {
   /** Yields a list; each entry is `each.<name>.item`, its position `each.<name>.index`. */
   readonly list: Template;
   readonly do: Activity;
-  /** Branches at work at the same time: 1 is one after the other; without it all at once. */
+  /** Branches at work at the same time: 1 is one after the other; without it `limits.concurrencyDefault`. */
   readonly maxConcurrency?: number;
   /** Evaluated as each branch closes; once it holds, the others are cancelled (WF: UntilCondition). */
   readonly until?: Template;
@@ -71,7 +71,7 @@ function decide(loop: ForEach, { undecided: _, ...state }: ForEachState, context
 function goOn(loop: ForEach, state: ForEachState): Next<ForEachState> {
   const { count, next, open } = state;
   if (open === 0 && next === count) return close(succeeded());
-  const upTo = Math.min(count, next + (loop.maxConcurrency ?? count) - open);
+  const upTo = Math.max(next, Math.min(count, next + (loop.maxConcurrency ?? limits.concurrencyDefault) - open));
   const run = Array.from({ length: upTo - next }, (_, offset) => ({ name: loop.do.name, index: next + offset }));
   return { state: { ...state, next: upTo, open: open + run.length }, run };
 }

@@ -15,6 +15,7 @@ const conflicts = new Set(['TransactionConflictException', 'TransactionInProgres
 
 /** A person must mend these: no table, no right to it, no valid credentials. */
 const lasting = new Set(['ResourceNotFoundException', 'AccessDeniedException', 'UnrecognizedClientException', 'InvalidSignatureException']);
+const throttledItems = new Set(['ThrottlingError', 'ProvisionedThroughputExceeded']);
 const throttles = new Set(['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded']);
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
@@ -59,8 +60,14 @@ function unavailable(error: unknown): unknown {
   return new StoreUnavailableError(`DynamoDB ${refuses ? 'refuses this program' : 'is not to be had'}: ${messageOf(error)}.`, {
     fatal,
     cause: error,
+    throttled: isThrottle(error, name),
   });
 }
+
+/** A transaction says it of each of its items. */
+const isThrottle = (error: unknown, name: string): boolean =>
+  throttles.has(name) ||
+  (error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code = '' }) => throttledItems.has(Code)));
 
 const isPassing = (error: unknown, name: string): boolean => {
   const { code, $fault } = error as { code?: string; $fault?: string };

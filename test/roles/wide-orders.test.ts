@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, forEach, operation } from 'redress';
+import * as z from 'zod';
+import { type ManualClock, manualClock } from '../../lib/clock.ts';
+import { readConfig } from '../../lib/config.ts';
+import { limits } from '../../lib/core/definition.ts';
+import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { type Host, startHost } from '../../lib/host/host.ts';
+import { loadFunction } from '../../lib/host/load.ts';
+import type { Ports } from '../../lib/system.ts';
+import { createTelemetry } from '../../lib/telemetry.ts';
+import { redriveIn, topologyOf } from '../../lib/topology.ts';
+import { limitedStore, type Spent } from '../support/limited-store.ts';
+import { submitted, timePasses } from './support.ts';
+
+/** As many as read one queue on AWS, where nothing else is said. */
+const schedulersAtOnce = 48;
+const batchesOfOneHost = 4;
+/** What fails there comes again so late. */
+const deployedVisibilityMs = 180_000;
+
+interface Wide {
+  readonly hosts: readonly Host[];
+  readonly clock: ManualClock;
+  readonly embedded: Embedded;
+  readonly spent: Spent;
+  /** Idempotency keys, in the order in which they were asked for. */
+  readonly asked: readonly string[];
+  largestAtOnce(): number;
+}
+
+/** Steps of one to two seconds, for each entry of an order's list. */
+async function wide(context: TestContext, options: { readonly maxConcurrency?: number }): Promise<Wide> {
+  const clock = manualClock();
+  const asked: string[] = [];
+  let [atOnce, largest] = [0, 0];
+  const worker = defineAgent('worker', {
+    pack: operation({
+      input: z.object({ sku: z.string() }),
+      output: z.object({}),
+      run: async (_, { idempotencyKey }) => {
+        asked.push(idempotencyKey);
+        largest = Math.max(largest, ++atOnce);
+        await clock.sleep(1000 + (asked.length % 100) * 10);
+        atOnce--;
+        return {};
+      },
+    }),
+  });
+  const workflow = defineWorkflow('wide', { version: 1, order: z.object({ skus: z.array(z.string()) }) }, ({ order }) =>
+    forEach(order.skus, (sku) => worker.pack({ sku }), options),
+  );
+  const app = defineApp({ workflows: [workflow], agents: [worker] });
+  const config = readConfig({ DEFAULT_WORKFLOW: 'wide', LOG_LEVEL: 'off', STEP_COMPLETE_WITHIN_SECONDS: '60', CLOCK_TOLERANCE_MS: '2000' });
+  const embedded = openEmbedded(':memory:', { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong: false });
+  const { store, spent } = limitedStore(embedded.store, clock);
+  const ports: Ports = {
+    ...embedded,
+    channel: {
+      ...embedded.channel,
+      receive: (queue, how) => embedded.channel.receive(queue, { ...how, visibilityMs: deployedVisibilityMs }),
+    },
+    store,
+    clock,
+    telemetry: createTelemetry({ level: 'off' }),
+    issuer: { issuer: 'n', audience: 'n', keys: { keys: [] } },
+    cursorKey: new Uint8Array(32),
+  };
+  const hosts = await Promise.all(
+    Array.from({ length: schedulersAtOnce / batchesOfOneHost }, (_, index) =>
+      startHost({ app, config, ports, load: loadFunction, hostId: `h${index}`, without: index === 0 ? ['api'] : notTwice }),
+    ),
+  );
+  context.after(async () => {
+    await timePasses(clock, Promise.all(hosts.map((host) => host.stop())));
+    await embedded.database.close();
+  });
+  return { hosts, clock, embedded, spent, asked, largestAtOnce: () => largest };
+}
+
+const notTwice = ['api', 'supervisor', 'sweeper'];
+
+async function processed({ hosts: [host], clock, embedded: { store } }: Wide, turns: number): Promise<string> {
+  const order = { skus: Array.from({ length: turns }, (_, index) => `sku-${index}`) };
+  assert.ok(host);
+  const orderId = await timePasses(
+    clock,
+    submitted({ submit: (body) => host.system.submit({ client: 'acme', idempotencyKey: 'k', order: body }) }, order),
+  );
+  while ((await store.head(orderId))?.processState === 'Processing') await clock.advance(500);
+  return orderId;
+}
+
+describe('an order with a thousand turns, where the store takes what a partition of DynamoDB takes', () => {
+  test(`F-84 S15 ${limits.concurrencyDefault} turns are at work where the loop says nothing: no failure is counted, and a step is some five write units`, async (context) => {
+    const at = await wide(context, {});
+    const head = await at.embedded.store.head(await processed(at, 1000));
+    assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
+    assert.deepEqual([at.asked.length, new Set(at.asked).size, at.largestAtOnce()], [1000, 1000, limits.concurrencyDefault]);
+    assert.equal(at.spent.throttled, 0);
+    assert.ok(at.spent.units <= 6 * 1000, `${at.spent.units} write units`);
+  });
+
+  test('F-84 S15 all at once, if the loop says so: what cannot be written is spread over time, and no failure is counted', async (context) => {
+    const at = await wide(context, { maxConcurrency: 300 });
+    const head = await at.embedded.store.head(await processed(at, 300));
+    assert.deepEqual([head?.processState, head?.outcome, head?.failureCount], ['Processed', 'completed', 0]);
+    assert.deepEqual([at.asked.length, new Set(at.asked).size], [300, 300]);
+    assert.ok(at.spent.refused < 2 * at.spent.written, `${at.spent.refused} refused, ${at.spent.written} written`);
+  });
+});
