@@ -10,11 +10,15 @@ import type { Json } from './core/json.ts';
 import { type Program, programOf } from './core/program.ts';
 import { SetupError } from './errors.ts';
 import { validatorOf } from './json-schema.ts';
+import { isPinnedTo } from './pinning.ts';
+import type { StateRecord } from './record.ts';
 
 /** The workflows and agents of the app that this system runs. */
 export interface Definitions {
   /** The exact version; an order stays with the one that it started on. */
   program(name: string, version: number): Program | undefined;
+  /** What an order goes on by; undefined where its version is not part of the app, or has changed since the order began. */
+  programOf(order: Pick<StateRecord, 'workflow' | 'definition'>): Program | undefined;
   /** What a new order of this name starts on. */
   newest(name: string): Program | undefined;
   names(): readonly string[];
@@ -41,8 +45,13 @@ export function loadDefinitions({ workflows, agents }: App): Definitions {
       Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
     ),
   );
+  const program = (name: string, version: number) => programs.get(`${name}@${version}`);
   return {
-    program: (name, version) => programs.get(`${name}@${version}`),
+    program,
+    programOf: ({ workflow, definition }) => {
+      const found = program(workflow.name, workflow.version);
+      return found && isPinnedTo(found.definition, definition) ? found : undefined;
+    },
     newest: (name) => newest.get(name),
     names: () => [...newest.keys()],
     isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,

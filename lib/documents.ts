@@ -37,4 +37,6 @@ export const collections = {
   tracks: (channel: string) => `TRACK#${channel}`,
   /** Messages that were set aside, by the time at which they were sent. */
   setAside: (channel: string) => `SET-ASIDE#${channel}`,
+  /** What steers each version of a workflow, under the version, as it was when it was first started. */
+  workflow: (name: string) => `WORKFLOW#${name}`,
 } as const;

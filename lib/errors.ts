@@ -19,7 +19,10 @@ export class UnreadableRecordError extends Error {
   override readonly name = 'UnreadableRecordError';
   readonly orderId: string;
   readonly reason: string;
-  /** Milliseconds since 1970: until then it may only be that this process is older than the record. */
+  /**
+   * Milliseconds since 1970: until then it may only be that this process is older than the record. Later, and where it is
+   * 0, another version must be deployed. Undefined of what no version can read.
+   */
   readonly newerUntil: number | undefined;
 
   constructor(orderId: string, reason: string, newerUntil?: number) {

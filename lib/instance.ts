@@ -120,7 +120,7 @@ export function journal(instance: Instance, facts: readonly OrderFact[], at: num
 export const newRecord = (
   order: OrderRecord,
   definition: WorkflowDefinition,
-  { stepMs, maxFailures }: { readonly stepMs: number; readonly maxFailures: number },
+  { stepMs, maxFailures, hash }: { readonly stepMs: number; readonly maxFailures: number; readonly hash: string },
 ): StateRecord => ({
   schemaVersion: 1,
   orderId: order.orderId,
@@ -150,6 +150,7 @@ export const newRecord = (
   responseChannel: order.responseChannel ?? null,
   statusSeq: 0,
   workflow: order.workflow,
+  definition: hash,
   lastBy: [],
   writeIds: [],
   outbox: [],

@@ -9,8 +9,10 @@ import { readConfig } from './config.ts';
 import { isObject } from './core/json.ts';
 import { queueOf } from './delivery.ts';
 import type { CreateFunction, Invocation } from './function.ts';
+import { recordDefinitions } from './recorded-definitions.ts';
 import { createSystem, newHostId } from './system.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
+import { advancesOrders } from './topology.ts';
 
 type Environment = { readonly [name: string]: string | undefined };
 
@@ -70,6 +72,8 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const ports = { store, channel, publisher, valves, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
   const system = createSystem(app, config, { ...ports, issuer, cursorKey: await cursorKeyIn(environment) }, { hostId: newHostId() });
+  // As many reads as there are definitions, in a cold start alone. Which orders are under way it would take too long to find out.
+  if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
   if (warnings.length > 0) telemetry.log('warn', 'what check says of the workflows', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));

@@ -48,7 +48,7 @@ export function waitedProblem(body: string): string | undefined {
   const message = saidIn(body);
   const began = message && waitsSince(message);
   if (began === undefined) return undefined;
-  return `It is for a newer version. Since ${timeText(began)} nobody came who runs that: deploy it again, then send the message anew.`;
+  return `It is for another version. Since ${timeText(began)} no process came that runs that one: deploy it again, then resubmit the message.`;
 }
 
 /** Soon, for an order may wait for it; then later and later: what comes twice each time must not become thousands within an hour. */

@@ -20,23 +20,31 @@ interface Ports {
 /**
  * Puts one order before a person because it can't be worked on: its record is unreadable, or would become nonsense.
  * Touches only what lies outside the instance, which stays as it is for whoever looks into it; nobody else is stopped.
+ * Resolves to the state that the order is in; undefined where that cannot be read.
  */
 export async function quarantine(
   orderId: string,
   type: 'RecordUnreadable' | 'InvariantViolated',
   reason: string,
   ports: Ports,
-): Promise<void> {
+): Promise<ProcessState | undefined> {
   const { store, clock, telemetry } = ports;
   telemetry.log('error', 'order quarantined', { orderId, type, reason });
   const head = await readableHead(orderId, store);
-  if (!head) return announceOnly(orderId, type, reason, 'unknown', ports);
+  if (!head) {
+    await announceOnly(orderId, type, reason, 'unknown', ports);
+    return undefined;
+  }
   if (head.processState === 'Processed') {
     // What is finished stays finished; only what it still had to tell goes out.
     await announceOnly(orderId, type, reason, head.processState, ports);
-    return flush(head, ports);
+    await flush(head, ports);
+    return head.processState;
   }
-  if (head.processState === 'Error' && head.fault?.type === type) return flush(head, ports);
+  if (head.processState === 'Error' && head.fault?.type === type) {
+    await flush(head, ports);
+    return head.processState;
+  }
 
   const now = clock.now();
   const errorGen = head.errorGen + 1;
@@ -71,6 +79,7 @@ export async function quarantine(
   const write = await store.patch({ ...quarantined, ...placeOf(quarantined, now) }, head);
   // Whoever won has changed the order; if it is still unreadable, the next message says so again.
   if (write.outcome === 'written') await flush(quarantined, ports);
+  return quarantined.processState;
 }
 
 /** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */

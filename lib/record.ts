@@ -139,6 +139,8 @@ export interface StateRecord {
   readonly responseChannel: string | null;
   readonly statusSeq: number;
   readonly workflow: { readonly name: string; readonly version: number };
+  /** Hash of what steers that version, as it was when the order began; null of an order of an older program. */
+  readonly definition: string | null;
   /** Ids of the events that the last write took in. */
   readonly lastBy: readonly string[];
   /** The last four writes: whose write it was, when the answer got lost. */

@@ -15,6 +15,7 @@ import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
 import { cancelMessage, queues, requestMessage, wakeUpOf } from './messages.ts';
 import { alongOf, isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
+import { changedReason, hashOf } from './pinning.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
@@ -85,11 +86,14 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return { program: programOf(orderId, found.state), order: found.order, record: found.state, instance: decodeInstance(found.state) };
   }
 
-  function programOf(orderId: string, { workflow: { name, version }, submittedAt }: StateRecord): Program {
-    const program = definitions.program(name, version);
+  function programOf(orderId: string, record: StateRecord): Program {
+    const program = definitions.programOf(record);
     if (program) return program;
+    const { name, version } = record.workflow;
+    const { submittedAt } = record;
+    if (definitions.program(name, version)) throw new UnreadableRecordError(orderId, changedReason(name, version), submittedAt + rolloutMs);
     const newest = definitions.newest(name)?.definition.version ?? 0;
-    const newerUntil = version > newest ? submittedAt + rolloutMs : undefined;
+    const newerUntil = version > newest ? submittedAt + rolloutMs : 0;
     throw new UnreadableRecordError(orderId, `its workflow ${name}@${version} is not part of this app`, newerUntil);
   }
 
@@ -299,13 +303,20 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
         }
       } catch (error) {
         if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
-        const isNewer = error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > clock.now();
+        const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
+        const isNewer = (newerUntil ?? 0) > clock.now();
+        const isWoken = incoming.every(({ type }) => type === 'wake-up');
         // Whoever wakes an order does so again by himself.
-        if (isNewer && incoming.every(({ type }) => type === 'wake-up')) return;
+        if (isNewer && isWoken) return;
         if (isNewer) throw new NewerMessageError(error.message);
         options.onServiceException?.(orderId, error);
-        if (error instanceof UnreadableRecordError) await quarantine(orderId, 'RecordUnreadable', error.reason, options);
-        else await quarantine(orderId, 'InvariantViolated', error.message, options);
+        const [type, reason] =
+          error instanceof UnreadableRecordError
+            ? (['RecordUnreadable', error.reason] as const)
+            : (['InvariantViolated', error.message] as const);
+        const processState = await quarantine(orderId, type, reason, options);
+        // The version that can go on with the order counts the answer as well: it is kept until that version is deployed.
+        if (newerUntil !== undefined && !isWoken && processState !== 'Processed') throw new NewerMessageError(error.message);
       }
     },
 
@@ -314,7 +325,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const program = definitions.program(name, version);
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
-      const record = newRecord(order, program.definition, { stepMs, maxFailures });
+      const record = newRecord(order, program.definition, { stepMs, maxFailures, hash: hashOf(program.definition) });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
       const planned = fittingNew(loaded, unwanted ? 'never' : claim ? 'now' : 'later', now);
 

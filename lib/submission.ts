@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Clock } from './clock.ts';
-import { isObject, type Json } from './core/json.ts';
+import { type Json, sortedText } from './core/json.ts';
 import type { Definitions } from './definitions.ts';
 import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
@@ -95,7 +95,7 @@ export function createSubmission({
     const orderId = orderIdOf(client, idempotencyKey);
     const digest = hash(
       'sha256',
-      stableText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
+      sortedText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
     );
     const problems = [
       ...bodyProblems(validatorOf(schema), body),
@@ -146,16 +146,6 @@ export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): 
 
 export const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-
-/** The same text for the same data, in whatever order its fields came. */
-function stableText(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(stableText).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  return `{${Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${stableText(value[key] as Json)}`)
-    .join(',')}}`;
-}
 
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
 

@@ -2,10 +2,12 @@ import type { App } from './authoring/workflow.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { readConfig } from './config.ts';
 import type { Json } from './core/json.ts';
+import { loadDefinitions } from './definitions.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { type Host, type HostOptions, startHost } from './host/host.ts';
 import { loadFunction } from './host/load.ts';
 import type { StateRecord } from './record.ts';
+import { recordDefinitions } from './recorded-definitions.ts';
 import type { Submitted } from './submission.ts';
 import { createTelemetry, type Telemetry } from './telemetry.ts';
 import { redriveIn, topologyOf } from './topology.ts';
@@ -91,8 +93,14 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
     cursorKey: new Uint8Array(32),
   };
+  const definitions = loadDefinitions(app);
+  await recordDefinitions(app.workflows, store, { mayReplace: true }).catch(async (error: unknown) => {
+    await database.close();
+    throw error;
+  });
   const host = await startHost({
     app,
+    definitions,
     config,
     ports,
     load: loadFunction,

@@ -56,6 +56,9 @@ export interface TopologyOptions extends Cut {
   readonly stepMs?: number | undefined;
 }
 
+/** Functions that begin orders and go on with them: only they compare the app's workflows with what is recorded. */
+export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions', 'children', 'scheduler']);
+
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
 /** At least so many. */

@@ -57,7 +57,7 @@ export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>
   const caching = { etag, 'cache-control': 'private, no-cache', vary: 'authorization' };
   if (isKnown(etag, headers['if-none-match'])) return { status: 304, text: '', orderId, headers: caching };
 
-  const program = api.definitions.program(order.workflow.name, order.workflow.version);
+  const program = api.definitions.programOf(state);
   const { journal, instance } = await readJournal(api.store, state);
   const steps = program ? stepsOf(program, journal, instance?.state) : [];
   const explanation = program && instance ? explanationOf(program, state, instance) : null;

@@ -22,7 +22,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   const found = await visibleOrder(call);
   if (!found) return refuse('not-found');
   const { order, state: record } = found;
-  const program = api.definitions.program(order.workflow.name, order.workflow.version);
+  const program = api.definitions.programOf(record);
   const path = program && scopeNamed(program, scope);
   if (!program || path === undefined) return noScope;
 

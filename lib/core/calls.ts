@@ -44,6 +44,20 @@ function* callsIn(part: unknown, path: string): Generator<CallPlace> {
   for (const each of Object.values(part)) yield* callsIn(each, here);
 }
 
+/** The workflows whose orders may have called this one, at whatever depth: they may still take back what it did. */
+export function callersOf(called: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): readonly WorkflowDefinition[] {
+  const found = new Set<WorkflowDefinition>();
+  const add = (name: string): void => {
+    for (const each of workflows) {
+      if (found.has(each) || ![...callsIn(each.root, '')].some(({ operation }) => operation === name)) continue;
+      found.add(each);
+      add(nameOf(each));
+    }
+  };
+  add(nameOf(called));
+  return [...found];
+}
+
 /** The workflows from one to another, by calls; undefined where none leads there. */
 function wayBack(from: string, to: string, calls: ReadonlyMap<string, readonly CallPlace[]>): readonly string[] | undefined {
   const seen = new Set<string>();

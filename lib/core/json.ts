@@ -18,3 +18,13 @@ export function fits(value: Json, bytesMax: number): boolean {
   const text = JSON.stringify(value);
   return text.length * 3 <= bytesMax || encoder.encode(text).length <= bytesMax;
 }
+
+/** JSON with the keys of every object sorted: the same text for the same data, in whatever order its fields came. */
+export function sortedText(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${sortedText(value[key] as Json)}`)
+    .join(',')}}`;
+}

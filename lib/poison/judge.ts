@@ -79,7 +79,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const tooOld = await putBack([delivery], error, ports);
     await takeBack(delivery, begun);
     if (tooOld.length === 0) return false;
-    return handOver(delivery, waitedProblem(delivery.body) ?? 'It is for a newer version.', oneAttempt(error, clock.now()));
+    return handOver(delivery, waitedProblem(delivery.body) ?? 'It is for another version.', oneAttempt(error, clock.now()));
   }
 
   async function counted(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {

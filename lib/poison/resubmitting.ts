@@ -229,7 +229,7 @@ async function loadedOrder(
 ): Promise<Loaded | undefined> {
   try {
     const found = await store.load(orderId);
-    const program = found && definitions.program(found.state.workflow.name, found.state.workflow.version);
+    const program = found && definitions.programOf(found.state);
     return program && { program, order: found.order, record: found.state, instance: decodeInstance(found.state) };
   } catch (error) {
     if (error instanceof UnreadableRecordError) return undefined;

@@ -13,6 +13,7 @@ import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
 import type { App } from '../../lib/authoring/workflow.ts';
 import { type Aws, openAws } from '../../lib/aws.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { collections } from '../../lib/documents.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import { loadFunction } from '../../lib/host/load.ts';
 import { inLambda, type LambdaHandler } from '../../lib/lambda.ts';
@@ -50,6 +51,7 @@ async function openLambda(context: TestContext, its: App = app) {
   const start = async (
     file: string,
     more: { readonly [name: string]: string } = {},
+    edited: App = its,
   ): Promise<(event: unknown, leftMs?: number) => Promise<unknown>> => {
     const { create } = await loadFunction(file);
     const environment = {
@@ -59,7 +61,7 @@ async function openLambda(context: TestContext, its: App = app) {
       REDRESS_ROLE: file,
       ...more,
     };
-    const handler: LambdaHandler = inLambda({ app: its, create, environment, print: (line) => printed.push(line) });
+    const handler: LambdaHandler = inLambda({ app: edited, create, environment, print: (line) => printed.push(line) });
     return (event, leftMs = 30_000) => {
       const until = Date.now() + leftMs;
       return handler(event, { getRemainingTimeInMillis: () => until - Date.now() });
@@ -147,6 +149,21 @@ describe('a function in Lambda', () => {
     ] as const)
       await (await start(file, more))(await eventFrom('wake-ups'));
     assert.equal(secrets.asked, 0);
+  });
+
+  test('S20: does not start where a workflow has changed under its version, if it begins orders or goes on with them', async (t) => {
+    const { start, aws } = await openLambda(t);
+    await (await start('scheduler'))({ Records: [] });
+    const [first = assert.fail(), ...rest] = app.workflows;
+    const edited = { ...app, workflows: [{ ...first, root: { ...first.root, name: 'edited' } }, ...rest] };
+    const none = { Records: [] };
+    for (const file of ['scheduler', 'submissions', 'api']) {
+      const handler = await start(file, api, edited);
+      await assert.rejects(handler(none), new RegExp(`${first.name}@${first.version} has changed`));
+    }
+    await (await start('agent', agent, edited))(none);
+    await aws.store.removeDocument(collections.workflow(first.name), String(first.version), 1);
+    await (await start('scheduler', {}, edited))(none);
   });
 
   test('gives up a second before its time is over, and says which messages it did not get done', async (t) => {

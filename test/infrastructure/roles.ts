@@ -14,9 +14,10 @@ import { queueEvent } from '../../lib/host/event-source.ts';
 import { loadFunction } from '../../lib/host/load.ts';
 import { createMeter, type Meter } from '../../lib/meter.ts';
 import { policyDefaults } from '../../lib/poison/policy.ts';
+import { recordDefinitions } from '../../lib/recorded-definitions.ts';
 import { createSystem, newHostId } from '../../lib/system.ts';
 import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
-import { type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
+import { advancesOrders, type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
 
 /** A call of the HTTP API, and who makes it. */
 export interface ApiCall {
@@ -98,6 +99,8 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
     const telemetry = createTelemetry({ level: 'off', role: name, now: clock.now });
     const ports = { ...open(meter), clock, telemetry, issuer, cursorKey: issuer.cursorKey };
     const system = createSystem(app, config, ports, { hostId: newHostId() });
+    if (advancesOrders.has(name))
+      await meter.within({ role: name }, () => recordDefinitions(app.workflows, system.store, { mayReplace: false }));
     const { create } = await loadFunction(file);
     const handler = create({ system, environment, accepting: () => true }) as (event: unknown, invocation: object) => Promise<unknown>;
     telemetries.set(name, telemetry);

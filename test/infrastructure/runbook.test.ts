@@ -69,6 +69,7 @@ test('the runbook says how to do what is rarely done', () => {
     [...articlesIn('What is rarely done').keys()],
     [
       'Restore to a point in time',
+      'A workflow has changed under its version',
       'Change the cursor key',
       'Redrive dead letters',
       'Register a client',

@@ -57,7 +57,7 @@ describe('a message of a newer version', () => {
     await desk.clock.advance(rolloutMs);
     await desk.deliver('wake-ups');
     const [kept] = await desk.setAside();
-    assert.match(String(kept?.reason), /^It is for a newer version\..* deploy it again, then send the message anew\.$/);
+    assert.match(String(kept?.reason), /^It is for another version\..* deploy it again, then resubmit the message\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.body)), { v: 2, more: { of: 'it' } });
     assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
   });

@@ -45,6 +45,7 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
   responseChannel: null,
   statusSeq: 0,
   workflow: { name: 'fulfil-order', version: 1 },
+  definition: 'as it was begun',
   lastBy: [],
   writeIds: [],
   outbox: [],

@@ -55,6 +55,7 @@ const headAttributes = {
   responseChannel: 'plain',
   statusSeq: 'plain',
   workflow: 'workflow',
+  definition: 'plain',
   lastBy: 'list',
   writeIds: 'writeIds',
   outbox: 'list',

@@ -9,7 +9,7 @@ const reasons: readonly RegExp[] = [
   /^It was delivered too often without success\.$/,
   /^Handling it failed \d+ times\.$/,
   /^Handling it began \d+ times in vain, and the last process to try was never heard of again\.$/,
-  /^It is for a newer version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z nobody came who runs that: deploy it again, then send the message anew\.$/,
+  /^It is for another version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z no process came that runs that one: deploy it again, then resubmit the message\.$/,
 ];
 
 /** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { askOperator, call, cel, defineAgent, defineWorkflow, fault, operation, retry, sequence, waitFor } from 'redress';
+import * as z from 'zod';
+import type { WorkflowDefinition } from '../../lib/core/definition.ts';
+import { firstDifference, steeringOf, steeringText } from '../../lib/core/steering.ts';
+
+const order = z.object({ item: z.string() });
+const Declined = fault('Declined');
+const effect = { input: z.object({ item: z.string() }), output: z.object({ id: z.string() }), run: () => ({ id: 'x' }) };
+const ship = defineWorkflow('ship', { version: 1, order }, () => waitFor('sent', z.object({})));
+
+interface Written {
+  readonly item?: string;
+  readonly count?: number;
+  readonly name?: string;
+  readonly question?: string;
+  readonly about?: string;
+  readonly operation?: object;
+  readonly options?: object;
+  readonly shape?: z.ZodType<{ item: string }>;
+}
+
+/** A workflow of which a test says what is written in another way. */
+function written({
+  item = 'tea',
+  count = 2,
+  name = 'charge',
+  question = 'Well?',
+  about = 'a word',
+  ...more
+}: Written = {}): WorkflowDefinition {
+  const bank = defineAgent('bank', { charge: operation({ ...effect, ...more.operation }), refund: operation(effect) });
+  const charge = bank
+    .charge({ item })
+    .named(name)
+    .undo(() => bank.refund({ item }));
+  const answer = z.object({ yes: z.boolean().describe(about) });
+  return defineWorkflow('sale', { version: 1, order: more.shape ?? order, toOperator: [Declined], ...more.options }, () =>
+    sequence(
+      retry(charge, { count, interval: 5 }),
+      askOperator('sure', { question, answer }),
+      call(ship, { item: cel<string>`order.item` }),
+    ),
+  );
+}
+
+describe('what steers a workflow', () => {
+  const same: readonly (readonly [what: string, more: Written])[] = [
+    ['the same again', {}],
+    ['what the operation says of itself', { operation: { faults: [Declined], completeWithinSeconds: 9, longestSeconds: 90 } }],
+    ['what can look up, and what is done once', { operation: { lookup: () => undefined, atMostOnce: true } }],
+    ['the text of a question, and what a field is for', { question: 'Sure?', about: 'another word' }],
+    ['what a new order must look like', { shape: z.object({ item: z.string(), more: z.string().optional() }) }],
+    [
+      'what an order is given when it begins',
+      { options: { maxFailures: 9, onExhausted: 'wait', recover: 'order', completeWithinSeconds: 60 } },
+    ],
+  ];
+  for (const [what, more] of same)
+    test(`S20: ${what}: it steers the same`, () => assert.equal(steeringText(written(more)), steeringText(written())));
+
+  const others: readonly (readonly [what: string, more: Written, where: string])[] = [
+    ['another input', { item: 'cup' }, 'order/retry/charge input/item'],
+    ['another figure of a retry', { count: 3 }, 'order/retry count'],
+    ['another name of a step', { name: 'pay' }, 'order/retry/charge'],
+  ];
+  for (const [what, more, where] of others)
+    test(`S20: ${what} is another workflow, and the place is named`, () => {
+      assert.notEqual(steeringText(written(more)), steeringText(written()));
+      assert.equal(firstDifference(steeringOf(written()), steeringOf(written(more))), where);
+    });
+
+  test('S20: the order in which fields are written down makes no difference', () => {
+    const definition = written();
+    const turned = JSON.parse(JSON.stringify(definition), (_, value) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).reverse()) : value,
+    );
+    assert.equal(steeringText(turned), steeringText(definition));
+    assert.equal(firstDifference(steeringOf(turned), steeringOf(definition)), undefined);
+  });
+
+  test('S20: steps that change places, one more and one less, are found where they begin to differ', () => {
+    const worker = defineAgent('worker', { a: operation(effect), b: operation(effect), c: operation(effect), d: operation(effect) });
+    const line = (...names: readonly ('a' | 'b' | 'c' | 'd')[]) =>
+      steeringOf(
+        defineWorkflow('line', { version: 1, order }, () => sequence(...names.map((name) => worker[name]({ item: 'tea' }).lasting()))),
+      );
+    const places = [line('a', 'c', 'b'), line('a', 'b'), line('a', 'b', 'c', 'd')].map((edited) =>
+      firstDifference(line('a', 'b', 'c'), edited),
+    );
+    assert.deepEqual(places, ['order/b', 'order/c', 'order/d']);
+  });
+});

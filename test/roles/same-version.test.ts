@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { rolloutMs } from '../../lib/errors.ts';
+import { type Desk, lineOf, openDesk, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
+
+const deployed = (steps: readonly string[]) => lineOf(stepsNamed(...steps));
+
+/** An order under way whose first step is done and whose second is at work, and the data folder that it lies in. */
+async function underWay(context: TestContext, steps: readonly string[], answers: number) {
+  const dataFolder = temporaryFolder(context);
+  const desk = openDesk(context, deployed(steps), { dataFolder });
+  const orderId = await submitted(desk);
+  for (let done = 0; done < answers; done++) await desk.answer(await desk.request());
+  const request = await desk.request();
+  const after = (edited: readonly string[]): Desk =>
+    openDesk(context, deployed(edited), { dataFolder, clock: desk.clock, hostId: 'host-two' });
+  return { desk, orderId, request, after };
+}
+
+const instruct = ({ system }: Desk, orderId: string) =>
+  system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'eva', reason: 'deployed again' }, { id: 'resubmit-1' });
+
+describe('a workflow that is edited under the same version while an order is under way', () => {
+  const edits: readonly (readonly [what: string, before: readonly string[], after: readonly string[], answers: number])[] = [
+    ['a step in front of the one at work is removed', ['a', 'b', 'c'], ['b', 'c'], 1],
+    ['a step is put in front', ['b', 'c'], ['a', 'b', 'c'], 1],
+    ['steps change places', ['a', 'b', 'c'], ['c', 'b', 'a'], 1],
+    ['the step at work gets another name', ['a', 'b'], ['a', 'c'], 1],
+  ];
+  for (const [what, before, edited, answers] of edits)
+    test(`S20: ${what}: the order is not gone on with, waits for an operator, and is done as it began`, async (context) => {
+      const { desk, orderId, request, after } = await underWay(context, before, answers);
+      await desk.clock.advance(rolloutMs);
+      const other = after(edited);
+      await other.answer(request);
+      const { processState, fault } = await other.state(orderId);
+      assert.deepEqual([processState, fault?.type, await other.requests()], ['Error', 'RecordUnreadable', []]);
+      assert.match(
+        String(fault?.message),
+        /line@1 has changed since this order began\. Give the changed workflow a new version, or deploy/,
+      );
+      assert.deepEqual(typesOf(other.announced()), ['Service Exception', 'Order In Error']);
+      await assert.rejects(instruct(other, orderId), /has changed since this order began/);
+
+      assert.equal((await instruct(desk, orderId)).outcome, 'done');
+      const asked: string[] = [];
+      for (let [next] = await desk.requests(); next; [next] = await desk.requests()) {
+        asked.push(next.path);
+        await desk.answer(next);
+      }
+      assert.deepEqual(
+        asked,
+        before.slice(answers).map((step) => `order/${step}`),
+      );
+      assert.equal((await desk.state(orderId)).outcome, 'completed');
+    });
+
+  test('S20, F35: within an hour of its submission the message goes back, for the other definition may be the newer one', async (context) => {
+    const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
+    const other = after(['b']);
+    await other.answer(request);
+    assert.deepEqual([(await other.state(orderId)).processState, other.messages('worker-replies').length], ['Processing', 1]);
+    await desk.clock.advance(5_000);
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  });
+
+  test('S20: an order of an older program, which names no definition, goes on as before', async (context) => {
+    const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
+    desk.database.prepare("UPDATE states SET head = json_remove(head, '$.definition')").run();
+    await desk.answer(request);
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  });
+
+  test('S20, S7: the answer of an at-most-once step that comes meanwhile goes back for an hour, then to the dead letters, and counts once the old version is there', async (context) => {
+    const dataFolder = temporaryFolder(context);
+    const once = (version: number) => lineOf(stepsNamed('a', 'b'), { version, operation: { atMostOnce: true } });
+    const desk = openDesk(context, once(1), { dataFolder });
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    const without = openDesk(context, once(2), { dataFolder, clock: desk.clock, hostId: 'host-two' });
+    await without.answer(request);
+    assert.deepEqual([(await without.state(orderId)).fault?.type, without.messages('worker-replies').length], ['RecordUnreadable', 1]);
+    await desk.clock.advance(rolloutMs);
+    await without.deliver('worker-replies');
+    const [{ id, body, reason } = assert.fail(), ...others] = await without.setAside();
+    assert.match(reason, /^It is for another version\./);
+    assert.deepEqual([JSON.parse(body).requestId, others], [request.requestId, []]);
+
+    await desk.send('worker-replies', body);
+    await desk.deliver('worker-replies');
+    assert.equal((await instruct(desk, orderId)).outcome, 'done', id);
+    assert.equal((await desk.request()).path, 'order/b');
+  });
+
+  test('S20, F36: what an operation says of itself at each start may change: no order stops for it', async (context) => {
+    const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
+    const timed = lineOf(stepsNamed('a', 'b'), { operation: { completeWithinSeconds: 7, longestSeconds: 70 } });
+    assert.equal(openDesk(context, timed).system.definitions.programOf(await desk.state(orderId))?.definition.version, 1);
+    await desk.answer(request);
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  });
+});
