@@ -19,6 +19,7 @@ export {
   EngineFault,
   ExpressionFailed,
   ExpressionTooLarge,
+  InputChanged,
   InvalidReply,
   NoSignal,
   OutcomeUnknown,

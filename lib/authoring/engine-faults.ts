@@ -17,6 +17,8 @@ export const NoSignal = engineFault(engineFaults.noSignal);
 /** An expression could not be evaluated. */
 export const ExpressionFailed = engineFault(engineFaults.expressionFailed);
 export const ExpressionTooLarge = engineFault(engineFaults.expressionTooLarge);
+/** A step inside a retry has another input than in an earlier run, whose effect can't be undone for itself. */
+export const InputChanged = engineFault(engineFaults.inputChanged);
 /** An answer is not what the operation promises; nobody knows whether the effect exists. */
 export const InvalidReply = engineFault(engineFaults.invalidReply);
 /** What may be asked for only once was asked for before; nobody knows whether the effect exists. */

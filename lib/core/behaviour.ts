@@ -31,6 +31,10 @@ export interface Known {
   readonly output?: Json;
   /** Of what is open: under its key it is asked for with nothing else. */
   readonly asked?: Json;
+  /** Of what is open: the last request may still have its effect until then. */
+  readonly until?: number;
+  /** Of what is done: the fingerprint of its input. Another input is another effect. */
+  readonly of?: string;
 }
 
 /**
@@ -62,6 +66,8 @@ export interface Next<S> {
   readonly unlessNobodyTakesIt?: boolean;
   /** What a step is asked for is asked again, with the input that it had. */
   readonly askAgain?: boolean;
+  /** The step has another input than in an earlier run: that run's effect is confirmed and undone, then the step begins anew. */
+  readonly replaces?: boolean;
   /** An undo, or the question whether there is anything to undo, has failed and will be repeated. */
   readonly undoFailed?: { readonly stuck: boolean; readonly fault?: Fault };
 }
@@ -79,7 +85,7 @@ export interface Context {
   readonly path: string;
   /** What is repeated after a pause is repeated after so much of it (0.8 to 1.2), so that what failed together is not repeated together. */
   readonly jitter: (generation: number) => number;
-  /** Of a step inside a retry. */
+  /** Of a step inside an activity that may run it again, such as a retry. */
   readonly known: Known | undefined;
   /** The path of a composite by name; without a name, of the one whose handler this activity is part of. */
   readonly scopePath: (name?: string) => string;

@@ -304,6 +304,14 @@ export class Draft {
     this.rules.closed(this, path, waiter, closing);
   }
 
+  /** It is over with what it was begun with, and begins once more; nobody is told that it closed. */
+  restart(path: string): void {
+    const asking = askingOf(this.own(path) as StepState);
+    this.remove(path);
+    this.fact({ type: 'ActivityClosed', path, result: 'Canceled', asking });
+    this.execute(path);
+  }
+
   holdFor(path: string): void {
     this.waiting = [...(this.waiting ?? []), path];
   }

@@ -26,6 +26,8 @@ export const engineFaults = {
   deadlineExceeded: 'Engine/DeadlineExceeded',
   expressionFailed: 'Engine/ExpressionFailed',
   expressionTooLarge: 'Engine/ExpressionTooLarge',
+  /** A step has another input than in an earlier run, whose effect can't be undone for itself. */
+  inputChanged: 'Engine/InputChanged',
   invalidReply: 'Engine/InvalidReply',
   /** An order that was called ended otherwise than completed. */
   childNotCompleted: 'Engine/ChildNotCompleted',

@@ -1,17 +1,22 @@
-import { beginImpossible, beginSettling, possibleUntil, type StepState } from './activities/step.ts';
-import type { Known } from './behaviour.ts';
+import { beginImpossible, beginSettling, inputChanged, possibleUntil, type StepState } from './activities/step.ts';
+import { type Known, raise } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
+import { fingerprint } from './fingerprint.ts';
 import { undonePath } from './identity.ts';
 import type { Json } from './json.ts';
-import { withKnown } from './memory.ts';
+import { isRetried, withKnown } from './memory.ts';
 import { fill, inputOf, parentOf, partRead, scopeOf } from './program.ts';
 import type { State, UndoEntry } from './state.ts';
 import { isWithin, type Reach, reaches, takeBack } from './undo-pages.ts';
 
 /** What was done is noted when it is done, with all that its undo needs; it is undone newest first (WSEHF, SAS). */
 export function noteDone(draft: Draft, path: string, { generation, attempt }: StepState, output: Json | undefined): void {
-  know(draft, path, { generation, attempt, outcome: 'done', ...(output === undefined ? {} : { output }) });
+  if (isRetried(draft.program, draft.state, path)) {
+    const input = inputOf(draft.program, draft.subject, draft.state, path);
+    const of = input.ok ? { of: fingerprint(input.value) } : {};
+    know(draft, path, { generation, attempt, outcome: 'done', ...of, ...(output === undefined ? {} : { output }) });
+  }
   const input = undoInput(draft, path, output ?? null);
   if (input === undefined) return;
   const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
@@ -39,11 +44,11 @@ export function noteUnknown(draft: Draft, path: string, own: StepState): void {
   // By the time it matters its turn may be over, or its handler: it is asked again with what it was asked.
   const input = inputOf(draft.program, draft.subject, draft.state, path);
   const asked = input.ok ? { asked: input.value } : {};
-  know(draft, path, { generation, attempt, outcome: 'open', ...asked });
-  if (!canBeUndone(draft, path)) return;
-  const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
   const node = draft.node(path);
   const until = asks(node) ? { until: own.until ?? possibleUntil(node, own) } : {};
+  know(draft, path, { generation, attempt, outcome: 'open', ...asked, ...until });
+  if (!canBeUndone(draft, path)) return;
+  const others = (draft.state.undo ?? []).filter((entry) => entry.path !== path);
   draft.set({ undo: [...others, { path, generation, attempt, ...asked, ...until, ...readsOfUndo(draft, path) }] });
 }
 
@@ -157,14 +162,32 @@ function askWhetherDone(draft: Draft, { path, generation, attempt = 1, until }: 
 }
 
 /** A cancelled step whose outcome nobody knows settles itself. */
-export function settle(
-  draft: Draft,
-  path: string,
-  { generation, attempt, until }: Pick<StepState, 'generation' | 'attempt' | 'until'>,
-): void {
+export function settle(draft: Draft, path: string, { attempt, ...asked }: Omit<Parameters<typeof beginSettling>[1], 'mode'>): void {
   const node = draft.node(path);
   if (!asks(node)) return;
-  draft.apply(path, beginSettling(node, { mode: 'settle', generation, attempt: attempt + 1, until }, draft.context(path)));
+  draft.apply(path, beginSettling(node, { ...asked, mode: 'settle', attempt: attempt + 1 }, draft.context(path)));
+}
+
+/**
+ * A later run of a step has another input. What the former one did is undone first, once it is certain whether it did
+ * anything; then the step begins anew (see `begunAnew`).
+ */
+export function replaceFormer(draft: Draft, path: string): void {
+  const own = draft.own(path) as StepState;
+  const { outcome, asked, until } = draft.state.known?.[path] ?? {};
+  if (outcome === 'open') return settle(draft, path, { ...own, until, replaces: true, input: asked });
+  const entry = draft.state.undo?.find((each) => each.path === path);
+  if (!entry) return draft.apply(path, raise(inputChanged(path), { ...own, attempt: 0 }));
+  draft.keep(path, { ...own, mode: 'cancel', phase: 'undoing', replaces: true });
+  undo(draft, entry, path);
+}
+
+/** Its former effect is gone, so the step begins anew with its present input. Not where it was cancelled meanwhile. */
+export function begunAnew(draft: Draft, path: string): boolean {
+  const { replaces } = draft.own(path) as StepState;
+  if (!replaces || draft.activity(path)?.status !== 'Executing') return false;
+  draft.restart(path);
+  return true;
 }
 
 /** A step is known to have been done although it was not wanted any more: it stays until that is undone. */
@@ -208,5 +231,5 @@ export function markCompensated(draft: Draft, path: string): void {
   if (settling?.mode !== 'settle') return;
   draft.fact({ type: 'MarkedCompensated', path });
   noteRefused(draft, path, settling);
-  draft.close(path, { result: 'Canceled' });
+  if (!begunAnew(draft, path)) draft.close(path, { result: 'Canceled' });
 }

@@ -9,6 +9,7 @@ import { askingOf, idempotencyKeyOf, requestIdOf } from './identity.ts';
 import { withoutOutputsIn } from './memory.ts';
 import { absorbs, handlerFor, isTaken } from './takers.ts';
 import {
+  begunAnew,
   canBeUndone,
   goOnUndoing,
   isUndoing,
@@ -17,6 +18,7 @@ import {
   noteUndone,
   noteUnknown,
   noteWhole,
+  replaceFormer,
   settle,
   undoLate,
   undoNext,
@@ -31,6 +33,7 @@ export function wind(draft: Draft, path: string, next: Next<unknown>): void {
     for (const child of draft.children(path)) cancel(draft, child);
   }
   if (next.undoNext) undoNext(draft, path);
+  if (next.replaces) replaceFormer(draft, path);
   if (next.terminate) terminate(draft);
 }
 
@@ -47,10 +50,11 @@ export function close(draft: Draft, path: string, closing: Closing): void {
 /** It is definite by now whether the step was done: whoever asked goes on, and a step that nobody wants any more is undone. */
 function closeSettled(draft: Draft, path: string, own: StepState, closing: Closing): void {
   const done = closing.result === 'Succeeded';
-  if (done && draft.activity(path)?.status === 'Canceling') return undoLate(draft, path, own, closing.output ?? null);
+  if (done && canBeUndone(draft, path) && draft.activity(path)?.status === 'Canceling')
+    return undoLate(draft, path, own, closing.output ?? null);
   if (done) noteDone(draft, path, own, closing.output);
   else noteRefused(draft, path, own);
-  draft.close(path, { result: 'Canceled' });
+  if (!begunAnew(draft, path)) draft.close(path, { result: 'Canceled' });
 }
 
 /**
@@ -140,8 +144,9 @@ function cancelStep(draft: Draft, path: string): void {
   const own = draft.own(path) as StepState | undefined;
   const { reply } = draft.activity(path) ?? {};
   // An undo that has begun goes on to its end, as does the question whether there is anything to undo.
-  if (own?.mode) return;
+  if (own?.mode && !own.replaces) return;
   draft.canceling(path);
+  if (own?.mode) return;
   if (!own || own.attempt === 0) return draft.close(path, { result: 'Canceled' });
   if (reply) return answerCanceled(draft, path, reply);
   if (own.phase === 'asked' && own.completeBy > draft.event.at) {
@@ -220,7 +225,7 @@ function childClosed(draft: Draft, path: string, child: string, closing: Closing
 }
 
 function lateUndone(draft: Draft, path: string, closing: Closing): void {
-  if (closing.result === 'Compensated') draft.close(path, { result: 'Canceled' });
+  if (closing.result === 'Compensated' && !begunAnew(draft, path)) draft.close(path, { result: 'Canceled' });
 }
 
 /** It goes on behind the composite whose handler has dealt with the fault; a fault inside the handler goes further up. */

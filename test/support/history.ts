@@ -5,7 +5,7 @@ import { stepOfRequest } from '../../lib/core/identity.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
-import { ensuredOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
+import { ensuredOf, inputsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
 import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
@@ -16,6 +16,7 @@ export function createHistory(program: Program, orderId: string): Law {
   const known: Known = { handling: new Map(), failedRuns: new Map(), alive: new Set(), done: new Set() };
   const lives = livesOf(program, known);
   const keys = keysOf(orderId);
+  const inputs = inputsOf();
   const faults = new FaultLaw(program, known);
   const undo = new UndoLaw(program, known);
   const signals = signalsOf(program);
@@ -34,12 +35,14 @@ export function createHistory(program: Program, orderId: string): Law {
       signals.fact(fact);
       ensured.fact(fact);
       keys.fact(fact, before);
+      inputs.fact(fact);
       lives.fact(fact);
       remember(program, known, fact);
     }
     undo.end(turn);
     faults.end(after.state);
     keys.asked(asksIn(after.commands));
+    inputs.asked(asksIn(after.commands));
     lives.end(after.state);
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StepState } from '../../lib/core/activities/step.ts';
+import type { AskCommand } from '../../lib/core/command.ts';
 import { type Activity, asks } from '../../lib/core/definition.ts';
 import { isQuestion } from '../../lib/core/fault.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
@@ -16,6 +17,27 @@ export function signalsOf(program: Program) {
       if (node.activity !== 'waitFor' || typeof fact.output !== 'number') return;
       assert.ok(fact.output > (newest.get(node.signal) ?? 0), `the signal ${node.signal} ${fact.output} is taken once, and in its turn`);
       newest.set(node.signal, fact.output);
+    },
+  };
+}
+
+/**
+ * F-44, F-93: a step has succeeded only with the input that it has in this run of what is around it, not with another one
+ * of an earlier run. Told by pairs of a signal and the step that is requested with it: see `answeredFrom`.
+ */
+export function inputsOf() {
+  const signalAt = new Map<string, unknown>();
+  const inputAt = new Map<string, unknown>();
+  return {
+    fact(fact: CoreFact): void {
+      if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
+      const [, around, part, name] = /^(.*)\/(signal|use)-([^/]+)$/.exec(fact.path) ?? [];
+      if (part === 'signal') signalAt.set(`${around}/use-${name}`, fact.output);
+      if (part === 'use')
+        assert.deepEqual(inputAt.get(fact.path), { signal: signalAt.get(fact.path) }, `${fact.path} counts as done with another input`);
+    },
+    asked(asks: readonly AskCommand[]): void {
+      for (const { path, input } of asks) inputAt.set(path, input);
     },
   };
 }

@@ -21,6 +21,7 @@ const leaves = [
   'call',
   'delay',
   'waitFor',
+  'answered',
   'askOperator',
   'compute',
   'fuse',
@@ -47,6 +48,7 @@ const leaf: fc.Arbitrary<Shape> = fc.record({
     { weight: 4, arbitrary: fc.constantFrom('delay' as const, 'assign' as const, 'raise' as const) },
     { weight: 4, arbitrary: fc.constantFrom('waitFor' as const, 'askOperator' as const, 'compute' as const, 'fuse' as const) },
     { weight: 4, arbitrary: fc.constant('compensate' as const) },
+    { weight: 4, arbitrary: fc.constant('answered' as const) },
     { weight: 2, arbitrary: fc.constantFrom('broken' as const, 'delay' as const, 'terminate' as const) },
   ),
   number,
@@ -128,6 +130,18 @@ const servedBy = (flags: number): Partial<Omit<Step, 'activity' | 'name'>> =>
   [{}, {}, { agent: 'looker', lookup: true as const }, { agent: 'looker', lookup: true as const, atMostOnce: true as const }][flags % 4] ??
   {};
 
+/** A step that is requested with what a signal brought: each run of a retry around it waits for another one. */
+const answeredFrom = (name: string, number: number, flags: number): Activity =>
+  sequence(
+    name,
+    { activity: 'waitFor', name: `signal-${name}`, signal: signals[flags % 2] ?? '' },
+    step(`use-${name}`, {
+      ...servedBy(flags),
+      input: { $cel: `{"signal": steps["signal-${name}"]}` },
+      ...(number % 8 === 7 ? {} : number % 4 === 3 ? { lasting: true as const } : { undo: undoOf(`use-${name}`, number) }),
+    }),
+  );
+
 function leafFrom(shape: Shape, { next, handles }: Place): Activity {
   const { kind, number, flags } = shape;
   const name = `${kind}${next()}`;
@@ -146,6 +160,8 @@ function leafFrom(shape: Shape, { next, handles }: Place): Activity {
       };
     case 'waitFor':
       return { activity: 'waitFor', name, signal: signals[flags % 2] ?? '', ...(number % 3 === 0 ? { withinSeconds: number } : {}) };
+    case 'answered':
+      return answeredFrom(name, number, flags);
     case 'askOperator':
       return { activity: 'askOperator', name, question: flags % 8 === 7 ? { $cel: 'vars.v2' } : 'What now?' };
     case 'compute':

@@ -1,8 +1,9 @@
-import { ask, type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
+import { ask, type Behaviour, type Context, close, type Known, type Next, raise, succeeded } from '../behaviour.ts';
 import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
 import { type ActivityBase, limits, type Template } from '../definition.ts';
 import type { StepReply } from '../event.ts';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
+import { fingerprint } from '../fingerprint.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
 import { readsVariables } from '../template.ts';
 
@@ -51,6 +52,8 @@ interface Asked {
   readonly until?: number;
   /** Of an undo or a settling: it has failed before. */
   readonly failed?: true;
+  /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is cancelled. */
+  readonly replaces?: true;
 }
 
 export type StepState = Asked & {
@@ -77,18 +80,13 @@ export const step: Behaviour<Step, StepState> = {
   problems,
   templates: ({ input }) => [input],
 
-  execute(step, context) {
-    const { known } = context;
-    if (known?.outcome === 'done') return close(succeeded(known.output));
-    if (!known) return askAgent(step, 1, 1, context);
-    return known.outcome === 'open'
-      ? askAgent(step, known.generation, known.attempt + 1, context, known.asked)
-      : askAgent(step, known.generation + 1, 1, context);
-  },
+  execute: begin,
 
   repeat(step, own, context) {
     const { phase, generation, attempt, input } = own;
     if (phase === 'impossible') return { state: { ...own, epoch: context.epoch } };
+    // Nothing was requested: what earlier runs came to still decides.
+    if (attempt === 0 && context.known) return begin(step, context);
     if (own.mode) return again(step, own, context);
     return phase === 'refused'
       ? askAgent(step, generation + 1, attempt + 1, context)
@@ -120,6 +118,38 @@ export const step: Behaviour<Step, StepState> = {
   // Not `since` and `until`: what its agent still does with it does not stop.
   postponed: (own, byMs) => ({ ...own, completeBy: own.completeBy + byMs }),
 };
+
+/** In a later run of what is around it: what is done is not requested again, and what is unknown goes on under its key. */
+function begin(step: Step, context: Context): Next<StepState> {
+  const { known } = context;
+  if (!known) return askAgent(step, 1, 1, context);
+  if (known.outcome === 'refused' || known.outcome === 'undone') return askAgent(step, known.generation + 1, 1, context);
+
+  const input = context.evaluate(step.input);
+  if (!input.ok) return refuse(input.fault, { generation: known.generation, attempt: 0 }, context);
+  if (isOther(known, input.value)) return replace(step, known, context);
+  if (known.outcome === 'done') return close(succeeded(known.output));
+  return askAgent(step, known.generation, known.attempt + 1, context, known.asked);
+}
+
+const isOther = ({ outcome, of, asked }: Known, input: Json): boolean => {
+  const before = outcome === 'open' && asked !== undefined ? fingerprint(asked) : of;
+  return before !== undefined && before !== fingerprint(input);
+};
+
+/** One key has one input: another input is another effect, once it is certain what became of the former one, and that is undone. */
+function replace(step: Step, { outcome, generation, attempt }: Known, context: Context): Next<StepState> {
+  if (outcome === 'done' && step.lasting) return askAgent(step, generation + 1, 1, context);
+  if (outcome === 'done' && !step.undo) return refuse(inputChanged(context.path), { generation, attempt: 0 }, context);
+  const { epoch, at } = context;
+  return { state: { generation, attempt, epoch, since: at, completeBy: at, phase: 'unknown' }, replaces: true };
+}
+
+export const inputChanged = (path: string): Fault =>
+  engineFault(
+    engineFaults.inputChanged,
+    `${path} was done with another input in an earlier run of what is around it, and can't be undone for itself. Give it an undo, .undo(…), or say that what it does is to stay each time: .lasting().`,
+  );
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>
@@ -175,7 +205,7 @@ export const again = (step: Asks, own: StepState, context: Context, endBy = Infi
 /** The first asking of an undo, or of whether a step was done; the order's own time does not end it. */
 export const beginSettling = (
   step: Asks,
-  { mode, generation, attempt, until }: { mode: 'undo' | 'settle'; generation: number; attempt: number; until?: number | undefined },
+  { mode, generation, attempt, until, input, replaces }: Settling,
   context: Context,
 ): Next<StepState> =>
   again(
@@ -189,10 +219,19 @@ export const beginSettling = (
       mode,
       from: attempt,
       ...(until === undefined || !isLookedUp(step) ? {} : { until }),
+      ...(input === undefined ? {} : { input }),
+      ...(replaces ? { replaces } : {}),
       phase: 'resting',
     },
     context,
   );
+
+type Settling = Pick<StepState, 'generation' | 'attempt' | 'replaces'> & {
+  readonly mode: 'undo' | 'settle';
+  readonly until?: number | undefined;
+  /** Where it was not kept beside what is to be undone. */
+  readonly input?: Json | undefined;
+};
 
 /** The undo can't be asked, and nothing will change that: somebody is told at once. */
 export const beginImpossible = (generation: number, fault: Fault, { at, epoch }: Context): Next<StepState> => ({
@@ -211,18 +250,20 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   const { at, epoch, endBy } = context;
   const kept = before === undefined ? {} : { input: before };
   const asked = { generation, attempt, epoch, since: at, ...kept };
-  const refuse = (fault: Fault) => raise<StepState>(fault, { ...asked, attempt: attempt - 1, phase: 'unknown', completeBy: at });
+  const formerly = { generation, attempt: attempt - 1, ...kept };
 
-  if (endBy !== undefined && at >= endBy) {
-    return refuse(deadlinePassed);
-  }
+  if (endBy !== undefined && at >= endBy) return refuse(deadlinePassed, formerly, context);
   const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
-  if (!input.ok) return refuse(input.fault);
+  if (!input.ok) return refuse(input.fault, formerly, context);
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
   const asking = { input: input.value, generation, attempt, completeBy };
   return ask(asking, { ...asked, ...(readsVariables(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
+
+/** Nothing is requested. */
+const refuse = (fault: Fault, asked: Pick<StepState, 'generation' | 'attempt' | 'input'>, { at, epoch }: Context): Next<StepState> =>
+  raise<StepState>(fault, { ...asked, epoch, since: at, phase: 'unknown', completeBy: at });
 
 function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo, lasting }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
