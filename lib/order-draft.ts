@@ -337,9 +337,8 @@ export class OrderDraft {
   /** What is left of it for the next event. */
   private room(): number | undefined {
     const { room } = this.settings;
-    const added = (): readonly Json[] =>
-      this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
-    return room === undefined ? undefined : room - utf8Bytes(added());
+    const added = this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
+    return room === undefined ? undefined : room - utf8Bytes(added);
   }
 
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */

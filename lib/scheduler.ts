@@ -2,7 +2,6 @@ import { type Aside, asideOf, undoPageOf } from './aside.ts';
 import { asksOf } from './asks.ts';
 import { type Channel, delayMaxMs, inGroup, type Outgoing } from './channel.ts';
 import type { Clock } from './clock.ts';
-import type { AskCommand, CancelCommand } from './core/command.ts';
 import { limits } from './core/definition.ts';
 import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
@@ -13,14 +12,15 @@ import { decodeInstance, encodeInstance, journal, newRecord } from './instance.t
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
-import { cancelMessage, queues, requestMessage, wakeUpOf } from './messages.ts';
-import { alongOf, isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
+import { wakeUpOf } from './messages.ts';
+import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import { changedReason, hashOf } from './pinning.ts';
 import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import { attemptsMax, pauseMs, postponedMs } from './races.ts';
 import type { OrderRecord, OutboxEntry, StateRecord } from './record.ts';
+import { alongOfPlan } from './sent-along.ts';
 import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -373,34 +373,6 @@ const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
   outbox: [],
   taken: record.lastBy,
 });
-
-const requestsOf = ({ orderId, client: group }: OrderRecord, asks: readonly AskCommand[], now: number): readonly Outgoing[] =>
-  asks.map((ask) => ({ queue: queues.requests(ask.agent), body: JSON.stringify(requestMessage(orderId, ask, now)), group }));
-
-const cancelsOf = ({ orderId, client: group }: OrderRecord, cancels: readonly CancelCommand[]): readonly Outgoing[] =>
-  cancels.map((cancel) => ({ queue: queues.requests(cancel.agent), body: JSON.stringify(cancelMessage(orderId, cancel)), group }));
-
-const alongOfPlan = (
-  order: OrderRecord,
-  { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>,
-  entries: readonly OutboxEntry[],
-  now: number,
-): Along => {
-  const told = alongOf(entries);
-  const wakes = wakeUps.map((at) => ({
-    ...wakeUpOf(order, now),
-    delayMs: Math.min(Math.max(0, at - now), delayMaxMs),
-  }));
-  return {
-    announcements: told.announcements,
-    messages: [
-      ...told.messages.map((message) => ({ ...message, group: order.client })),
-      ...cancelsOf(order, cancels),
-      ...requestsOf(order, asks, now),
-      ...wakes,
-    ],
-  };
-};
 
 const tooLarge = ({ orderId }: StateRecord): InvariantError =>
   new InvariantError(
