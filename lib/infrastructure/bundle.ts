@@ -10,8 +10,17 @@ import { SetupError } from '../errors.ts';
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 const own = (path: string): string => fileURLToPath(new URL(`../../${path}${ending}`, import.meta.url));
 
-/** Packages written for CommonJS ask for Node's own modules with `require`, which a module does not have. */
-const banner = `import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);`;
+/**
+ * Packages written for CommonJS ask for Node's own modules with `require`, which a module does not have. esbuild does not see a
+ * banner: a name in it that an app imports as well (`createRequire`) would be declared twice, and no function would start.
+ */
+const banner = `import { createRequire as __redressRequire } from 'node:module'; const require = __redressRequire(import.meta.url);`;
+
+/** Code for Lambda, and the folder it lies in. */
+export interface Bundle {
+  readonly code: Code;
+  readonly folder: string;
+}
 
 /**
  * One file of `functions/` with the user's app as code for Lambda: `index.handler`. The same sources give the same
@@ -19,13 +28,13 @@ const banner = `import { createRequire } from 'node:module'; const require = cre
  *
  * @throws SetupError when there is no such app.
  */
-export function bundle(file: string, app: string): Code {
+export function bundle(file: string, app: string): Bundle {
   const entry = resolve(app);
   if (!existsSync(entry)) throw new SetupError(`There is no app at ${entry}.`, 'Name the module whose default export is the app.');
   const name = `${file} ${entry}`;
   const outdir = bundled.get(name) ?? build(file, entry);
   bundled.set(name, outdir);
-  return Code.fromAsset(outdir);
+  return { code: Code.fromAsset(outdir), folder: outdir };
 }
 
 /** Folders: several stacks of one program share what they have in common. */

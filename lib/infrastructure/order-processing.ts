@@ -15,13 +15,15 @@ import { type Cut, topologyOf } from '../topology.ts';
 import { acknowledgeFindings } from './acknowledgements.ts';
 import { Alarms, type AlarmThresholds } from './alarms.ts';
 import { Announcements } from './announcements.ts';
-import { bundle } from './bundle.ts';
+import { type Bundle, bundle } from './bundle.ts';
 import { orderDashboard } from './dashboard.ts';
 import { encryptionKey } from './encryption.ts';
 import { Entrance, type EntranceProps } from './entrance.ts';
 import { type ExternalIssuer, environmentOf, UserPoolIssuer } from './identity.ts';
 import { Job, type JobSettings } from './job.ts';
+import { checkThatItLoads } from './load-check.ts';
 import { OrderMetrics } from './metrics.ts';
+import { checkNames } from './names.ts';
 import { OrderQueues } from './order-queues.ts';
 import { type OrderTableProps, orderTable } from './order-table.ts';
 import { permissionsOf } from './permissions.ts';
@@ -70,7 +72,7 @@ export interface OrderProcessingProps extends Pick<OrderTableProps, 'warmThrough
  * new OrderProcessing(this, 'Orders', { app, entry: 'app.ts', agentEnvironment: { PAYMENT_URL: 'https://…' } });
  * ```
  *
- * @throws SetupError where the app is not to be found, a variable is wrong, or Lambda does not do what is asked for.
+ * @throws SetupError where the app is not to be found or does not load, a name or a variable is wrong, or Lambda does not do what is asked for.
  */
 export class OrderProcessing extends Construct {
   /** Where the API is. */
@@ -97,6 +99,7 @@ export class OrderProcessing extends Construct {
   constructor(scope: Construct, id: string, props: OrderProcessingProps) {
     super(scope, id);
     const { app, name = 'redress', removalPolicy = RemovalPolicy.RETAIN, logRetention = RetentionDays.THREE_MONTHS } = props;
+    checkNames({ name, clients: props.clients ?? [], hasUserPool: props.issuer === undefined });
     const kept = removalPolicy !== RemovalPolicy.DESTROY;
     const functions = topologyOf(app, { ...(props.agents ? { agents: props.agents } : {}), stepMs: stepMsIn(props.variables) });
     this.queuePrefix = `${name}-`;
@@ -166,13 +169,17 @@ export class OrderProcessing extends Construct {
       agent: agentEnvironment,
     };
     const queueArns = Stack.of(this).formatArn({ service: 'sqs', resource: this.queuePrefix, arnFormat: ArnFormat.NO_RESOURCE_NAME });
-    const code = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
+    const bundles = new Map([...new Set(functions.map(({ file }) => file))].map((file) => [file, bundle(file, entry)]));
+    const bundleOf = (file: string) => bundles.get(file) as Bundle;
+    // The app is the same in all functions: one that has the agents' variables shows that it loads, and one without them.
+    for (const { file, name } of functions.filter(({ file: each }) => each === 'scheduler' || each === 'agent'))
+      checkThatItLoads(bundleOf(file).folder, entry, { ...environment, ...ofRole[file], ...settings[name]?.environment });
     return new Map(
       functions.map((spec) => [
         spec.name,
         new Job(this, `Function-${spec.name}`, {
           spec,
-          code: code.get(spec.file) as ReturnType<typeof bundle>,
+          code: bundleOf(spec.file).code,
           environment: { ...environment, ...ofRole[spec.file] },
           settings: settings[spec.name] ?? {},
           permissions: permissionsOf(spec, app),

@@ -143,7 +143,7 @@ test('a deployment replaces nothing that did not change: elsewhere and later, th
   const bundling = new URL('../../lib/infrastructure/bundle.ts', import.meta.url).href;
   const program = `const { bundle } = await import(${JSON.stringify(bundling)});
     const { FileSystem } = await import(${JSON.stringify(import.meta.resolve('aws-cdk-lib'))});
-    process.stdout.write(FileSystem.fingerprint(bundle('scheduler', ${JSON.stringify(entry)}).path));`;
+    process.stdout.write(FileSystem.fingerprint(bundle('scheduler', ${JSON.stringify(entry)}).folder));`;
   const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', '--input-type=module'];
   const elsewhere = execFileSync(process.execPath, [...flags, '-e', program], { cwd: tmpdir() }).toString();
   const { S3Key } = functionOf(stack, 'scheduler')['Code'] as { S3Key: string };

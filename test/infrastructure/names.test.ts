@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SetupError } from '../../lib/errors.ts';
+import { checkNames } from '../../lib/infrastructure/names.ts';
+import { synthesize } from './support.ts';
+
+const names = { name: 'redress', clients: [], hasUserPool: true };
+const refused = (given: Partial<Parameters<typeof checkNames>[0]>, says: RegExp, remedy: RegExp): void =>
+  assert.throws(
+    () => checkNames({ ...names, ...given }),
+    (error: unknown) => error instanceof SetupError && says.test(error.message) && remedy.test(error.remedy),
+    JSON.stringify(given),
+  );
+
+test('a deployment has a name that Cognito, SQS and the functions take; another one is refused at synth, with one that would do', () => {
+  for (const name of ['redress', 'a', 'orders-2', 'x'.repeat(39)]) assert.doesNotThrow(() => checkNames({ ...names, name }));
+  refused({ name: 'Orders' }, /"Orders" cannot name.*1 to 39 lowercase/, /"orders"/);
+  refused({ name: 'my_orders' }, /"my_orders"/, /"my-orders"/);
+  refused({ name: 'orders-' }, /"orders-"/, /"orders"/);
+  refused({ name: '' }, /""/, /"redress"/);
+  refused({ name: 'x'.repeat(40) }, /1 to 39/, new RegExp(`"${'x'.repeat(39)}"`));
+});
+
+test('words that Cognito reserves are refused only where the stack makes a user pool', () => {
+  for (const name of ['aws-orders', 'orders-of-amazon', 'my-cognito']) {
+    refused({ name }, /Cognito reserves/, /issuer/);
+    assert.doesNotThrow(() => checkNames({ ...names, name, hasUserPool: false }));
+  }
+});
+
+test('ids of clients are those that the API takes', () => {
+  refused({ clients: ['acme', 'two words'] }, /"two words" cannot be the id of a client/, /clients/);
+  assert.doesNotThrow(() => checkNames({ ...names, clients: ['acme'] }));
+});
+
+test('the construct looks at its names before it makes anything', () => {
+  assert.throws(() => synthesize({ props: { name: 'Orders' } }), SetupError);
+  assert.throws(() => synthesize({ props: { clients: ['two words'] } }), SetupError);
+});
