@@ -24,7 +24,7 @@ export interface ChildrenOptions {
   readonly telemetry: Telemetry;
   readonly scheduler: Scheduler;
   readonly definitions: Definitions;
-  readonly config: Pick<Config, 'stepMs' | 'maxFailures'>;
+  readonly config: Pick<Config, 'stepMs' | 'maxFailures' | 'retentionMs'>;
 }
 
 interface Child {
@@ -66,10 +66,31 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
 
     const child = await store.load(childIdOf(message.idempotencyKey));
     if (child) return goOn(message, child);
+    if (message.attempt > 1 && (await mayBeForgotten(message))) return sayForgotten(message);
     if (message.settling) return neverBegin(message);
     // Nobody waits for it any more.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');
     return start(message);
+  }
+
+  /**
+   * An order that was called is kept as long as the one that called it: where it is not there, it was never begun, and the
+   * request for it got lost. An older version forgot it after its own retention: then it was completed, perhaps.
+   */
+  async function mayBeForgotten({ orderId, path, idempotencyKey }: Request): Promise<boolean> {
+    const { retentionMs } = config;
+    const parent = retentionMs === undefined ? undefined : await store.load(orderId);
+    if (!parent || retentionMs === undefined || clock.now() - parent.order.submittedAt < retentionMs) return false;
+    const generation = idempotencyKey.slice(idempotencyKey.lastIndexOf('/') + 1);
+    const requested = decodeInstance(parent.state).tail.find(
+      (entry) => entry.type === 'StepAsked' && entry.path === path && entry.asking.startsWith(`${generation}#`),
+    );
+    return clock.now() - (requested?.at ?? 0) >= retentionMs;
+  }
+
+  function sayForgotten(request: Request): Promise<void> {
+    const message = `The order ${childIdOf(request.idempotencyKey)} was called so long ago that it may be forgotten. Nobody knows whether it was completed.`;
+    return fail(request, { type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
   }
 
   async function goOn(request: Request, child: Child): Promise<void> {

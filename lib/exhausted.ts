@@ -1,11 +1,11 @@
 import { outboxMs } from './deadlines.ts';
 import { timeText } from './messages.ts';
-import type { Note, OutboxEntry, StateHead } from './record.ts';
+import { announcedAs, type Note, type OutboxEntry, type StateHead } from './record.ts';
 
 /** An order that nobody answers waits for a person, and its alert lies in the same write. */
 export function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;
-  const id = `${head.orderId}#${errorGen}`;
+  const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;
   const message = `No answer came in time, ${failureCount} times in all.`;
   const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: true, ...(source ? { source } : {}) };

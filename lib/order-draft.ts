@@ -17,7 +17,7 @@ import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
-import type { DetailType, FaultSummary, OutboxEntry, Outcome, StateRecord } from './record.ts';
+import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type Outcome, type StateRecord, subjectOf } from './record.ts';
 import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
@@ -220,7 +220,7 @@ export class OrderDraft {
    * tells them apart: whether it was completed once is not known any more of an order whose record was damaged.
    */
   private processedId(outcome: Outcome): string {
-    const id = `${this.record.orderId}/processed`;
+    const id = `${announcedAs(this.record)}/processed`;
     return this.loaded.order.caller && outcome !== 'completed' ? `${id}/${outcome}` : id;
   }
 
@@ -228,14 +228,14 @@ export class OrderDraft {
   private enterError(fault: Fault): void {
     const errorGen = this.record.errorGen + 1;
     this.set({ processState: 'Error', errorGen, fault: this.summaryOf(fault) });
-    this.announce('Order In Error', `${this.record.orderId}#${errorGen}`, this.detailOf(fault));
+    this.announce('Order In Error', `${announcedAs(this.record)}#${errorGen}`, this.detailOf(fault));
   }
 
   /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
   private terminated(fault: Fault): void {
     // A question is part of the workflow: nothing went wrong.
     if (!isQuestion(fault))
-      this.announce('Workflow Terminated', `${this.record.orderId}#${this.record.errorGen}/terminated`, this.detailOf(fault));
+      this.announce('Workflow Terminated', `${announcedAs(this.record)}#${this.record.errorGen}/terminated`, this.detailOf(fault));
     this.status('delayed');
   }
 
@@ -321,9 +321,8 @@ export class OrderDraft {
 
   private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
     const { program, order, undoPages: pages = new Map() } = this.loaded;
-    const subject = { orderId: order.orderId, order: order.body };
     const happened = { ...event, at: this.now, epoch: this.record.epoch } as Event;
-    const transition = advance(program, subject, this.instance.state, happened, { pages, room: this.room() });
+    const transition = advance(program, subjectOf(order), this.instance.state, happened, { pages, room: this.room() });
     this.needs ??= transition.needs;
     if (this.needs !== undefined) return;
     if (transition.state === this.instance.state && transition.facts.length === 0) return;
@@ -344,7 +343,7 @@ export class OrderDraft {
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
   private tellStuck({ path, asking, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
     const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
-    this.announce('Compensation Stuck', `${this.record.orderId}/stuck/${path}/${asking}`, {
+    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${asking}`, {
       class: told.class,
       type: told.type,
       source: path,

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 import type { OrderFact } from './instance.ts';
 import { timeText } from './messages.ts';
 import type { Publisher } from './publisher.ts';
-import type { OutboxEntry, StateRecord } from './record.ts';
+import { announcedAs, type OutboxEntry, type StateRecord } from './record.ts';
 import type { Along } from './store.ts';
 
 const attemptsMax = 3;
@@ -76,12 +76,12 @@ export const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFa
 
 /** The order is none the worse for it; but a person has to see why its client hears nothing. */
 export const noticesOf = (
-  { orderId, processState, failureCount }: StateRecord,
+  { orderId, submittedAt, processState, failureCount }: StateRecord,
   [first]: readonly StatusEntry[],
   now: number,
 ): readonly OutboxEntry[] => {
   if (!first) return [];
-  const id = `${first.id}/undeliverable`;
+  const id = `${announcedAs({ orderId, submittedAt })}${first.id.slice(orderId.length)}/undeliverable`;
   const detail = {
     id,
     orderId,

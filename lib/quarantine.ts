@@ -5,7 +5,7 @@ import { UnreadableRecordError } from './errors.ts';
 import { timeText } from './messages.ts';
 import { sendEntries } from './outbox.ts';
 import type { Publisher } from './publisher.ts';
-import type { DetailType, OutboxEntry, ProcessState, StateHead } from './record.ts';
+import { announcedAs, type DetailType, type OutboxEntry, type ProcessState, type StateHead } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -32,12 +32,12 @@ export async function quarantine(
   telemetry.log('error', 'order quarantined', { orderId, type, reason });
   const head = await readableHead(orderId, store);
   if (!head) {
-    await announceOnly(orderId, type, reason, 'unknown', ports);
+    await announceOnly({ orderId }, type, reason, 'unknown', ports);
     return undefined;
   }
   if (head.processState === 'Processed') {
     // What is finished stays finished; only what it still had to tell goes out.
-    await announceOnly(orderId, type, reason, head.processState, ports);
+    await announceOnly(head, type, reason, head.processState, ports);
     await flush(head, ports);
     return head.processState;
   }
@@ -71,8 +71,8 @@ export async function quarantine(
     notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason, ...(head.processState === 'Error' ? { before: 'Error' } : {}) }],
     outbox: [
       ...head.outbox,
-      entry('Service Exception', `${orderId}#${errorGen}/service`),
-      entry('Order In Error', `${orderId}#${errorGen}`),
+      entry('Service Exception', `${announcedAs(head)}#${errorGen}/service`),
+      entry('Order In Error', `${announcedAs(head)}#${errorGen}`),
     ],
     updatedAt: now,
   };
@@ -101,13 +101,14 @@ function placeOf({ outbox, processState }: StateHead, now: number): Place {
 
 /** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */
 async function announceOnly(
-  orderId: string,
+  told: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
   type: string,
   reason: string,
   state: ProcessState | 'unknown',
   { publisher, clock }: Ports,
 ): Promise<void> {
-  const id = `${orderId}/unreadable`;
+  const { orderId, submittedAt } = told;
+  const id = `${submittedAt === undefined ? orderId : announcedAs({ orderId, submittedAt })}/unreadable`;
   await publisher.publish([
     {
       id,

@@ -6,7 +6,7 @@ import { rebuiltState } from './core/rebuilding.ts';
 import { initialState } from './core/state.ts';
 import { type Instance, type JournalEntry, journal, type SalvagedTail, salvagedTail } from './instance.ts';
 import type { Loaded } from './planned.ts';
-import type { StateRecord } from './record.ts';
+import { type StateRecord, subjectOf } from './record.ts';
 import { wholeJournal } from './steps.ts';
 import type { Page } from './store.ts';
 
@@ -43,12 +43,11 @@ export function rebuild(
 ): { readonly instance: Instance; readonly problems: readonly string[] } {
   const { entries, whole } = salvagedJournal(record, pages);
   const { stepMs, updatedAt, fault } = record;
-  const subject = { orderId: order.orderId, order: order.body };
   // Nobody ever claimed it: nothing was asked.
   const isNew = record.epoch === 0;
   const { state, problems } = isNew
     ? { state: initialState, problems: [] }
-    : rebuiltState(program, subject, entries as readonly Fact[], {
+    : rebuiltState(program, subjectOf(order), entries as readonly Fact[], {
         whole,
         resubmitted: isResubmitted(record, entries),
         stepMs,

@@ -1,6 +1,7 @@
 import type { OnExhausted } from './core/definition.ts';
 import type { FaultClass } from './core/fault.ts';
 import type { Json, JsonObject } from './core/json.ts';
+import type { Subject } from './core/transition.ts';
 
 /** The asking for which an order was made: that of a call in another order. */
 export interface CallerRef {
@@ -25,11 +26,16 @@ export interface OrderRecord {
   readonly responseChannel?: string;
   /** Milliseconds since 1970. */
   readonly submittedAt: number;
+  /** Of each of its effects: where an order of the same id may have been forgotten, the second of its submission. */
+  readonly firstGeneration?: number;
   /** The order that called this one, with its asking. */
   readonly caller?: CallerRef;
   /** The very bytes of the 202 answer. */
   readonly answer: string;
 }
+
+/** What the core sees of an order. */
+export const subjectOf = ({ orderId, body: order, firstGeneration }: OrderRecord): Subject => ({ orderId, order, firstGeneration });
 
 export type ProcessState = 'Pending' | 'Processing' | 'Processed' | 'Error';
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'cancelled' | 'terminated';
@@ -162,6 +168,12 @@ export interface ClientRecord {
   /** SQS sender ids that may post submissions in its name. */
   readonly senders: readonly string[];
 }
+
+/**
+ * What the ids of an order's announcements begin with. An order that is submitted under the same key after the first was
+ * forgotten has the same id: those who drop what they were told before must hear of both.
+ */
+export const announcedAs = ({ orderId, submittedAt }: Pick<StateHead, 'orderId' | 'submittedAt'>): string => `${orderId}@${submittedAt}`;
 
 export const shardCount = 16;
 

@@ -116,4 +116,6 @@ export interface Store extends Asked, Breakers, Documents {
 
   /** Forgets orders that were finished before then, with all that belongs to them; at most `limit`. Returns how many. */
   forget(finishedBefore: number, limit: number): Promise<number>;
+  /** Whether `forget` ever forgot an order here. What DynamoDB has removed by itself it does not know. */
+  hasForgotten(): Promise<boolean>;
 }

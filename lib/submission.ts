@@ -42,6 +42,8 @@ export interface SubmissionOptions {
   readonly claimOnSubmit: boolean;
   readonly stepMs: number;
   readonly maxFailures: number;
+  /** Finished orders are forgotten after some time. */
+  readonly forgets?: boolean;
 }
 
 /** Puts an order and its state into the store, in one transaction, or says what is wrong and writes nothing (SAS). */
@@ -64,6 +66,7 @@ export function createSubmission({
   claimOnSubmit,
   stepMs,
   maxFailures,
+  forgets = false,
 }: SubmissionOptions): Submit {
   async function channelProblem({ client, responseChannel }: Submission): Promise<SubmissionProblem | undefined> {
     if (responseChannel === undefined) return undefined;
@@ -113,6 +116,7 @@ export function createSubmission({
       hash: digest,
       ...(responseChannel === undefined ? {} : { responseChannel }),
       submittedAt,
+      ...(forgets || (await store.hasForgotten()) ? { firstGeneration: Math.floor(submittedAt / 1000) } : {}),
       answer: JSON.stringify({ orderId, processState: claimOnSubmit ? 'Processing' : 'Pending', submittedAt: timeText(submittedAt) }),
     };
     const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures });

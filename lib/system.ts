@@ -82,6 +82,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     claimOnSubmit,
     stepMs,
     maxFailures,
+    forgets: config.retentionMs !== undefined,
   });
   const channelHealth = createChannelHealth({ ...ports, documents: ports.store, policies: app.channels });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };

@@ -3,6 +3,7 @@ import { withUndoPages } from '../aside.ts';
 import { scopeNamed, type UndoPlan, undoPlan } from '../core/undo-plan.ts';
 import { discreetPlan } from '../discretion.ts';
 import { rebuild } from '../rebuild.ts';
+import { subjectOf } from '../record.ts';
 import { stepsOf } from '../steps.ts';
 import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
@@ -31,7 +32,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   const done = stepsOf(program, journal, instance.state).filter(({ result }) => result === 'Succeeded');
   const plan = undoPlan(
     program,
-    { orderId: order.orderId, order: order.body },
+    subjectOf(order),
     await withUndoPages(api.store, order.orderId, instance.state),
     path,
     done.map((step) => step.path),

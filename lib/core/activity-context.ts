@@ -2,7 +2,7 @@ import type { Context, Known } from './behaviour.ts';
 import type { Template } from './definition.ts';
 import { rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
-import { idempotencyKeyOf, jitterOf } from './identity.ts';
+import { firstGenerationOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { Json } from './json.ts';
 import { fill, parentOf, relocated, scopeOf } from './program.ts';
 import type { KeptSignal } from './state.ts';
@@ -34,6 +34,10 @@ export class ActivityContext implements Context {
 
   get endBy(): number | undefined {
     return this.draft.state.endBy;
+  }
+
+  get firstGeneration(): number {
+    return firstGenerationOf(this.draft.subject);
   }
 
   get known(): Known | undefined {

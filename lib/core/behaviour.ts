@@ -82,6 +82,8 @@ export interface Context {
   readonly stepMs: number;
   /** When the whole order's time is over. */
   readonly endBy: number | undefined;
+  /** The generation of an effect that this order has not requested before. */
+  readonly firstGeneration: number;
   readonly path: string;
   /** What is repeated after a pause is repeated after so much of it (0.8 to 1.2), so that what failed together is not repeated together. */
   readonly jitter: (generation: number) => number;

@@ -1,5 +1,8 @@
 import { rootPath } from './definition.ts';
 
+/** The generation that each effect of an order begins with. */
+export const firstGenerationOf = ({ firstGeneration = 1 }: { readonly firstGeneration?: number | undefined }): number => firstGeneration;
+
 /** Names one effect. The same over attempts, retries and resets: whoever keeps it applies the effect once. */
 export const idempotencyKeyOf = (orderId: string, path: string, generation: number): string => `${orderId}/${path}/${generation}`;
 

@@ -4,7 +4,7 @@ import { type Activity, type Asker, asks, type Template } from './definition.ts'
 import type { Subject } from './draft.ts';
 import { parseExpression } from './expression.ts';
 import { engineFaults, type Fault, isKindOf } from './fault.ts';
-import { undonePath } from './identity.ts';
+import { firstGenerationOf, undonePath } from './identity.ts';
 import type { CoreFact, Fact } from './journal.ts';
 import type { Json } from './json.ts';
 import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from './program.ts';
@@ -51,6 +51,8 @@ interface Course {
 class Replay {
   private readonly program: Program;
   private readonly subject: Subject;
+  /** The generation of what was requested for the first time. */
+  private readonly first: number;
   private readonly courses = new Map<string, Course>();
   private readonly closed = new Set<string>();
   private entries: UndoEntry[] = [];
@@ -62,6 +64,7 @@ class Replay {
   constructor(program: Program, subject: Subject) {
     this.program = program;
     this.subject = subject;
+    this.first = firstGenerationOf(subject);
   }
 
   fact(fact: Fact): void {
@@ -116,7 +119,7 @@ class Replay {
     // A run of a retry closes what an earlier one did without asking for it: that is noted already.
     if (!node.undo || (asks(node) && !asked)) return;
     const input = this.filled(node.undo.input, path, { [node.name]: output ?? null });
-    const { generation = 1 } = this.courses.get(path) ?? {};
+    const { generation = this.first } = this.courses.get(path) ?? {};
     if (asks(node)) {
       const entry = this.entries.find((each) => each.path === path);
       // Without what is secret its undo can't be asked for: it answers again what it answered then.
@@ -137,7 +140,7 @@ class Replay {
   private compensated(path: string): void {
     this.drop(path);
     this.undone = true;
-    const { generation = 1, attempt = 1 } = this.courses.get(path) ?? {};
+    const { generation = this.first, attempt = 1 } = this.courses.get(path) ?? {};
     // A later run of a composite is undone under a new key; a step says its own.
     this.courses.set(path, { generation: asks(nodeAt(this.program, path)) ? generation : generation + 1, attempt, open: false });
   }
@@ -217,7 +220,7 @@ class Replay {
     const node = nodeAt(this.program, path);
     if (!asks(node)) return void this.unclear.push(`Nobody can say whether ${path}, which is undone as a whole, was completed.`);
     const before = this.courses.get(path);
-    const generation = before === undefined ? 1 : before.generation + 1;
+    const generation = before === undefined ? this.first : before.generation + 1;
     const completeBy = lastAt + (node.completeWithinSeconds ?? stepMs / 1000) * 1000;
     this.unknown(path, { generation, attempt: 1 }, lastAt, completeBy);
   }

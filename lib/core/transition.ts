@@ -8,6 +8,8 @@ import type { UndoPages } from './undo-pages.ts';
 export interface Subject {
   readonly orderId: string;
   readonly order: Json;
+  /** Of each effect; 1 where nothing is said. The key of an effect says it, so that no effect of a former order of this id has the same. */
+  readonly firstGeneration?: number | undefined;
 }
 
 /** What an event leads to. Save the state first; only then carry out the commands. */

@@ -3,7 +3,7 @@ import { type Known, raise } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
 import { fingerprint } from './fingerprint.ts';
-import { undonePath } from './identity.ts';
+import { firstGenerationOf, undonePath } from './identity.ts';
 import type { Json } from './json.ts';
 import { isRetried, withKnown } from './memory.ts';
 import { fill, inputOf, parentOf, partRead, scopeOf } from './program.ts';
@@ -30,7 +30,7 @@ export function noteWhole(draft: Draft, path: string): void {
   const { undo = [] } = draft.state;
   // A retry came by here once more, and nothing of it was done anew: it keeps its place in the order of things.
   if (undo.some((entry) => entry.path === path) && !undo.some((entry) => isWithin(entry.path, path) && isKnownDone(entry))) return;
-  const { outcome, generation = 1 } = draft.state.known?.[path] ?? {};
+  const { outcome, generation = firstGenerationOf(draft.subject) } = draft.state.known?.[path] ?? {};
   const known = { generation: outcome === 'undone' ? generation + 1 : generation, attempt: 1, outcome: 'done' } as const;
   know(draft, path, known);
   // What nobody knows of is still to be found out.

@@ -2,7 +2,7 @@ import { shortType } from '../core/fault.ts';
 import { behaviourAt, nodeAt } from '../core/program.ts';
 import type { Embedded } from '../embedded.ts';
 import { queues as queueNames } from '../messages.ts';
-import type { Outcome } from '../record.ts';
+import { announcedAs, type Outcome } from '../record.ts';
 import type { History, Tracked } from './history.ts';
 
 /** How an order ended, or where it rests: `held` and `stuck` in front of a person, `waits` for a signal. */
@@ -18,7 +18,8 @@ export interface Ending {
 const announced = ({ publisher }: Embedded): ReadonlySet<string> => new Set(publisher.published(0, 10_000).map(({ id }) => id));
 
 /** A step whose undo does not succeed, or whose outcome cannot be found out, and of which a person was told. */
-const stuckIn = ({ orderId }: Tracked, ids: ReadonlySet<string>): boolean => [...ids].some((id) => id.startsWith(`${orderId}/stuck/`));
+const stuckIn = ({ state }: Tracked, ids: ReadonlySet<string>): boolean =>
+  [...ids].some((id) => id.startsWith(`${announcedAs(state)}/stuck/`));
 
 /** So often has it failed by now that it will go on like that. */
 const isInVain = ({ journal }: Tracked): boolean => journal.filter(({ type }) => type === 'UndoFailed').length >= vainMax;
@@ -68,7 +69,7 @@ export function endingOf(history: History, embedded: Embedded, orderId: string, 
   const family = familyOf(history, main);
   const held = family.find(({ state }) => state.processState === 'Error');
   if (held) {
-    const told = ids.has(`${held.orderId}#${held.state.errorGen}`);
+    const told = ids.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
     const type = shortType(held.state.fault?.type ?? 'a fault');
     return { outcome: 'held', text: `${held.label}is held for ${type}${told ? '' : ', and nobody was told'}`, told };
   }

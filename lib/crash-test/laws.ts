@@ -2,6 +2,7 @@ import { nodeAt } from '../core/program.ts';
 import type { Document } from '../documents.ts';
 import type { Embedded } from '../embedded.ts';
 import { setAsideIn } from '../poison/set-aside.ts';
+import { announcedAs } from '../record.ts';
 import type { Ending } from './ending.ts';
 import type { History, Tracked } from './history.ts';
 import { responseQueue, type Scenario } from './scenario.ts';
@@ -125,10 +126,10 @@ function childrenOf({ orderId, state: { processState, outcome } }: Tracked, { hi
 }
 
 /** S17: whoever waits for a person has called one. */
-function alertsOf({ orderId, label, state: { errorGen } }: Tracked, { embedded }: Evidence): readonly string[] {
-  if (errorGen === 0) return [];
+function alertsOf({ label, state }: Tracked, { embedded }: Evidence): readonly string[] {
+  if (state.errorGen === 0) return [];
   const ids = new Set(embedded.publisher.published(0, 10_000).map(({ id }) => id));
-  const missing = Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`).filter((id) => !ids.has(id));
+  const missing = Array.from({ length: state.errorGen }, (_, index) => `${announcedAs(state)}#${index + 1}`).filter((id) => !ids.has(id));
   return missing.map((id) => `${label}the alert ${id} was never announced`);
 }
 

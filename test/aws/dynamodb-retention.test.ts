@@ -244,3 +244,54 @@ test('F39: whoever stood still while an order was submitted anew leaves what bel
   });
   assert.equal((await ends())['UNDO#1'], undefined);
 });
+
+const caller = { caller: { orderId: 'o1', path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 } };
+
+for (const operation of ['PutItem', 'GetItem'])
+  test(`S22: an order that was called ends with its caller, also where both finish at the same moment (${operation})`, async () => {
+    const { store, other, dynamodb, clock } = await open();
+    const parent = await put(store, 'o1');
+    const child = await put(store, 'o2', {}, caller);
+    let finishes = false;
+    interfere(dynamodb, operation, async (proceed) => {
+      const answer = await proceed();
+      if (!finishes) {
+        finishes = true;
+        await finish(other, parent);
+      }
+      return answer;
+    });
+    await store.update(next(child, finished), child, alone);
+    assert.ok(finishes);
+    assert.equal((await other.load('o2'))?.state.outcome, 'completed');
+    clock.now += retentionMs + 2000;
+    assert.deepEqual([await other.head('o1'), await other.head('o2')], [undefined, undefined]);
+  });
+
+test('S22: whoever dies at the end of an order that called another leaves that to whoever loads it next', async () => {
+  const { store, other, dynamodb, clock } = await open();
+  const parent = await put(store, 'o1');
+  const child = await put(store, 'o2', {}, caller);
+  await other.update(next(child, finished), child, alone);
+  const died = async () => {
+    throw new Error('it died');
+  };
+  interfere(dynamodb, 'Query', died);
+  await finish(store, parent);
+  await other.load('o1');
+  clock.now += retentionMs + 2000;
+  assert.equal(await other.head('o2'), undefined);
+});
+
+test('S22: without a retention nothing more is written for an order that is called', async () => {
+  const { dynamodb } = clientsAt({ dynamodb: dynoxide.endpoint });
+  const table = await createTable(dynamodb);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const store = dynamoDbStore({ client, table, clock: { now: () => noon, sleep: async () => {} } });
+  await put(store, 'o1');
+  const child = await put(store, 'o2', {}, caller);
+  await store.update(next(child, finished), child, alone);
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: table }));
+  assert.equal(Items.filter(({ pk }) => pk.startsWith('ORDER#')).length, 4);
+  dynamodb.destroy();
+});

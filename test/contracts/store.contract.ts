@@ -436,6 +436,30 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'noted');
   });
 
+  it('S22: an order that was called is forgotten with the one that called it, whichever of them finishes first', async ({
+    store,
+    other,
+  }) => {
+    const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+    const caller = (orderId: string) => ({ caller: { orderId, path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 } });
+    const top = await put(store, 'top');
+    const middle = await put(store, 'middle', {}, caller('top'));
+    const early = await put(store, 'early', {}, caller('middle'));
+    const late = await put(store, 'late', {}, caller('top'));
+    await store.putPage('early', 1, [{ seq: 1 }]);
+    await store.update(next(early, { ...finished, updatedAt: noon }), early, alone);
+    await other.update(next(middle, { ...finished, updatedAt: noon + 1000 }), middle, alone);
+    assert.equal(await store.forget(noon + 60_000, 10), 0, 'the order at the top is still at work');
+
+    await store.update(next(top, { ...finished, updatedAt: noon + 70_000 }), top, alone);
+    await store.update(next(late, { ...finished, updatedAt: noon + 90_000 }), late, alone);
+    assert.equal(await store.forget(noon + 80_000, 10), 3);
+    assert.deepEqual(await Promise.all(['top', 'middle', 'early'].map((id) => other.head(id))), [undefined, undefined, undefined]);
+    assert.deepEqual(await store.pages('early'), []);
+    assert.equal((await store.head('late'))?.outcome, 'completed', 'it was finished later than its caller');
+    assert.equal(await store.forget(noon + 100_000, 10), 1);
+  });
+
   it('forgetting goes in portions, and says how many it forgot', async ({ store }) => {
     for (const orderId of listOf(5, (index) => `o${index}`))
       await put(store, orderId, { processState: 'Processed', worklist: null, worklistAt: null });

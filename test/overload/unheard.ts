@@ -4,7 +4,7 @@ import { collections } from '../../lib/documents.ts';
 import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
 import { queues as names } from '../../lib/messages.ts';
 import type { Announcement, Publisher } from '../../lib/publisher.ts';
-import type { StateRecord } from '../../lib/record.ts';
+import { announcedAs, type StateRecord } from '../../lib/record.ts';
 import { wholeJournal } from '../../lib/steps.ts';
 import { Deployment } from './deployment.ts';
 
@@ -232,9 +232,14 @@ interface Found {
 }
 
 /** Ids of all that a person had to be told of one order. */
-const alertsOf = ({ state: { orderId, errorGen }, journal }: Found): readonly string[] => [
-  ...Array.from({ length: errorGen }, (_, index) => [`${orderId}#${index + 1}`, `${orderId}#${index + 1}/terminated`]).flat(),
-  ...journal.flatMap((fact) => (fact.type === 'UndoFailed' && fact.stuck ? [`${orderId}/stuck/${fact.path}/${fact.asking}`] : [])),
+const alertsOf = ({ state, journal }: Found): readonly string[] => [
+  ...Array.from({ length: state.errorGen }, (_, index) => [
+    `${announcedAs(state)}#${index + 1}`,
+    `${announcedAs(state)}#${index + 1}/terminated`,
+  ]).flat(),
+  ...journal.flatMap((fact) =>
+    fact.type === 'UndoFailed' && fact.stuck ? [`${announcedAs(state)}/stuck/${fact.path}/${fact.asking}`] : [],
+  ),
 ];
 
 const Refused = fault('Refused');

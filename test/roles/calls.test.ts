@@ -21,6 +21,7 @@ import {
 import * as z from 'zod';
 import { loadDefinitions } from '../../lib/definitions.ts';
 import type { Request } from '../../lib/messages.ts';
+import { announcedAs } from '../../lib/record.ts';
 import { childIdOf } from '../../lib/submission.ts';
 import { type Desk, failed, journalOf, ok, openDesk, reaches, started, submitted } from './support.ts';
 
@@ -121,12 +122,13 @@ for (const sendsAlong of [true, false]) {
       const orderId = await submitted(system, { city: 'Rome', breaks: true });
       await reaches(system, orderId, 'Processed');
       const childId = childIdOf(`${orderId}/order/stay/1`);
+      const announced = announcedAs(await system.state(childId));
       const told = system.publisher.published(0, 100).filter(({ detail }) => detail['orderId'] === childId);
       assert.deepEqual(
         told.map(({ id, detail }) => [id, detail['outcome']]),
         [
-          [`${childId}/processed`, 'completed'],
-          [`${childId}/processed/compensated`, 'compensated'],
+          [`${announced}/processed`, 'completed'],
+          [`${announced}/processed/compensated`, 'compensated'],
         ],
       );
     });
@@ -201,10 +203,11 @@ describe('what may go wrong between the two', () => {
       for (let asked = await on.requests('desk'); asked.length > 0; asked = await on.requests('desk'))
         for (const request of asked) await on.answer(request, ok({ id: 'gone' }), { agent: 'desk' });
 
-      const { outcome } = await on.state(childId);
-      const told = on.announced().filter(({ id }) => id.startsWith(`${childId}/processed`));
+      const { outcome, ...child } = await on.state(childId);
+      const announced = announcedAs(child);
+      const told = on.announced().filter(({ id }) => id.startsWith(`${announced}/processed`));
       assert.deepEqual(
-        told.map(({ id, detail }) => [id.slice(childId.length), detail['outcome']]),
+        told.map(({ id, detail }) => [id.slice(announced.length), detail['outcome']]),
         [
           ['/processed', 'completed'],
           [`/processed/${outcome}`, outcome],
@@ -228,8 +231,9 @@ describe('what may go wrong between the two', () => {
     await on.deliver('workflows-replies');
     const { processState, fault } = await on.state(orderId);
     assert.deepEqual([processState, fault?.type], ['Error', 'OutcomeUnknown']);
+    const announced = announcedAs(await on.state(childId));
     assert.match(fault?.message ?? '', new RegExp(`${childId} that was called ended as completed`));
-    assert.ok(on.announced().some(({ id }) => id === `${childId}/unreadable`));
+    assert.ok(on.announced().some(({ id }) => id === `${announced}/unreadable`));
   });
 
   test('S10: the same call delivered twice makes one order', async (context) => {

@@ -4,6 +4,7 @@ import { cel, defineAgent, defineApp, defineWorkflow, type JsonObject, operation
 import * as z from 'zod';
 import type { RuntimeService, ServiceRuntime } from '../../lib/host/host.ts';
 import type { Request } from '../../lib/messages.ts';
+import { announcedAs } from '../../lib/record.ts';
 import type { SystemEvents } from '../../lib/system.ts';
 import {
   type Desk,
@@ -51,6 +52,7 @@ describe('a person is told that an order is in Error', () => {
       const [, again] = await desk.requests();
       await desk.answer(again as never, failed('Broken', 'the shelf is empty'));
 
+      const announced = announcedAs(await desk.state(orderId));
       const detail = {
         orderId,
         at: new Date(desk.clock.now()).toISOString(),
@@ -65,8 +67,8 @@ describe('a person is told that an order is in Error', () => {
       assert.deepEqual(
         desk.announced().map(({ detailType, detail }) => [detailType, detail]),
         [
-          ['Order In Error', { id: `${orderId}#1`, ...detail }],
-          ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
+          ['Order In Error', { id: `${announced}#1`, ...detail }],
+          ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
         ],
       );
     });
@@ -82,6 +84,7 @@ describe('a person is told that an order is in Error', () => {
       for (let pass = 0; pass < 3; pass++) await late(desk);
 
       const told = desk.announced().map(({ detailType, detail: { at: _, message: __, ...detail } }) => [detailType, detail]);
+      const announced = announcedAs(await desk.state(orderId));
       const detail = {
         orderId,
         class: 'basic-failure',
@@ -92,8 +95,8 @@ describe('a person is told that an order is in Error', () => {
         failureCount: 3,
       };
       assert.deepEqual(told, [
-        ['Order In Error', { id: `${orderId}#1`, ...detail }],
-        ['Workflow Terminated', { id: `${orderId}#1/terminated`, ...detail }],
+        ['Order In Error', { id: `${announced}#1`, ...detail }],
+        ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
       ]);
       assert.deepEqual((await desk.state(orderId)).outbox, []);
     });
@@ -105,12 +108,13 @@ describe('a person is told that an order is in Error', () => {
         await desk.answer(await desk.request(), failed('Broken'));
         await resubmit(desk, orderId);
       }
+      const announced = announcedAs(await desk.state(orderId));
       assert.deepEqual(
         desk
           .announced()
           .filter(({ detailType }) => detailType === 'Order In Error')
           .map(({ id }) => id),
-        [`${orderId}#1`, `${orderId}#2`, `${orderId}#3`],
+        [`${announced}#1`, `${announced}#2`, `${announced}#3`],
       );
     });
 
@@ -121,7 +125,7 @@ describe('a person is told that an order is in Error', () => {
         await desk.answer(await desk.request());
         assert.deepEqual(
           desk.announced().map(({ detailType, id }) => [detailType, id]),
-          wanted === 'on' ? [['Order Processed', `${orderId}/processed`]] : [],
+          wanted === 'on' ? [['Order Processed', `${announcedAs(await desk.state(orderId))}/processed`]] : [],
         );
       }
     });
@@ -130,7 +134,7 @@ describe('a person is told that an order is in Error', () => {
   test('F-59 the Error and its alert are one write: a state without the alert is never stored', async (context) => {
     const seen: unknown[] = [];
     const around = updating((store, state, ...rest) =>
-      noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(state.orderId.length))], store.update(state, ...rest)),
+      noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(announcedAs(state).length))], store.update(state, ...rest)),
     );
     const desk = openDesk(context, line, { sendsAlong: false, around });
     await submitted(desk);

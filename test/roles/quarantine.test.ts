@@ -71,9 +71,10 @@ describe('an order whose record cannot be read', () => {
       const told = desk
         .announced()
         .map(({ detailType, detail }) => [detailType, detail['id'], detail['type'], detail['before'], detail['after']]);
+      const announced = `${orderId}@${JSON.parse(head).submittedAt}`;
       assert.deepEqual(told, [
-        ['Service Exception', `${orderId}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
-        ['Order In Error', `${orderId}#1`, 'RecordUnreadable', 'Processing', 'Error'],
+        ['Service Exception', `${announced}#1/service`, 'RecordUnreadable', 'Processing', 'Error'],
+        ['Order In Error', `${announced}#1`, 'RecordUnreadable', 'Processing', 'Error'],
       ]);
     });
 

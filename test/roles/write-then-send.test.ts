@@ -10,7 +10,7 @@ import { queueEvent } from '../../lib/host/event-source.ts';
 import { acquireLease } from '../../lib/lease.ts';
 import type { Request } from '../../lib/messages.ts';
 import type { Publisher } from '../../lib/publisher.ts';
-import type { StateRecord } from '../../lib/record.ts';
+import { announcedAs, type StateRecord } from '../../lib/record.ts';
 import type { Store } from '../../lib/store.ts';
 import {
   type Desk,
@@ -317,8 +317,10 @@ describe('what is still to be told', () => {
     await desk.deliver('worker-replies');
     return { ...opened, orderId, requests, away };
   }
-  const outboxOf = async (desk: Desk, orderId: string) =>
-    (await desk.state(orderId)).outbox.map(({ id, unproven = false }) => `${id.slice(orderId.length)} ${unproven}`);
+  const outboxOf = async (desk: Desk, orderId: string) => {
+    const state = await desk.state(orderId);
+    return state.outbox.map(({ id, unproven = false }) => `${id.replace(announcedAs(state), '').replace(orderId, '')} ${unproven}`);
+  };
 
   test('F-59 what is not acknowledged is marked before the requests go, and they still go', async (context) => {
     const { desk, trace, orderId } = await untold(context);
@@ -398,9 +400,10 @@ describe('what is still to be told', () => {
     assert.equal((await desk.supervisor.pass()).woken, 1);
     await desk.deliver('wake-ups');
     assert.deepEqual(await outboxOf(desk, orderId), []);
+    const announced = announcedAs(await desk.state(orderId));
     assert.deepEqual(
       desk.announced().map(({ id }) => id),
-      [`${orderId}#1`, `${orderId}#1/terminated`],
+      [`${announced}#1`, `${announced}#1/terminated`],
     );
     assert.deepEqual(
       desk.messages(mine).map(({ seq }) => seq),

@@ -1,5 +1,5 @@
 import type { OrderFact } from '../../lib/instance.ts';
-import type { ProcessState, StateRecord } from '../../lib/record.ts';
+import { announcedAs, type ProcessState, type StateRecord } from '../../lib/record.ts';
 
 /** What a search remembers of the way to a state beside the state itself: as little as the laws need. */
 export interface Seen {
@@ -71,7 +71,7 @@ function expiry(before: StateRecord, { after, at }: Written): string | undefined
 /** S17: whoever puts an order into Error calls a person in the same write. */
 function alert(before: StateRecord, { after }: Written): string | undefined {
   if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
-  return after.outbox.some(({ id }) => id === `${after.orderId}#${before.errorGen + 1}`)
+  return after.outbox.some(({ id }) => id === `${announcedAs(after)}#${before.errorGen + 1}`)
     ? undefined
     : 'it goes into Error without a new alert';
 }
@@ -154,10 +154,10 @@ const sorted = (effects: Effects): Effects =>
 /** Where nothing is left to happen: a good end, or what is wrong with it. */
 export function wrongAtEnd(record: StateRecord | undefined, { told, heard, done }: Seen, effects: Effects): readonly string[] {
   if (!record) return [];
-  const { processState, outcome, outbox: left, errorGen, orderId, statusSeq } = record;
+  const { processState, outcome, outbox: left, errorGen, statusSeq } = record;
   const standing = Object.values(effects).flatMap(({ operation, is }) => (is === 'standing' ? [operation] : []));
   const wanted = outcome === 'completed' ? 2 : 0;
-  const alerts = Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`);
+  const alerts = Array.from({ length: errorGen }, (_, index) => `${announcedAs(record)}#${index + 1}`);
   const last = { Processed: outcome === 'completed' ? 'completed' : 'failed', Error: 'delayed', Pending: '', Processing: '' }[processState];
   return [
     ...(processState === 'Processed' || processState === 'Error' ? [] : [`it stays ${processState}, and nothing happens any more`]),

@@ -5,9 +5,9 @@ import type { History } from './history.ts';
 const pageSize = 2;
 
 /** When all is over the store lists what there is, page by page, and forgets what is finished and nothing else; what is wrong. */
-export async function wrongInArchive(store: Store, { orders }: History): Promise<readonly string[]> {
-  const all = [...orders.values()].map(({ state }) => state);
-  return [...(await wrongInLists(store, all)), ...(await wrongInForgetting(store, all))];
+export async function wrongInArchive(store: Store, history: History): Promise<readonly string[]> {
+  const all = [...history.orders.values()].map(({ state }) => state);
+  return [...(await wrongInLists(store, all)), ...(await wrongInForgetting(store, history, all))];
 }
 
 async function wrongInLists(store: Store, all: readonly StateRecord[]): Promise<readonly string[]> {
@@ -54,13 +54,20 @@ const isMeant = (state: StateRecord, { client, state: processState, outcome, wor
   state.submittedAt < (times.submittedBefore ?? Number.POSITIVE_INFINITY);
 
 /** What has ended before the middle one did is forgotten, one after the other. */
-async function wrongInForgetting(store: Store, all: readonly StateRecord[]): Promise<readonly string[]> {
+async function wrongInForgetting(store: Store, { orders }: History, all: readonly StateRecord[]): Promise<readonly string[]> {
   const times = all.flatMap(({ processState, updatedAt }) => (processState === 'Processed' ? [updatedAt] : [])).toSorted((a, b) => a - b);
   const before = times[Math.floor(times.length / 2)] ?? 0;
-  const due = new Set(all.filter((state) => state.processState === 'Processed' && state.updatedAt < before && state.worklist === null));
+  const over = all.filter((state) => state.processState === 'Processed' && state.updatedAt < before && state.worklist === null);
+  const due = new Set(over.filter(({ orderId }) => isForgotten(orderId)));
+  /** With the order that called it, and not before. */
+  function isForgotten(orderId: string): boolean {
+    const { state, caller } = orders.get(orderId) ?? {};
+    return state !== undefined && over.includes(state) && (caller === undefined || isForgotten(caller));
+  }
   let forgotten = 0;
   for (let count = 1; count > 0 && forgotten <= all.length; forgotten += count) count = await store.forget(before, 1);
-  const left = new Set(await store.sweep(undefined, all.length + 1));
+  const heads = await Promise.all(all.map(({ orderId }) => store.head(orderId).catch(() => 'unreadable')));
+  const left = new Set(all.flatMap(({ orderId }, index) => (heads[index] === undefined ? [] : [orderId])));
   const wrong = all.filter((state) => left.has(state.orderId) === due.has(state));
   return [
     ...wrong.map(({ orderId, processState }) => `forgetting: ${orderId}, ${processState}, is ${left.has(orderId) ? 'left' : 'gone'}`),

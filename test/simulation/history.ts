@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { failingUndos } from '../../lib/core/undoing.ts';
 import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
-import type { StateRecord } from '../../lib/record.ts';
+import { announcedAs, type StateRecord } from '../../lib/record.ts';
 import type { Page } from '../../lib/store.ts';
 import type { Effect } from './services.ts';
 import type { Happening } from './sight.ts';
@@ -124,7 +124,7 @@ export class History {
     const order = this.orders.get(orderId);
     const failing = order ? failingUndos(order.instance.state) : [];
     if (failing.length === 0) return undefined;
-    const begin = `${orderId}/stuck/`;
+    const begin = order ? `${announcedAs(order.state)}/stuck/` : '';
     const told = [...this.announced.keys()].filter((id) => id.startsWith(begin));
     const paths = told.map((id) => id.slice(begin.length, id.lastIndexOf('/')).replace(/\/undo$/, ''));
     return failing.find((path) => paths.includes(path));

@@ -4,6 +4,7 @@ import { undoPlan } from '../../lib/core/undo-plan.ts';
 import { discreetPlan } from '../../lib/discretion.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { decodeInstance } from '../../lib/instance.ts';
+import { subjectOf } from '../../lib/record.ts';
 import { stepsOf, wholeJournal } from '../../lib/steps.ts';
 import type { Store } from '../../lib/store.ts';
 import { definitions } from './app.ts';
@@ -23,7 +24,7 @@ export async function lookAt(store: Store, orderId: string): Promise<Looked | un
     const steps = stepsOf(program, journal, instance.state);
     const done = steps.filter(({ result }) => result === 'Succeeded').map(({ path }) => path);
     const state = await withUndoPages(store, orderId, instance.state);
-    const plan = undoPlan(program, { orderId, order: order.body }, state, rootPath, done);
+    const plan = undoPlan(program, subjectOf(order), state, rootPath, done);
     return { type: 'looked', orderId, rev: record.rev, steps, plan: discreetPlan({ program, order, record, instance }, plan) };
   } catch (error) {
     if (error instanceof UnreadableRecordError) return undefined;

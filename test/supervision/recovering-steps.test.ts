@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { delay, parallel, sequence } from 'redress';
 import type { Incoming } from '../../lib/planned.ts';
+import { announcedAs } from '../../lib/record.ts';
 import {
   accept,
   alertsOf,
@@ -124,10 +125,10 @@ test('F-51, F-59, S17: an order whose threshold is exceeded is announced once, a
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
   await supervisorOf(system).pass();
-  const { outbox } = await system.state(orderId);
+  const { outbox, ...state } = await system.state(orderId);
   assert.deepEqual(
     outbox.map(({ id }) => id),
-    [`${orderId}#1`],
+    [`${announcedAs(state)}#1`],
   );
   assert.partialDeepStrictEqual(outbox[0], {
     kind: 'announcement',

@@ -122,7 +122,7 @@ export const step: Behaviour<Step, StepState> = {
 /** In a later run of what is around it: what is done is not requested again, and what is unknown goes on under its key. */
 function begin(step: Step, context: Context): Next<StepState> {
   const { known } = context;
-  if (!known) return askAgent(step, 1, 1, context);
+  if (!known) return askAgent(step, context.firstGeneration, 1, context);
   if (known.outcome === 'refused' || known.outcome === 'undone') return askAgent(step, known.generation + 1, 1, context);
 
   const input = context.evaluate(step.input);

@@ -176,7 +176,7 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
 
 /** The order with the attributes that its indexes sort it by. */
 export const orderItem = (
-  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, answer, caller }: OrderRecord,
+  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, firstGeneration, answer, caller }: OrderRecord,
   expiresAt?: number,
 ): Item => {
   const day = dayOf(submittedAt);
@@ -188,6 +188,7 @@ export const orderItem = (
     hash,
     submittedAt,
     answer,
+    ...(firstGeneration === undefined ? {} : { firstGeneration }),
     ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
     ...(responseChannel === undefined ? {} : { responseChannel }),
     ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
@@ -201,7 +202,7 @@ export const orderItem = (
 /** Throws UnreadableRecordError. */
 export function orderOf(item: Item): OrderRecord {
   const orderId = orderIdIn(String(item['pk']));
-  const { client, hash, submittedAt, answer, reference, responseChannel } = item as unknown as OrderRecord;
+  const { client, hash, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;
   const workflow = parsed(orderId, item['workflow']) as OrderRecord['workflow'];
   const body = parsed(orderId, item['body']) as OrderRecord['body'];
   return {
@@ -213,6 +214,7 @@ export function orderOf(item: Item): OrderRecord {
     hash,
     ...(responseChannel === undefined ? {} : { responseChannel }),
     submittedAt,
+    ...(firstGeneration === undefined ? {} : { firstGeneration }),
     answer,
     ...(item['caller'] === undefined ? {} : { caller: parsed(orderId, item['caller']) as CallerRef }),
   };

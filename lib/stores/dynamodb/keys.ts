@@ -14,6 +14,7 @@ export const askedPrefix = 'ASKED#';
 export const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
 const undoPrefix = 'UNDO#';
+const calledPrefix = 'CALLED#';
 const calendar = 'DAYS';
 const clients = 'CLIENTS';
 
@@ -24,6 +25,8 @@ export const keys = {
   /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
   asked: (orderId: string, idempotencyKey: string): Key => ({ pk: askedPartitionOf(orderId), sk: sortable(idempotencyKey) }),
   undoPage: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${undoPrefix}${rev}` }),
+  /** That an order has called another, which is kept as long as it is itself. */
+  called: (orderId: string, called: string): Key => ({ pk: partitionOf(orderId), sk: `${calledPrefix}${called}` }),
   breaker: (agent: string): Key => ({ pk: breakerPartitionOf(agent), sk: 'BREAKER' }),
   client: (id: string): Key => ({ pk: clients, sk: `CLIENT#${id}` }),
   /** A day on which orders came: lists walk these instead of guessing how far back there is anything. */
@@ -41,6 +44,8 @@ export const pagesOf = { prefix: historyPrefix } as const;
 
 /** Whether it is a page of the journal, or of what can be undone; and the revision under which it was put aside. */
 export const isPage = (sk: string): boolean => sk.startsWith(historyPrefix) || sk.startsWith(undoPrefix);
+/** The order that was called, where the place says so. */
+export const calledIn = (sk: string): string | undefined => (sk.startsWith(calledPrefix) ? sk.slice(calledPrefix.length) : undefined);
 export const revOf = (sk: string): number => Number(sk.slice(sk.indexOf('#') + 1));
 
 /** Where a live order stands, and one that is held; by time. */

@@ -1,10 +1,21 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { together } from '../../together.ts';
-import { allOf, anyOf, type Condition, conditionInput, endless, endSetAt, endSetUpTo, present, sameSubmission } from './conditions.ts';
+import {
+  allOf,
+  anyOf,
+  atRev,
+  type Condition,
+  conditionInput,
+  endless,
+  endSetAt,
+  endSetUpTo,
+  present,
+  sameSubmission,
+} from './conditions.ts';
 import { isRefused } from './failures.ts';
 import type { Item } from './items.ts';
-import { askedPartitionOf, type Key, keys, orderIdIn, partitionOf } from './keys.ts';
-import { collect, query } from './reading.ts';
+import { askedPartitionOf, calledIn, type Key, keys, orderIdIn, partitionOf } from './keys.ts';
+import { collect, get, query } from './reading.ts';
 import type { Table } from './table.ts';
 import { setIf } from './update-if.ts';
 
@@ -14,11 +25,14 @@ import { setIf } from './update-if.ts';
  *
  * - The rest gets its end after the state has it, and loses it before the state does: nothing of a live order has one.
  * - The submission gets its end last and loses it first: while it has none, others may have none.
+ * - Orders that it called get their end with it, before its submission does: until then they are kept for it.
  * - Each item remembers at which rev of the state its end was set: whoever stood still meanwhile sets no older one.
  */
 export interface Rest {
-  /** Gives all of it the end that the state has at this rev. */
+  /** Gives all of it the end that the state has at this rev, and the same end to the finished orders that it called. */
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
+  /** Gives a finished order that was called an end, and all that belongs to it: nothing keeps it any more. */
+  release(orderId: string, expiresAt: number): Promise<void>;
   /** Takes the end from all of it, for the state of this rev. False where some of it is gone, or has got another one. */
   keep(orderId: string, rev: number): Promise<boolean>;
   /** Makes what is left of an order without a state, but for its submission, count as gone; nothing where that is another's. */
@@ -37,13 +51,24 @@ export function restIn(table: Table, attempt: Attempt): Rest {
   const takeEnd = (key: Key, rev: number) =>
     isSet(key, { set: { expiresAtRev: rev }, remove: ['expiresAt'] }, anyOf(endSetUpTo(rev - 1), allOf(endless, endSetAt(rev))));
 
-  return {
+  const rest: Rest = {
     async expire(orderId, rev, expiresAt) {
       const found = await attempt(() => around(table, orderId));
       // Whoever has written since sees to the rest himself.
       if (found.rev !== rev) return;
       await together(found.others.map((key) => setEnd(key, rev, expiresAt)));
+      await together(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
       await setEnd(keys.order(orderId), rev, expiresAt);
+    },
+
+    async release(orderId, expiresAt) {
+      const key = keys.state(orderId);
+      const { rev, processState, worklist } = (await attempt(() => get(table, key, ['rev', 'processState', 'worklist']))) ?? {};
+      // One that is still at work sees at its end that nothing keeps it.
+      if (typeof rev !== 'number' || processState !== 'Processed' || worklist !== undefined) return;
+      await isSet(key, { set: { expiresAt } }, allOf(atRev(rev), endless));
+      const ended = Number((await attempt(() => get(table, key, ['expiresAt'])))?.['expiresAt']);
+      if (ended > 0) await rest.expire(orderId, rev, ended);
     },
 
     async keep(orderId, rev) {
@@ -63,6 +88,7 @@ export function restIn(table: Table, attempt: Attempt): Rest {
       }
     },
   };
+  return rest;
 }
 
 const notWhenRefused = (error: unknown): false => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { UnreadableRecordError } from '../../errors.ts';
-import type { OrderRecord, StateHead, StateRecord } from '../../record.ts';
+import type { CallerRef, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { Fence, ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
 import {
   absent,
@@ -92,7 +92,7 @@ export function dynamoDbStore({
 
   /** Puts both records; answers with those that were there first. An order without a state, which has ended, gives way. */
   async function putBoth(order: OrderRecord, state: StateRecord, left?: Item): Promise<Both | undefined> {
-    const expiresAt = expiryOf(state);
+    const expiresAt = order.caller ? undefined : expiryOf(state);
     const unused = anyOf(absent, expiredBy(nowSeconds()));
     const put = (item: Item, when: Condition) => ({
       Put: { TableName: name, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const },
@@ -100,6 +100,9 @@ export function dynamoDbStore({
     const puts = [
       put(orderItem(order, expiresAt), left ? anyOf(unused, sameSubmission(left)) : unused),
       put(stateItem(state, expiresAt), unused),
+      ...(retentionMs === undefined || !order.caller
+        ? []
+        : [{ Put: { TableName: name, Item: { ...keys.called(order.caller.orderId, order.orderId) } } }]),
     ];
     try {
       await client.send(new TransactWriteCommand({ TransactItems: puts }));
@@ -123,12 +126,26 @@ export function dynamoDbStore({
     return wanted.map(({ sk }) => items.find((item) => item['sk'] === sk));
   }
 
+  /** The order that called this one: it may have it undone, or ask after its answer, as long as it is there. */
+  async function callerOf(orderId: string): Promise<string | undefined> {
+    const order = await attempt(() => get(table, keys.order(orderId), ['caller']));
+    return order?.['caller'] === undefined ? undefined : (JSON.parse(String(order['caller'])) as CallerRef).orderId;
+  }
+
+  /** What it called is kept until it has an end itself. */
+  async function keepsWhatItCalled(orderId: string): Promise<boolean> {
+    const state = await attempt(() => get(table, keys.state(orderId), ['pk', 'expiresAt']));
+    return state !== undefined && state['expiresAt'] === undefined;
+  }
+
   async function conditional(
     head: StateHead,
     when: Fence,
     write: (expiresAt: number | undefined, when: Condition) => Promise<Answer>,
   ): Promise<Write> {
-    const expiresAt = expiryOf(head);
+    const due = expiryOf(head);
+    const caller = due === undefined ? undefined : await callerOf(head.orderId);
+    const expiresAt = caller !== undefined && (await keepsWhatItCalled(caller)) ? undefined : due;
     const fence = fencedBy(when);
     // An order that goes on after its end was set takes its rest along first: only one without an end is written at once.
     let answer = await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence));
@@ -137,6 +154,9 @@ export function dynamoDbStore({
       answer = await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless)));
     }
     if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
+    // Its caller may have ended meanwhile, and have seen this order at work.
+    if (due !== undefined && expiresAt === undefined && caller !== undefined && !(await keepsWhatItCalled(caller)))
+      await rest.release(head.orderId, due).catch(() => undefined);
     if (expiresAt !== undefined) await expireRest({ ...keys.state(head.orderId), rev: head.rev, expiresAt });
     return answer;
   }
@@ -292,6 +312,7 @@ export function dynamoDbStore({
 
     /** Nothing to do here: DynamoDB's time-to-live removes what has an end, at no cost. */
     forget: async () => 0,
+    hasForgotten: async () => false,
   };
 }
 

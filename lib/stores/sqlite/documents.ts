@@ -1,8 +1,8 @@
 import type { Document, Documents, DocumentWrite } from '../../documents.ts';
 import type { Database } from './database.ts';
 
-/** Documents in a table of their own. What has expired stays until orders are forgotten. */
-export function sqliteDocuments(database: Database): Documents & { readonly forgetExpired: (before: number) => void } {
+/** Documents in a table of their own. What has expired stays until the file is tidied. */
+export function sqliteDocuments(database: Database): Documents {
   const selectOne = database.prepare('SELECT record FROM documents WHERE collection = ? AND id = ?');
   const selectSome = database.prepare('SELECT record FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?');
   const insert = database.prepare(
@@ -10,7 +10,6 @@ export function sqliteDocuments(database: Database): Documents & { readonly forg
   );
   const update = database.prepare('UPDATE documents SET rev = ?, expiresAt = ?, record = ? WHERE collection = ? AND id = ? AND rev = ?');
   const remove = database.prepare('DELETE FROM documents WHERE collection = ? AND id = ? AND rev = ?');
-  const removeExpired = database.prepare('DELETE FROM documents WHERE expiresAt < ?');
 
   const one = (collection: string, id: string): Document | undefined => documentOf(selectOne.get(collection, id));
   const answerOf = (collection: string, id: string, changes: number | bigint): DocumentWrite =>
@@ -28,7 +27,6 @@ export function sqliteDocuments(database: Database): Documents & { readonly forg
       }),
     removeDocument: (collection, id, loadedRev) =>
       database.write(() => answerOf(collection, id, remove.run(collection, id, loadedRev).changes)),
-    forgetExpired: (before) => void removeExpired.run(before),
   };
 }
 

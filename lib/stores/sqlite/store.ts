@@ -6,6 +6,7 @@ import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 import { sqliteDocuments } from './documents.ts';
+import { sqliteForgetting } from './forgetting.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
 export type SendWithin = (along: Along) => void;
@@ -48,17 +49,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const selectBreaker = database.prepare('SELECT record FROM breakers WHERE agent = ?');
   const insertBreaker = database.prepare('INSERT INTO breakers (record, rev, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const updateBreaker = database.prepare('UPDATE breakers SET record = ?, rev = ? WHERE agent = ? AND rev = ?');
-  const { forgetExpired, ...documents } = sqliteDocuments(database);
-  const selectFinished = database.prepare(
-    "SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.processState = 'Processed' AND s.worklist IS NULL AND s.finishedAt < ? LIMIT ?",
-  );
-  const deletes = [
-    'DELETE FROM states WHERE id = (SELECT id FROM orders WHERE orderId = ?)',
-    'DELETE FROM orders WHERE orderId = ?',
-    'DELETE FROM pages WHERE orderId = ?',
-    'DELETE FROM asked WHERE orderId = ?',
-    'DELETE FROM undoPages WHERE orderId = ?',
-  ].map((sql) => database.prepare(sql));
+  const documents = sqliteDocuments(database);
 
   const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
   const putUndoPage = (orderId: string, rev: number, page: UndoPage) => void insertUndoPage.run(orderId, rev, JSON.stringify(page));
@@ -190,13 +181,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
 
     ...documents,
 
-    forget: (finishedBefore, limit) =>
-      database.write(() => {
-        forgetExpired(finishedBefore);
-        const ids = idsOf(selectFinished.all(finishedBefore, limit));
-        for (const id of ids) for (const remove of deletes) remove.run(id);
-        return ids.length;
-      }),
+    ...sqliteForgetting(database),
   };
 }
 

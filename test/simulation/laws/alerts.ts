@@ -1,3 +1,4 @@
+import { announcedAs } from '../../../lib/record.ts';
 import { type Law, on } from './law.ts';
 
 /** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
@@ -7,14 +8,14 @@ export const alerts = (): Law => ({
     if (!happening.before) return undefined;
     const { before, after } = happening;
     if (before.processState === 'Error' || after.processState !== 'Error') return undefined;
-    const id = `${after.orderId}#${after.errorGen}`;
+    const id = `${announcedAs(after)}#${after.errorGen}`;
     // Where it travels with the very write, it is out by now.
     const isRaised = after.outbox.some((entry) => entry.id === id) || history.announced.has(id);
     return after.errorGen === before.errorGen + 1 && isRaised ? undefined : `${after.orderId} goes into Error without a new alert`;
   }),
   atEnd: (history) => [
-    ...[...history.orders.values()].flatMap(({ orderId, state: { errorGen } }) =>
-      Array.from({ length: errorGen }, (_, index) => `${orderId}#${index + 1}`)
+    ...[...history.orders.values()].flatMap(({ state }) =>
+      Array.from({ length: state.errorGen }, (_, index) => `${announcedAs(state)}#${index + 1}`)
         .filter((id) => !history.announced.has(id))
         .map((id) => `the alert ${id} was never announced`),
     ),

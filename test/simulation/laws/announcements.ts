@@ -1,5 +1,5 @@
 import { timeText } from '../../../lib/messages.ts';
-import type { OutboxEntry, ProcessState, StateRecord } from '../../../lib/record.ts';
+import { announcedAs, type OutboxEntry, type ProcessState, type StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times, writerOf } from './law.ts';
 
@@ -59,13 +59,13 @@ const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unkn
 ]);
 
 const titles: readonly (readonly [RegExp, string])[] = [
-  [/^ord_[a-z0-9]+\/stuck\/.+$/, 'Compensation Stuck'],
-  [/^ord_[a-z0-9]+#\d+$/, 'Order In Error'],
-  [/^ord_[a-z0-9]+#\d+\/terminated$/, 'Workflow Terminated'],
-  [/^ord_[a-z0-9]+(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
+  [/^ord_[a-z0-9]+@\d+\/stuck\/.+$/, 'Compensation Stuck'],
+  [/^ord_[a-z0-9]+@\d+#\d+$/, 'Order In Error'],
+  [/^ord_[a-z0-9]+@\d+#\d+\/terminated$/, 'Workflow Terminated'],
+  [/^ord_[a-z0-9]+(@\d+)?(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
   [/^backlog\/.+\/\d+$/, 'Service Exception'],
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
-  [/^ord_[a-z0-9]+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
+  [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
 ];
 const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
 
@@ -75,13 +75,13 @@ interface Detail {
 }
 
 function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail[] {
-  const { orderId, state, instance, before: was } = order;
+  const { state, instance, before: was } = order;
   const { errorGen } = state;
   const { held } = instance.state;
   const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(was?.state.held);
   return [
-    ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${orderId}#${errorGen}`)] : []),
-    ...(isHeldAnew && held.fault.type !== 'OperatorAsked' ? [faultOf(order, before, `${orderId}#${errorGen}/terminated`)] : []),
+    ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}`)] : []),
+    ...(isHeldAnew && held.fault.type !== 'OperatorAsked' ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}/terminated`)] : []),
     ...stuckIn(order),
   ];
 }
@@ -106,13 +106,18 @@ function unheardOf({ orderId, state, news }: Tracked, before: StateRecord, said:
   // All the others that are given up come after the first of them.
   const first = gone.slice(0, Math.max(0, gone.length - given + 1));
   // Sending them takes its time: this is said of the moment after that.
-  const isTold = first.some((entry) => isSameThen(said.get(`${entry.id}/undeliverable`), noticeOf(entry, before, state)));
+  const isTold = first.some((entry) => isSameThen(said.get(noticeId(entry, before)), noticeOf(entry, before, state)));
   return isTold ? undefined : `${orderId} gives up ${given} messages and tells nobody`;
 }
 
-function noticeOf({ id, channel }: StatusEntry, { orderId, processState, failureCount }: StateRecord, { updatedAt }: StateRecord): Detail {
+const noticeId = ({ id }: StatusEntry, state: StateRecord): string =>
+  `${announcedAs(state)}${id.slice(state.orderId.length)}/undeliverable`;
+
+function noticeOf(entry: StatusEntry, before: StateRecord, { updatedAt }: StateRecord): Detail {
+  const { channel } = entry;
+  const { orderId, processState, failureCount } = before;
   return {
-    ...{ id: `${id}/undeliverable`, orderId, at: timeText(updatedAt) },
+    ...{ id: noticeId(entry, before), orderId, at: timeText(updatedAt) },
     ...{ class: 'basic-failure', type: 'ResponseUndeliverable', source: channel },
     ...{ before: processState, after: processState, failureCount },
     message: `The response queue ${channel} takes nothing: its client is not told how this order goes.`,
@@ -124,7 +129,7 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
     if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
     const { path, asking, fault } = fact;
     return {
-      ...{ id: `${orderId}/stuck/${path}/${asking}`, orderId, at: timeText(state.updatedAt) },
+      ...{ id: `${announcedAs(state)}/stuck/${path}/${asking}`, orderId, at: timeText(state.updatedAt) },
       ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },
       ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(asking.split('.').at(-1)) },
       message: fault?.message ?? 'Its agent does not answer.',
@@ -133,6 +138,6 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
 
 function endOf({ orderId, caller, state }: Tracked, before: StateRecord | undefined): readonly Detail[] {
   if (state.processState !== 'Processed' || before?.processState === 'Processed') return [];
-  const id = `${orderId}/processed${caller !== undefined && state.outcome !== 'completed' ? `/${state.outcome}` : ''}`;
+  const id = `${announcedAs(state)}/processed${caller !== undefined && state.outcome !== 'completed' ? `/${state.outcome}` : ''}`;
   return [{ id, orderId, at: timeText(state.updatedAt), outcome: state.outcome }];
 }

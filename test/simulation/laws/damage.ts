@@ -1,4 +1,4 @@
-import type { StateRecord } from '../../../lib/record.ts';
+import { announcedAs, type StateRecord } from '../../../lib/record.ts';
 import { type Law, on } from './law.ts';
 
 /** So many writes are more than any order makes that is damaged, looked at by a person, and ended by him; one has 24 effects to undo. */
@@ -25,7 +25,7 @@ export function damage(): Law {
         all > damagedAt ||
         state.processState === 'Processed' ||
         history.waitsForPerson(orderId) ||
-        history.announced.has(`${orderId}/unreadable`)
+        [orderId, announcedAs(state)].some((told) => history.announced.has(`${told}/unreadable`))
           ? []
           : [`${orderId} is damaged, and nobody was told`],
       ),

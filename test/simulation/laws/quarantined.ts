@@ -1,5 +1,5 @@
 import { timeText } from '../../../lib/messages.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import { announcedAs, type StateRecord } from '../../../lib/record.ts';
 import { type Law, on } from './law.ts';
 
 const types: ReadonlySet<string> = new Set(['RecordUnreadable', 'InvariantViolated']);
@@ -22,8 +22,9 @@ export const quarantined = (): Law => ({
 
 function wrongIn(
   before: StateRecord,
-  { orderId, processState, errorGen, fault, failureCount, outbox, notes, updatedAt, ...due }: StateRecord,
+  { orderId, submittedAt, processState, errorGen, fault, failureCount, outbox, notes, updatedAt, ...due }: StateRecord,
 ) {
+  const announced = announcedAs({ orderId, submittedAt });
   const { type, class: faultClass, message = '', permanent } = fault ?? {};
   if (before.processState === 'Error' && before.fault?.type === type) return `is put before a person for ${type} a second time`;
   if (processState !== 'Error' || faultClass !== 'basic-failure' || permanent !== true) return `is ${processState}, ${faultClass}`;
@@ -34,8 +35,8 @@ function wrongIn(
     return `notes ${JSON.stringify(note)}`;
   const about = { class: faultClass, type, before: before.processState, after: 'Error', failureCount, message };
   const wanted = [
-    ['Service Exception', `${orderId}#${errorGen}/service`],
-    ['Order In Error', `${orderId}#${errorGen}`],
+    ['Service Exception', `${announced}#${errorGen}/service`],
+    ['Order In Error', `${announced}#${errorGen}`],
   ].map(([detailType, id]) =>
     JSON.stringify({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(updatedAt), ...about } }),
   );
@@ -48,7 +49,8 @@ function wrongIn(
 
 function wrongInNotice(id: string, { id: own, orderId, at, ...detail }: { readonly [field: string]: unknown }): string | undefined {
   const { before, after, message } = detail;
-  const isWhole = own === id && id === `${orderId}/unreadable` && !Number.isNaN(Date.parse(String(at))) && String(message).length > 5;
+  const isWhole =
+    own === id && id.replace(/@\d+/, '') === `${orderId}/unreadable` && !Number.isNaN(Date.parse(String(at))) && String(message).length > 5;
   const about = { class: 'basic-failure', type: 'RecordUnreadable', before: after, after, failureCount: 0, message };
   const isKnown = before === 'unknown' || before === 'Processed';
   return isWhole && isKnown && JSON.stringify(detail) === JSON.stringify(about) ? undefined : `${id} says ${JSON.stringify(detail)}`;
