@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { steps } from './deployed.ts';
 import { SetupError } from './errors.ts';
 import { lockPolicies } from './lease.ts';
 
@@ -27,7 +28,11 @@ const Environment = z.object({
 });
 
 /** Where time, network and functions are shared with others; what is set counts there, too. */
-const onAws = { SUPERVISOR_PERIOD_SECONDS: '5', STEP_COMPLETE_WITHIN_SECONDS: '60', CLOCK_TOLERANCE_MS: '2000' };
+const onAws = {
+  SUPERVISOR_PERIOD_SECONDS: String(steps.periodMs / 1000),
+  STEP_COMPLETE_WITHIN_SECONDS: String(steps.stepMs / 1000),
+  CLOCK_TOLERANCE_MS: String(steps.toleranceMs),
+};
 
 export interface Config {
   readonly port: number;

@@ -1,11 +1,9 @@
 import { limits } from './core/definition.ts';
 import { type Json, utf8Bytes } from './core/json.ts';
+import { tableFigures } from './deployed.ts';
 import type { Instance } from './instance.ts';
 import type { Loaded } from './planned.ts';
 import type { StateRecord } from './record.ts';
-
-/** Kept free below what DynamoDB takes (400 KiB an item): for the fault that says it, and for what deals with that. */
-const reserveBytes = 24 * 1024;
 
 /**
  * Where a state item is too large, the bytes that are left for the core's state and what the journal says of this write;
@@ -19,7 +17,7 @@ export function roomIn(record: StateRecord, instance: Instance, { instance: befo
 }
 
 /** More than can be stored, whatever is left out. */
-export const isImpossible = (record: StateRecord): boolean => bytesOf(record) > limits.stateBytesMax + reserveBytes;
+export const isImpossible = (record: StateRecord): boolean => bytesOf(record) > limits.stateBytesMax + tableFigures.stateReserveBytes;
 
 /** Most are so short that nobody need count: a UTF-16 unit makes three bytes at the most. */
 function bytesOf({ blob, ...head }: StateRecord): number {

@@ -1,6 +1,7 @@
 import type { AgentDefinition } from './authoring/agent.ts';
 import type { App } from './authoring/workflow.ts';
 import type { Redrive } from './channel.ts';
+import { queueFigures, runs, steps } from './deployed.ts';
 import { queues } from './messages.ts';
 import { channelOf, policyOf } from './poison/policy.ts';
 
@@ -10,7 +11,7 @@ export interface QueueSource {
   readonly batchSize: number;
   /** Batches at work at the same time on one machine. */
   readonly concurrency: number;
-  /** What is not acknowledged by then is delivered once more. */
+  /** On one machine, what is not acknowledged by then is delivered once more; what is deployed says `hiddenMs`. */
   readonly visibilityMs: number;
   /** Deliveries without success before the message goes to the dead letters. */
   readonly maxReceiveCount: number;
@@ -61,32 +62,22 @@ export const advancesOrders: ReadonlySet<string> = new Set(['api', 'submissions'
 
 const schedulerVisibilityMs = 30_000;
 const agentVisibilityMs = 60_000;
-/** At least so many. */
-const deliveriesMin = 5;
-
-const answerMs = 29_000;
-const queueMs = 30_000;
-const passMs = 70_000;
-const sweepMs = 900_000;
 const hourMs = 3_600_000;
-const stepDefaultMs = 60_000;
-/** What it takes to answer, after a step's time. */
-const answeringMs = 5_000;
 
 type MakeSource = (queue: string, visibilityMs: number, concurrency: number) => QueueSource;
 
-/** A failure that is one too many is counted before the queue itself gives up; and before that, one may end unheard. */
+/** Failures of its own end a message long before its queue gives it up. */
 const sourcesFor =
   ({ channels }: Cast): MakeSource =>
   (queue, visibilityMs, concurrency) => {
-    const { batchSize, maxFailures } = policyOf(channelOf(queue), channels);
-    return { queue, batchSize, concurrency, visibilityMs, maxReceiveCount: Math.max(deliveriesMin, maxFailures + 2) };
+    const { batchSize } = policyOf(channelOf(queue), channels);
+    return { queue, batchSize, concurrency, visibilityMs, maxReceiveCount: queueFigures.deliveriesMax };
   };
 
 const plain = { environment: {}, sources: [], schedules: [] } as const;
 
 /** All functions of the system and the queues between them: what the local host runs, and what is deployed. */
-export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = stepDefaultMs }: TopologyOptions = {}): readonly FunctionSpec[] {
+export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
   const { agents } = app;
   const source = sourcesFor(app);
   const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
@@ -101,16 +92,16 @@ export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = stepDefau
   const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
   const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
   return [
-    { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: answerMs, stopsIn: 1 },
-    { ...plain, name: 'submissions', file: 'submissions', sources: [inbound], trigger: 'queue', timeoutMs: queueMs, stopsIn: 1 },
+    { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: runs.answerMs, stopsIn: 1 },
+    { ...plain, name: 'submissions', file: 'submissions', sources: [inbound], trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 1 },
     ...(calls.length > 0
-      ? [{ ...plain, name: 'children', file: 'children', sources: calls, trigger: 'queue', timeoutMs: queueMs, stopsIn: 1 } as const]
+      ? [{ ...plain, name: 'children', file: 'children', sources: calls, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 1 } as const]
       : []),
     ...ofAgents,
-    { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
-    supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, passMs),
-    supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, sweepMs),
-    { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: queueMs, stopsIn: 2 },
+    { ...plain, name: 'scheduler', file: 'scheduler', sources: toScheduler, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
+    supervisorFunction('supervisor', { input: { task: 'pass' }, everyMs: 'supervisor period' }, runs.passMs),
+    supervisorFunction('sweeper', { input: { task: 'sweep' }, everyMs: hourMs }, runs.sweepMs),
+    { ...plain, name: 'dead-letter', file: 'dead-letter', sources: dead, trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 2 },
   ];
 }
 
@@ -134,7 +125,7 @@ const agentFunction = (name: string, agents: readonly AgentDefinition[], source:
   environment: { REDRESS_AGENTS: agents.map((agent) => agent.name).join(',') },
   sources: agents.map((agent) => source(queues.requests(agent.name), agentVisibilityMs, 20)),
   trigger: 'queue',
-  timeoutMs: Math.max(stepDefaultMs + answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + answeringMs))),
+  timeoutMs: Math.max(steps.stepMs + runs.answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + runs.answeringMs))),
   stopsIn: 1,
 });
 

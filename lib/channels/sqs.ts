@@ -12,6 +12,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { type Channel, delayMaxMs, groupOf, type Outgoing, type Received, responseQueuePrefix } from '../channel.ts';
 import type { Clock } from '../clock.ts';
+import { queueFigures } from '../deployed.ts';
 import { together } from '../together.ts';
 
 export interface SqsChannelOptions {
@@ -23,10 +24,9 @@ export interface SqsChannelOptions {
 }
 
 /** At most ten entries in a request, and one MiB in all. */
-const batchMax = 10;
-const batchBytesMax = 1_048_576;
+const { batchMax, messageBytesMax: batchBytesMax } = queueFigures;
 const waitMaxSeconds = 20;
-const visibilityMaxSeconds = 43_200;
+const visibilityMaxSeconds = queueFigures.hiddenMaxMs / 1000;
 const attemptsMax = 4;
 const pauseMs = 50;
 

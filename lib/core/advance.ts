@@ -1,10 +1,10 @@
-import { isDefiniteRefusal, type StepState } from './activities/step.ts';
+import { isDefiniteRefusal, refusedOutput, type StepState } from './activities/step.ts';
 import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
 import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
-import { askingOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { askingOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
 import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import { isKept, recordable, refused } from './size.ts';
@@ -84,14 +84,20 @@ function start(draft: Draft, { stepMs, called }: Extract<Event, { type: 'started
 }
 
 function reply(draft: Draft, event: Extract<Event, { type: 'replied' }>): void {
+  const done = doneAfterAll(draft, event);
+  if (done !== undefined) return takeAnswer(draft, done, event.reply);
   const path = askedPath(draft, event.requestId);
   if (path === undefined || (!isCalled(draft, path) && orderTime(draft, event.sentAt) > (draft.own(path) as StepState).completeBy)) return;
 
   const isHeld = draft.state.phase !== 'running';
   if (isTooEarly(draft, path, event))
     return isHeld ? undefined : draft.keep(path, untilThen(draft.own(path) as StepState, draft.event.at, event));
-  if (isHeld) return draft.record(path, recordable(draft, path, event.reply));
-  answer(draft, path, event.reply);
+  takeAnswer(draft, path, event.reply);
+}
+
+function takeAnswer(draft: Draft, path: string, given: StepReply): void {
+  if (draft.state.phase === 'running') answer(draft, path, given);
+  else draft.record(path, recordable(draft, path, given));
 }
 
 type Replied = Extract<Event, { type: 'replied' }>;
@@ -127,6 +133,23 @@ function askedPath(draft: Draft, requestId: string): string | undefined {
   // A child ends once, however often it was asked for: its answer belongs to the effect, not to one asking.
   if (isCalled(draft, path)) return generationOf(requestId) === own.generation ? path : undefined;
   return own.epoch === draft.event.epoch && requestIdOf(draft.subject.orderId, path, own) === requestId ? path : undefined;
+}
+
+/**
+ * The path of a step that an earlier attempt has done, as its answer says now, where no later one can find that out: its operation
+ * runs at most once, or the step is blocked because its outcome is unknown.
+ */
+function doneAfterAll(draft: Draft, { requestId, reply: given }: Replied): string | undefined {
+  const path = stepOfRequest(draft.subject.orderId, requestId);
+  const activity = path === undefined ? undefined : draft.state.activities[path];
+  if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
+  const own = activity.own as StepState | undefined;
+  const node = draft.node(path);
+  if (!own || own.mode || !asks(node)) return undefined;
+  if (generationOf(requestId) !== own.generation || attemptOf(requestId) > own.attempt) return undefined;
+  const isBlocked = own.phase === 'unknown' && activity.waits === true;
+  const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'asked';
+  return isBlocked || isOnce ? path : undefined;
 }
 
 /** Whether it is the engine itself that answers. */

@@ -43,5 +43,8 @@ export const stepOfRequest = (orderId: string, requestId: string): string | unde
 /** The generation of the effect that a request id is about. */
 export const generationOf = (requestId: string): number => Number(/(\d+)#\d+\.\d+$/.exec(requestId)?.[1]);
 
+/** Which attempt a request id names. */
+export const attemptOf = (requestId: string): number => Number(/#\d+\.(\d+)$/.exec(requestId)?.[1]);
+
 /** The path of what an undo, at this path, takes back. */
 export const undonePath = (undoPath: string): string => undoPath.slice(0, -'/undo'.length);

@@ -13,6 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
+import { queueFigures, runs } from '../deployed.ts';
 import { SetupError } from '../errors.ts';
 import { eventSource } from '../publishers/eventbridge.ts';
 import type { DetailType } from '../record.ts';
@@ -65,7 +66,6 @@ const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
 const concurrencyDefault = 50;
 /** Lambda takes no less. */
 const concurrencyMin = 2;
-const lambdaMaxMs = 900_000;
 
 /** One function of the system with a role of its own: it may do what `permissions.ts` says, and what the platform does in its name. */
 export class Job extends Construct {
@@ -81,9 +81,9 @@ export class Job extends Construct {
     const { spec, settings, environment } = props;
     this.spec = spec;
     this.permissions = props.permissions;
-    if (spec.timeoutMs > lambdaMaxMs)
+    if (spec.timeoutMs > runs.maxMs)
       throw new SetupError(
-        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its answer, and Lambda stops after ${lambdaMaxMs / 1000}.`,
+        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its answer, and Lambda stops after ${runs.maxMs / 1000}.`,
         'Shorten its longestSeconds and completeWithinSeconds, or STEP_COMPLETE_WITHIN_SECONDS where it names none, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
       );
     const logGroup = new LogGroup(this, 'Log', {
@@ -119,6 +119,7 @@ export class Job extends Construct {
         target: this.function,
         eventSourceArn: props.queues.queue(queue).queueArn,
         batchSize,
+        maxBatchingWindow: Duration.millis(queueFigures.windowMs),
         maxConcurrency,
         reportBatchItemFailures: true,
       });

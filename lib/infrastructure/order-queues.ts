@@ -2,6 +2,7 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { hiddenMs, queueFigures, runs } from '../deployed.ts';
 import { type FunctionSpec, redriveIn } from '../topology.ts';
 
 export interface OrderQueuesProps {
@@ -12,13 +13,8 @@ export interface OrderQueuesProps {
   readonly removalPolicy: RemovalPolicy;
 }
 
-/** A message stays hidden for as long as six runs of its function take, so that Lambda can repeat without meeting itself. */
-const runsHidden = 6;
-/** As long as SQS keeps anything: what the system must do does not depend on it. */
-const retention = Duration.days(14);
 /** A key for the data of so long: ten times fewer calls of KMS than by default. */
 const dataKeyReuse = Duration.hours(1);
-const maxMessageSizeBytes = 1_048_576;
 
 /** Every queue of the system, and its dead letters. */
 export class OrderQueues extends Construct {
@@ -31,15 +27,15 @@ export class OrderQueues extends Construct {
       encryptionMasterKey: key,
       dataKeyReuse,
       enforceSSL: true,
-      retentionPeriod: retention,
-      maxMessageSizeBytes,
+      retentionPeriod: Duration.millis(queueFigures.keptMs),
+      maxMessageSizeBytes: queueFigures.messageBytesMax,
       removalPolicy,
     };
     const made = new Map<string, Queue>();
     const redriveOf = redriveIn(functions);
-    const hidden = new Map(functions.flatMap(({ sources, timeoutMs }) => sources.map(({ queue }) => [queue, runsHidden * timeoutMs])));
+    const hidden = new Map(functions.flatMap((spec) => spec.sources.map(({ queue }) => [queue, hiddenMs(spec)])));
     const make = (queue: string, deadLetters?: { queue: Queue; maxReceiveCount: number }): Queue => {
-      const visibilityTimeout = Duration.millis(Math.min(hidden.get(queue) ?? 30_000, 43_200_000));
+      const visibilityTimeout = Duration.millis(hidden.get(queue) ?? hiddenMs({ file: 'dead-letter', timeoutMs: runs.queueMs }));
       const queueName = prefix + queue;
       const props = { ...common, queueName, visibilityTimeout, ...(deadLetters ? { deadLetterQueue: deadLetters } : {}) };
       const created = new Queue(this, queue, props);

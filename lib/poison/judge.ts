@@ -8,6 +8,7 @@ import type { Documents } from '../documents.ts';
 import { queues } from '../messages.ts';
 import { putBack, waitedProblem } from '../put-back.ts';
 import type { Telemetry } from '../telemetry.ts';
+import { comesAgainSoon } from './comes-again.ts';
 import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
 import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
@@ -24,6 +25,8 @@ export interface JudgePorts extends Running {
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
   readonly channelHealth: ChannelHealth;
+  /** A number from 0 to 1, for jitter. */
+  readonly chance?: () => number;
 }
 
 /** An attempt that is counted before it is made: the process may not be there any more to count it afterwards. */
@@ -39,12 +42,12 @@ export interface Judge {
   /** Counts an attempt that is about to be made; undefined where enough have failed: it is handed over instead. */
   begin(delivery: Delivery, known: Tracked): Promise<Begun | undefined>;
   succeeded(delivery: Delivery, begun?: Begun): Promise<void>;
-  /** Whether the message is to come again. Else it is done with: dropped, put back, or handed to the dead letters. */
+  /** Whether the message is to come again: it is shown again soon. Else it is done with: dropped, put back, or handed to the dead letters. */
   failed(delivery: Delivery, error: unknown, begun?: Begun): Promise<boolean>;
 }
 
 export function createJudge(ports: JudgePorts): Judge {
-  const { app, store, channel, clock, telemetry, definitions, channelHealth } = ports;
+  const { app, store, channel, clock, telemetry, definitions, channelHealth, chance = Math.random } = ports;
   const policyFor = ({ queue }: Delivery) => policyOf(channelOf(queue), app.channels);
   const keyOf = (delivery: Delivery) => ({ channel: channelOf(delivery.queue), conversation: conversationOf(delivery) });
   const change = (delivery: Delivery, how: (track: Track | undefined) => Track | undefined, known?: Tracked) =>
@@ -111,6 +114,16 @@ export function createJudge(ports: JudgePorts): Judge {
     return handOver(delivery, (error as Error).message, oneAttempt(error, clock.now()));
   }
 
+  async function judgedOrAgain(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+    try {
+      return await judged(delivery, error, begun);
+    } catch (outage) {
+      telemetry.log('warn', again, { error: outage, messageId: delivery.messageId });
+      telemetry.count('recordFailed');
+      return true;
+    }
+  }
+
   /** What becomes of the message is certain by now: that this goes wrong must not bring it back. */
   async function ifPossible({ messageId, queue }: Delivery, work: () => Promise<unknown>): Promise<void> {
     try {
@@ -143,13 +156,9 @@ export function createJudge(ports: JudgePorts): Judge {
     },
 
     async failed(delivery, error, begun) {
-      try {
-        return await judged(delivery, error, begun);
-      } catch (outage) {
-        telemetry.log('warn', again, { error: outage, messageId: delivery.messageId });
-        telemetry.count('recordFailed');
-        return true;
-      }
+      const isAgain = await judgedOrAgain(delivery, error, begun);
+      if (isAgain) await comesAgainSoon(delivery, failureOf(error), { channel, telemetry, chance });
+      return isAgain;
     },
   };
 }

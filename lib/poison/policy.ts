@@ -1,4 +1,5 @@
 import type { ChannelPolicies, ChannelPolicy } from '../authoring/channels.ts';
+import { queueFigures } from '../deployed.ts';
 import { agentOfReplies, agentOfRequests, queues } from '../messages.ts';
 
 /** A heartbeat is followed by the next one; all else is wanted. What was in a message is for the operator who asks for it, not for logs. */
@@ -9,7 +10,7 @@ export const policyDefaults: ChannelPolicy = {
   logsBody: false,
   logsSender: true,
   conversation: 'ends',
-  batchSize: 10,
+  batchSize: queueFigures.batchMax,
   closesAfter: 5,
 };
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { hiddenMs, queueFigures } from '../../lib/deployed.ts';
 import { SetupError } from '../../lib/errors.ts';
 import type { JobSettings } from '../../lib/infrastructure/job.ts';
 import { queues } from '../../lib/messages.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import app from './app.ts';
 import { nameOf } from './policies.ts';
 import { defaults, functionOf, ofType, type Resource, synthesize } from './support.ts';
 
@@ -44,18 +47,24 @@ describe('a step and its agent talk over a pair of queues', () => {
     assert.equal(mappings.length, 2 * consumed.length);
   });
 
-  test('F-35: what is delivered five times in vain goes to dead letters of its own queue, and no further', () => {
+  test('F-35, F9: what is delivered a thousand times in vain goes to dead letters of its own queue, and no further', () => {
     for (const queue of consumed) {
       const { deadLetterTargetArn, maxReceiveCount } = redriveOf(queue) ?? {};
-      assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, 5]);
+      assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, queueFigures.deliveriesMax]);
       assert.equal(redriveOf(`${queue}-dead`), undefined);
     }
   });
 
-  test('F-35: a message stays hidden for as long as six runs of the function that reads it', () => {
-    for (const { queue, job } of mappings) {
-      const timeout = Number(functionOf(stack, job)['Timeout']);
-      assert.ok(Number(queueOf(queue)['VisibilityTimeout']) >= 6 * timeout, `${queue}: ${queueOf(queue)['VisibilityTimeout']} s`);
+  test('F-35, F9: queues and functions have the figures that the host runs by and the simulation plays', () => {
+    for (const spec of topologyOf(app)) {
+      assert.equal(Number(functionOf(stack, spec.name)['Timeout']) * 1000, spec.timeoutMs, spec.name);
+      for (const { queue, batchSize, maxReceiveCount } of spec.sources) {
+        const mapping = mappings.find((each) => each.queue === queue) as Resource['Properties'] | undefined;
+        assert.deepEqual([mapping?.['BatchSize'], mapping?.['MaximumBatchingWindowInSeconds']], [batchSize, queueFigures.windowMs / 1000]);
+        const { VisibilityTimeout, MaximumMessageSize } = queueOf(queue);
+        assert.deepEqual([VisibilityTimeout, MaximumMessageSize], [hiddenMs(spec) / 1000, queueFigures.messageBytesMax], queue);
+        assert.equal(redriveOf(queue)?.maxReceiveCount, queue.endsWith('-dead') ? undefined : maxReceiveCount);
+      }
     }
   });
 

@@ -227,3 +227,49 @@ describe('an order that asks for what may be asked for only once', () => {
     assert.equal((await system.state(orderId)).outcome, 'completed');
   });
 });
+
+describe('an answer of an earlier asking that comes after all', () => {
+  /** Its answer is under way when its time is over; the supervisor has it asked for again. */
+  async function lateAnswer(context: TestContext) {
+    const runs = { pay: () => ({}), ship: () => ({}) };
+    const desk = openDesk(context, lineOf(runs, { operation: { atMostOnce: true } }), { variables: { MAX_FAILURES: '3' } });
+    const orderId = await submitted(desk);
+    await desk.deliver('worker-requests');
+    const [late = assert.fail()] = (await desk.take('worker-replies')) as unknown as readonly Reply[];
+    await desk.clock.advance(11_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+    const comes = async () => {
+      await desk.send('worker-replies', late);
+      await desk.deliver('worker-replies');
+    };
+    return { desk, orderId, comes };
+  }
+
+  test('F9, F20: counts while the next one is under way, which could only say that nobody knows', async (context) => {
+    const { desk, orderId, comes } = await lateAnswer(context);
+    await comes();
+    assert.deepEqual(
+      (await desk.requests()).map(({ operation, attempt }) => [operation, attempt]),
+      [
+        ['pay', 2],
+        ['ship', 1],
+      ],
+    );
+    assert.equal((await desk.state(orderId)).processState, 'Processing');
+  });
+
+  test('F9, F20: is kept where the order is blocked by then, and to resubmit it takes that answer', async (context) => {
+    const { desk, orderId, comes } = await lateAnswer(context);
+    await desk.deliver('worker-requests');
+    await desk.deliver('worker-replies');
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type], ['Error', 'OutcomeUnknown']);
+    for (const _ of ['once', 'twice']) await comes();
+    await desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'operator', reason: 'it was done' }, { id: 'i-1' });
+    assert.deepEqual(
+      (await desk.requests()).map(({ operation, attempt }) => [operation, attempt]),
+      [['ship', 1]],
+    );
+  });
+});

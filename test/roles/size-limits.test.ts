@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { assign, defineAgent, defineApp, defineWorkflow, operation, StateTooLarge, sequence, variable } from 'redress';
 import * as z from 'zod';
 import { limits } from '../../lib/core/definition.ts';
+import { tableFigures } from '../../lib/deployed.ts';
 import {
   type Desk,
   type DeskOptions,
@@ -205,4 +206,8 @@ describe('a long order', () => {
       );
     });
   }
+});
+
+test('S23 the largest state fits an item of the table', () => {
+  assert.ok(limits.stateBytesMax + tableFigures.stateReserveBytes < tableFigures.itemBytesMax);
 });

@@ -37,6 +37,7 @@ function hosts(context: TestContext) {
     periodMs: 20_000,
     portsOf: (host) => ({ ...portsOf(host, shared, queues, sight), remote: services.remoteFor(host) }),
     nextRelease: () => 'old',
+    isDeployed: false,
     isPassVain: () => false,
   });
   fleet.start('one');

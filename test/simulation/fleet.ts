@@ -2,7 +2,7 @@ import type { FunctionSpec } from '../../lib/topology.ts';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
 import type { Channels } from './channels.ts';
-import { type HostOptions, SimulatedHost, sources, topology } from './host.ts';
+import { type HostOptions, SimulatedHost, sources, topology, visibilityOf } from './host.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
 
@@ -16,6 +16,8 @@ export interface FleetOptions {
   readonly cut: Cut;
   readonly variables: HostOptions['variables'];
   readonly periodMs: number;
+  /** Whether queues hide what was taken for as long as they do where it is deployed. */
+  readonly isDeployed: boolean;
   /** Of which deployment the next process is that starts. */
   nextRelease(): Release;
   portsOf: ConstructorParameters<typeof SimulatedHost>[2];
@@ -131,7 +133,8 @@ export class Fleet {
     if (channels.isShut(queue)) return this.waitUntilOpen(queue);
     const host = this.anyHost(queue);
     if (!host) return timeline.after(500, `${queue} waits for a host`, () => this.deliver(queue));
-    const { visibilityMs, maxReceiveCount, batchSize } = source;
+    const { maxReceiveCount, batchSize } = source;
+    const visibilityMs = visibilityOf(queue, this.options.isDeployed);
     const messages = queues.receive(queue, chance.between(1, batchSize), visibilityMs, maxReceiveCount);
     if (messages.length === 0) return;
     sight.tell(() => `${host.id} takes ${messages.length} of ${queue}${messages.map(({ body }) => `\n      ${body}`).join('')}`);

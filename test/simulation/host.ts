@@ -9,6 +9,7 @@ import { create as supervisor } from '../../functions/supervisor.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { readConfig } from '../../lib/config.ts';
 import { loadDefinitions } from '../../lib/definitions.ts';
+import { hiddenMs } from '../../lib/deployed.ts';
 import type { CreateFunction, Invocation } from '../../lib/function.ts';
 import { queueEvent } from '../../lib/host/event-source.ts';
 import type { StateRecord } from '../../lib/record.ts';
@@ -38,6 +39,11 @@ export const sources: ReadonlyMap<string, QueueSource> = new Map(
 const functionBehind: ReadonlyMap<string, FunctionSpec> = new Map(
   topology.flatMap((spec) => [[spec.name, spec] as const, ...spec.sources.map(({ queue }) => [queue, spec] as const)]),
 );
+/** For how long a message stays hidden that was taken off a queue: as on one machine, or as it is deployed. */
+export const visibilityOf = (queue: string, isDeployed: boolean): number => {
+  const spec = functionBehind.get(queue);
+  return isDeployed && spec ? hiddenMs(spec) : (sources.get(queue)?.visibilityMs ?? 0);
+};
 /** Of the function that takes what lies on a queue, or that a schedule calls by this name. */
 export const roleBehind = (queue: string): Role | undefined => {
   const spec = functionBehind.get(queue);

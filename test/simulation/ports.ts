@@ -277,7 +277,8 @@ function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Si
   };
 }
 
-const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timeline }: Sight): Ports['channel'] => {
+const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): Ports['channel'] => {
+  const { faults, timeline } = sight;
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');
   };
@@ -305,7 +306,10 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, { faults, timel
     },
     receive: notHere,
     acknowledge: (queue, receipts) => host.call(sites.acknowledge, () => queues.acknowledge(queue, receipts.map(idIn), host)),
-    release: (queue, receipts, afterMs) => host.call(sites.release, () => queues.release(queue, receipts, afterMs)),
+    release: (queue, receipts, afterMs) => {
+      for (const receipt of receipts) sight.saw({ type: 'to be shown', messageId: idIn(receipt), afterMs });
+      return host.call(sites.release, () => queues.release(queue, receipts, afterMs));
+    },
     depth: (queue) => host.call(sites.depth, () => queues.depth(queue)),
   };
 };

@@ -103,6 +103,8 @@ export type Happening =
     }
   /** A function has answered to a batch: ids of what came, and of what it says is to come again. */
   | { readonly type: 'answered'; readonly queue: string; readonly came: readonly string[]; readonly failed: readonly string[] }
+  /** A function wants a message that it has to be shown again after so long, whether or not the queue hears of it. */
+  | { readonly type: 'to be shown'; readonly messageId: string; readonly afterMs: number }
   /** A run of a function is over, and nothing else is at work beside it; so many calls of it were not answered yet. */
   | { readonly type: 'returned'; readonly name: string; readonly open: number }
   /** Something was thrown, or told as an error: where, and what it calls itself. `orderId` where one is named. */

@@ -54,6 +54,7 @@ describe('orders among crashes, lost messages and services that fail', () => {
       OrderReset: 20,
       UndoFailed: 50,
       LateResult: 3,
+      'worlds with the figures that are deployed': 60,
     };
     assert.deepEqual(
       Object.entries(least).filter(([what, count]) => (happened[what] ?? 0) < count),

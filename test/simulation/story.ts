@@ -58,6 +58,8 @@ export function describe(happening: Happening): string {
       return `a function is given ${happening.messages.length} of ${happening.queue}`;
     case 'answered':
       return `${happening.queue}: ${happening.failed.length} of ${happening.came.length} are to come again`;
+    case 'to be shown':
+      return `${happening.messageId} is to be shown again after ${happening.afterMs} ms`;
     case 'returned':
       return `${happening.name} returns`;
     case 'refused':

@@ -26,6 +26,8 @@ import { visit } from './visitors.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
+/** Half of the worlds play the figures that are deployed, the others those of one machine. */
+const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
 /** How often people look at what still waits for them at the end. */
 const roundsMax = 8;
@@ -108,7 +110,10 @@ export class World implements Sight {
     // One that takes longer than an hour is a person's business.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
+    // By the seed alone: it changes nothing else of a world.
+    const isDeployed = chanceOf(seed + deployedSeeds).happens(0.5);
     const variables = {
+      ...(isDeployed ? { REDRESS_ADAPTERS: 'aws' } : {}),
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
       MAX_FAILURES: this.chance.pick(['1', '3']),
       CLOCK_TOLERANCE_MS: String(this.toleranceMs),
@@ -136,12 +141,14 @@ export class World implements Sight {
       cut,
       variables,
       periodMs: this.periodMs,
+      isDeployed,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
       isPassVain: () => this.faults.over && !this.shared.isAnythingDue(),
     });
     this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.outside = new Outside(this.reach);
+    if (isDeployed) this.seen.set('worlds with the figures that are deployed', 1);
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
 

@@ -167,6 +167,9 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
     changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
     // An order that was called ends once, however often that was asked.
     if (node.agent === workflowsAgent) continue;
+    // Nobody else can say whether it was done: a success of an older attempt counts.
+    const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'asked';
+    if (!own.mode && !activity.reply && (isOnce || (own.phase === 'unknown' && activity.waits))) continue;
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');

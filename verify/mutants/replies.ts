@@ -29,6 +29,20 @@ export const replies: readonly Mutant[] = [
 
 export const moreReplies: readonly Mutant[] = [
   {
+    name: 'what failed in passing stays hidden',
+    why: 'a message that was not processed comes again when its visibility is over: its step may not live so long',
+    file: 'lib/poison/judge.ts',
+    find: 'if (isAgain) await comesAgainSoon(',
+    replace: 'if (isAgain && begun) await comesAgainSoon(',
+  },
+  {
+    name: 'an answer that ends the doubt is thrown away',
+    why: 'an earlier attempt was done, and its answer is ignored although no later attempt can find that out',
+    file: 'lib/core/advance.ts',
+    find: 'return isBlocked || isOnce ? path : undefined;',
+    replace: 'return isBlocked && isOnce ? path : undefined;',
+  },
+  {
     name: 'signal counts again',
     why: 'a signal that is sent again under the same key is let in a second time',
     file: 'lib/instructing.ts',

@@ -94,7 +94,9 @@ export const step: Behaviour<Step, StepState> = {
   },
 
   replied(_, asked, reply, context) {
-    if (asked.phase !== 'asked') return undefined;
+    // Blocked because nobody knew whether it was done: now it is known.
+    const isDoneAfterAll = asked.phase === 'unknown' && !asked.mode && reply.status === 'succeeded';
+    if (asked.phase !== 'asked' && !isDoneAfterAll) return undefined;
     if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, context);
     if (asked.mode === 'cancel') return undefined;
     if (reply.status === 'rejected') {

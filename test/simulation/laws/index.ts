@@ -10,6 +10,7 @@ import { budgets } from './budgets.ts';
 import { children } from './children.ts';
 import { claims } from './claims.ts';
 import { closed } from './closed.ts';
+import { comesAgain } from './comes-again.ts';
 import { compensation } from './compensation.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
@@ -26,6 +27,7 @@ import { givenTimes } from './given-times.ts';
 import { givenUp } from './given-up.ts';
 import { handlers } from './handlers.ts';
 import { heartbeats } from './heartbeats.ts';
+import { inDoubt } from './in-doubt.ts';
 import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
@@ -91,6 +93,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   outages(),
   kept(),
   batches(),
+  comesAgain(),
   fence(),
   sound(claims()),
   leases(times),
@@ -111,6 +114,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(askings()),
   sound(done(times)),
   sound(replies()),
+  inDoubt(),
   agentFaults(),
   forgeries(),
   requests(),

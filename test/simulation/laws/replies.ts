@@ -6,7 +6,7 @@ import { definitions } from '../app.ts';
 import type { History } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';
 
-/** S3, S5: an answer counts only for the asking that is outstanding, and only once. */
+/** S3, S5: an answer counts only for the asking that is outstanding, or for one of the same effect where that is in doubt; and only once. */
 export const replies = (): Law => ({
   name: 'replies',
   after: on(['written'], (happening, history) => {
@@ -24,11 +24,15 @@ function isOutstanding(orderId: string, requestId: string, epoch: number, histor
   const path = stepOfRequest(orderId, requestId);
   const order = history.orders.get(orderId);
   if (path === undefined || !order) return true;
-  const own = order.before?.state.activities[path]?.own as StepState | undefined;
-  if (own?.phase !== 'asked') return false;
+  const activity = order.before?.state.activities[path];
+  const own = activity?.own as StepState | undefined;
   const { name, version } = order.state.workflow;
   const program = definitions.program(name, version);
   const node = program && nodeAt(program, path);
+  const isSame = own !== undefined && !own.mode && generationOf(requestId) === own.generation;
+  if (own?.phase === 'unknown' && activity?.waits) return isSame;
+  if (own?.phase !== 'asked') return false;
+  if (isSame && node && 'atMostOnce' in node && node.atMostOnce) return true;
   // An order that was called ends once: its answer belongs to the effect, not to one asking.
   if (node && 'agent' in node && node.agent === workflowsAgent) return generationOf(requestId) === own.generation;
   return own.epoch === epoch && requestIdOf(orderId, path, own) === requestId;

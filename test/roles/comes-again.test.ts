@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { create as schedulerFunction } from '../../functions/scheduler.ts';
+import { hiddenMs, steps } from '../../lib/deployed.ts';
+import { StoreUnavailableError } from '../../lib/errors.ts';
+import { queueEvent } from '../../lib/host/event-source.ts';
+import { queues } from '../../lib/messages.ts';
+import { pauseMs } from '../../lib/poison/comes-again.ts';
+import { topologyOf } from '../../lib/topology.ts';
+import { type DeskOptions, lineOf, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
+
+const replies = queues.replies('worker');
+/** Longer than any step of these tests lives. */
+const hiddenForMs = 180_000;
+
+/** An order whose first step was just answered; what takes the answer hides it for longer than a step may take. */
+async function answered(context: TestContext, around: DeskOptions['around'] = () => ({})) {
+  const desk = openDesk(context, lineOf(stepsNamed('charge', 'ship')), { sendsAlong: false, around });
+  const orderId = await submitted(desk);
+  await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
+  /** One batch, as Lambda has it: what fails stays hidden unless the function itself says otherwise. */
+  async function deliver(): Promise<number> {
+    const received = await desk.channel.receive(replies, { max: 10, visibilityMs: hiddenForMs, waitMs: 0 });
+    const handle = schedulerFunction({ system: desk.system, environment: {}, accepting: () => true });
+    const { batchItemFailures } = await timePasses(desk.clock, handle(queueEvent(replies, received)));
+    const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    const done = received.filter(({ messageId }) => !failed.has(messageId));
+    await desk.channel.acknowledge(
+      replies,
+      done.map(({ receipt }) => receipt),
+    );
+    return done.length;
+  }
+  return { desk, orderId, deliver };
+}
+
+describe('what could not be processed for a reason that passes comes again within seconds, however long it was hidden', () => {
+  test('F9, S15: an answer of which the write was throttled still counts in its step’s time', async (context) => {
+    let isThrottled = true;
+    const { desk, orderId, deliver } = await answered(context, ({ store }) => ({
+      store: {
+        ...store,
+        update: (...write) =>
+          isThrottled ? Promise.reject(new StoreUnavailableError('throttled', { fatal: false })) : store.update(...write),
+      },
+    }));
+    assert.equal(await deliver(), 0);
+    isThrottled = false;
+    await desk.clock.advance(2_000);
+    assert.equal(await deliver(), 1);
+    assert.equal((await desk.request()).operation, 'ship');
+    assert.equal((await desk.state(orderId)).failureCount, 0);
+  });
+
+  test('F9, S15: a request that was stored and could not be sent is sent before its agent is late', async (context) => {
+    let isAway = false;
+    const { desk, orderId, deliver } = await answered(
+      context,
+      sendingFails(queues.requests('worker'), () => isAway),
+    );
+    isAway = true;
+    assert.equal(await deliver(), 0);
+    isAway = false;
+    await desk.clock.advance(2_000);
+    assert.equal(await deliver(), 1);
+    assert.equal((await desk.request()).operation, 'ship');
+    assert.equal((await desk.state(orderId)).failureCount, 0);
+  });
+
+  test('F9: where the queue hears nothing of that, the answer comes when its visibility is over', async (context) => {
+    let isAway = true;
+    const { desk, deliver } = await answered(context, ({ store, channel }) => ({
+      store: { ...store, update: (...write) => (isAway ? Promise.reject(new Error('away')) : store.update(...write)) },
+      channel: { ...channel, release: (...them) => (isAway ? Promise.reject(new Error('away')) : channel.release(...them)) },
+    }));
+    assert.equal(await deliver(), 0);
+    isAway = false;
+    await desk.clock.advance(hiddenForMs - 10_000);
+    assert.equal(await deliver(), 0);
+    await desk.clock.advance(10_000);
+    assert.equal(await deliver(), 1);
+  });
+});
+
+describe('the pause before a message comes again', () => {
+  const pauses = (failure: 'passing' | 'content', chance: number) =>
+    [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, chance) / 1000);
+
+  test('F9, S14: it grows with the deliveries, to ten seconds soon and to a minute in an outage that lasts, and it is jittered', () => {
+    assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
+    assert.deepEqual(pauses('passing', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
+  });
+
+  test('F-110: code that cannot handle what a message says has half a minute, each time', () => {
+    assert.deepEqual(new Set(pauses('content', 0.9)), new Set([30]));
+  });
+});
+
+test('F9, S15: where it is deployed, what a process leaves that dies comes again in the time of a step; an agent’s request does not meet itself', () => {
+  for (const spec of topologyOf(lineOf(stepsNamed('charge'))))
+    if (spec.file === 'agent') assert.ok(hiddenMs(spec) >= 6 * spec.timeoutMs);
+    else if (spec.sources.length > 0) assert.ok(hiddenMs(spec) > spec.timeoutMs && hiddenMs(spec) < steps.stepMs - 10_000, spec.name);
+});

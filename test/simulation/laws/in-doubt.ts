@@ -1,0 +1,65 @@
+import type { StepState } from '../../../lib/core/activities/step.ts';
+import { attemptOf, generationOf, stepOfRequest } from '../../../lib/core/identity.ts';
+import { nodeAt } from '../../../lib/core/program.ts';
+import { parseIncoming } from '../../../lib/incoming.ts';
+import { definitions } from '../app.ts';
+import { forgedWord } from '../forgeries.ts';
+import type { History } from '../history.ts';
+import type { Happening } from '../sight.ts';
+import { type Law, on } from './law.ts';
+
+/** An answer of which a function has not yet said what became of it, and the order as it stood when it came. */
+interface Open {
+  readonly orderId: string;
+  readonly requestId: string;
+  readonly rev: number;
+}
+
+/**
+ * F9, F20: while nobody knows whether a step was done that runs at most once, or its order is blocked for that, no answer is thrown
+ * away that says that it was, whichever attempt it is about.
+ */
+export function inDoubt(): Law {
+  const open = new Map<string, Open>();
+  return {
+    name: 'in doubt',
+    after: on(['delivered', 'sent', 'newer', 'damaged', 'acknowledged'], (happening, history) => {
+      if (happening.type === 'delivered') note(happening, open, history);
+      // It is posted anew, or given up.
+      if (happening.type === 'sent') for (const [body, { requestId }] of open) if (happening.body.includes(requestId)) open.delete(body);
+      if (happening.type === 'newer' || happening.type === 'damaged')
+        for (const [body, { orderId }] of open) if (happening.orderId === orderId) open.delete(body);
+      if (happening.type !== 'acknowledged') return undefined;
+      const { orderId = '', requestId = '', rev } = open.get(happening.body) ?? {};
+      open.delete(happening.body);
+      return rev !== undefined && history.orders.get(orderId)?.state.rev === rev
+        ? `${requestId} says that it was done, and its order, which does not know that, does not hear of it`
+        : undefined;
+    }),
+  };
+}
+
+function note({ queue, messages }: Extract<Happening, { type: 'delivered' }>, open: Map<string, Open>, history: History): void {
+  for (const { body } of messages) {
+    const message = body.includes(forgedWord) ? undefined : parseIncoming(body, queue);
+    if (message?.incoming.type !== 'reply' || message.incoming.reply.status !== 'succeeded') continue;
+    const { orderId } = message;
+    const { requestId } = message.incoming;
+    const order = history.orders.get(orderId);
+    if (order && order.damagedAt === undefined && isInDoubt(order, requestId)) open.set(body, { orderId, requestId, rev: order.state.rev });
+  }
+}
+
+type Tracked = NonNullable<ReturnType<History['orders']['get']>>;
+
+function isInDoubt({ orderId, state, instance }: Tracked, requestId: string): boolean {
+  const path = stepOfRequest(orderId, requestId);
+  const activity = path === undefined ? undefined : instance.state.activities[path];
+  const own = activity?.own as StepState | undefined;
+  const program = definitions.program(state.workflow.name, state.workflow.version);
+  if (path === undefined || !activity || activity.reply || !own || own.mode || !program) return false;
+  const node = nodeAt(program, path);
+  if (node.activity !== 'step' || !node.atMostOnce) return false;
+  if (generationOf(requestId) !== own.generation || attemptOf(requestId) >= own.attempt) return false;
+  return own.phase === 'asked' || (own.phase === 'unknown' && activity.waits === true);
+}
