@@ -74,6 +74,11 @@ export class StoreUnavailableError extends Error {
   }
 }
 
+/** The store takes this neither now nor later: it is larger than an item may be, or not in a form that it knows. Nothing was written. */
+export class StoreRefusesError extends Error {
+  override readonly name = 'StoreRefusesError';
+}
+
 /** Something about the surroundings that a person must mend first; `remedy` says how. Ends the program with exit code 2. */
 export class SetupError extends Error {
   override readonly name = 'SetupError';

@@ -20,6 +20,7 @@ export {
   ExpressionFailed,
   ExpressionTooLarge,
   InputChanged,
+  InputTooLarge,
   InvalidReply,
   NoSignal,
   OutcomeUnknown,

@@ -7,7 +7,7 @@ import { isQuestion } from './core/fault.ts';
 import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
-import { InvariantError, NewerMessageError, rolloutMs, StoreUnavailableError, UnreadableRecordError } from './errors.ts';
+import { InvariantError, NewerMessageError, rolloutMs, StoreRefusesError, StoreUnavailableError, UnreadableRecordError } from './errors.ts';
 import { decodeInstance, encodeInstance, journal, newRecord } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
@@ -302,7 +302,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
             return await postAnew(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
         }
       } catch (error) {
-        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError)) throw error;
+        if (!(error instanceof UnreadableRecordError || error instanceof InvariantError || error instanceof StoreRefusesError)) throw error;
         const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
         const isNewer = (newerUntil ?? 0) > clock.now();
         const isWoken = incoming.every(({ type }) => type === 'wake-up');

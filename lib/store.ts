@@ -12,6 +12,9 @@ export interface Fence {
   readonly rev: number;
 }
 
+/** UTF-8 bytes that a record, a page or a document may have at the most, on every store: DynamoDB takes no more in one item. */
+export const itemBytesMax = 400 * 1024;
+
 /** Losing a race is an answer: `refused` carries the record that won, or null where there is none. */
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 
@@ -73,7 +76,8 @@ export interface Asked {
 
 /**
  * Keeps orders and their states. A promise that rejects means that the store is not to be had, or that nobody knows
- * whether the write happened: whoever wrote loads again and looks for his `writeId`.
+ * whether the write happened: whoever wrote loads again and looks for his `writeId`. Rejected with StoreRefusesError, nothing
+ * was written, and never will be: it is too large.
  */
 export interface Store extends Asked, Breakers, Documents {
   /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */

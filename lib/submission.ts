@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Clock } from './clock.ts';
-import { type Json, sortedText } from './core/json.ts';
+import { limits } from './core/definition.ts';
+import { fits, type Json, sortedText, utf8Bytes } from './core/json.ts';
 import type { Definitions } from './definitions.ts';
 import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
@@ -101,6 +102,7 @@ export function createSubmission({
       sortedText({ workflow, order: body, reference: reference ?? null, responseChannel: responseChannel ?? null }),
     );
     const problems = [
+      ...sizeProblems(body),
       ...bodyProblems(validatorOf(schema), body),
       ...[await channelProblem(submission)].filter((problem) => problem !== undefined),
     ];
@@ -132,6 +134,18 @@ export function createSubmission({
     return existing.order.hash === digest ? { outcome: 'accepted', order: existing.order, replayed: true } : { outcome: 'key-reused' };
   }
 }
+
+/** As it is stored, with its numbers written out: whoever submits by message is bound by it as well. */
+const sizeProblems = (body: Json): readonly SubmissionProblem[] =>
+  fits(body, limits.inputBytesMax)
+    ? []
+    : [
+        {
+          pointer: '/order',
+          code: 'too-large',
+          detail: `The order has ${utf8Bytes(body)} bytes as JSON; at most ${limits.inputBytesMax} are taken.`,
+        },
+      ];
 
 /** All that a schema says against a body, as pointers. */
 export function bodyProblems(schema: z.ZodType, body: Json, prefix = '/order'): readonly SubmissionProblem[] {

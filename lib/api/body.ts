@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isObject, type Json } from '../core/json.ts';
+import { fits, isObject, type Json } from '../core/json.ts';
 import { pointerOf } from '../submission.ts';
 import { type ProblemError, type Refusal, refuse } from './problem.ts';
 
@@ -41,8 +41,12 @@ function parseBody(text: string): { readonly value: Json } | Refusal {
   if (survey.complete && fieldsIn(text) !== survey.fields) return refuse('malformed-json');
   if (survey.fields > bodyLimits.fieldsMax)
     survey.errors.push({ pointer: '', code: 'too-many-fields', detail: `At most ${bodyLimits.fieldsMax} fields in all.` });
-  return survey.errors.length > 0 ? refuse('invalid', { errors: survey.errors }) : { value };
+  if (survey.errors.length > 0) return refuse('invalid', { errors: survey.errors });
+  return mayGrow(text) && !fits(value, bodyLimits.bytesMax) ? refuse('too-large') : { value };
 }
+
+/** What is stored has its numbers written out: `1e20` has four characters as it comes, and twenty-one then. */
+const mayGrow = (text: string): boolean => text.length * 6 > bodyLimits.bytesMax;
 
 async function bytesOf(request: Request): Promise<Buffer | 'too-large' | 'malformed-json'> {
   try {

@@ -37,7 +37,7 @@ export const problems = {
     detail: 'Someone else is at work on this order. Try again after the time that Retry-After names.',
   },
   stale: { status: 412, title: 'Stale', detail: 'The order has changed since you read it. Read it again and decide anew.' },
-  'too-large': { status: 413, title: 'Too large', detail: 'A body has at most 256 KB.' },
+  'too-large': { status: 413, title: 'Too large', detail: 'A body has at most 256 KB, with its numbers written out as well.' },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported media type',

@@ -23,6 +23,8 @@ export const InputChanged = engineFault(engineFaults.inputChanged);
 export const InvalidReply = engineFault(engineFaults.invalidReply);
 /** What may be asked for only once was asked for before; nobody knows whether the effect exists. */
 export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
+/** A step or a call was to be requested with more than can be sent; nothing was requested. */
+export const InputTooLarge = engineFault(engineFaults.inputTooLarge);
 export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
 /** The service refused without a usable code. */
 export const RequestRefused = engineFault(engineFaults.requestRefused);

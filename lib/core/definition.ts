@@ -85,6 +85,8 @@ export const limits = {
   signalsMax: 100,
   /** Of a while that says nothing else. */
   turnsMax: 1000,
+  /** UTF-8 bytes of what a step or a call is requested with, as JSON: the body of the order that a call makes is one item. */
+  inputBytesMax: 256 * 1024,
   /** UTF-8 bytes of one step's output as JSON. */
   outputBytesMax: 256 * 1024,
   /** UTF-8 bytes of one instance's state item. */

@@ -39,6 +39,7 @@ export const engineFaults = {
   tooManyTurns: 'Engine/TooManyTurns',
   /** Asked for once, and never again: whether it was done is not known. */
   outcomeUnknown: 'Engine/OutcomeUnknown',
+  inputTooLarge: 'Engine/InputTooLarge',
   outputTooLarge: 'Engine/OutputTooLarge',
   stateTooLarge: 'Engine/StateTooLarge',
   /** The service refused without a usable code. */

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert';
 import { ZodError } from 'zod';
 import { UnprocessableMessage } from '../authoring/fault.ts';
-import { NewerMessageError, UnreadableMessageError } from '../errors.ts';
+import { NewerMessageError, StoreRefusesError, UnreadableMessageError } from '../errors.ts';
 
 /**
  * Why a message was not processed. `unreadable`: it is no message, whoever reads it. `content`: what it says can't be handled, as
@@ -14,7 +14,7 @@ const slips = [TypeError, RangeError, ReferenceError, SyntaxError, EvalError, UR
 export function failureOf(error: unknown): Failure {
   if (error instanceof UnreadableMessageError) return 'unreadable';
   if (error instanceof NewerMessageError) return 'newer';
-  if (error instanceof UnprocessableMessage) return 'content';
+  if (error instanceof UnprocessableMessage || error instanceof StoreRefusesError) return 'content';
   return slips.some((kind) => error instanceof kind) && !isFromOutside(error as Error) ? 'content' : 'passing';
 }
 

@@ -61,6 +61,16 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ['half a surrogate', note('"\\ud800"'), 422, 'invalid', '/order/note'],
   ['U+FFFF', note('"\uffff"'), 422, 'invalid', '/order/note'],
   ['too large', note(JSON.stringify('x'.repeat(bytesMax))), 413, 'too-large'],
+  [
+    'too large once its numbers are written out',
+    note(
+      `[${Array(40)
+        .fill(`[${Array(490).fill('1e20').join()}]`)
+        .join()}]`,
+    ),
+    413,
+    'too-large',
+  ],
   ['too large, in many bytes', note(JSON.stringify('\u20ac'.repeat(bytesMax / 3 + 1))), 413, 'too-large'],
 ];
 test('a body that could mean two things, or costs too much, is refused before anybody looks at its meaning', async () => {

@@ -4,7 +4,7 @@ import type { Channel } from '../../lib/channel.ts';
 import type { UndoPage } from '../../lib/core/state.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { shardCount, shardOf } from '../../lib/record.ts';
-import type { Along, OneAsking, Store } from '../../lib/store.ts';
+import { type Along, itemBytesMax, type OneAsking, type Store } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -69,6 +69,19 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     );
     assert.deepEqual(again, { outcome: 'exists', order: orderRecord('o1') });
     assert.deepEqual(await store.load('o1'), { order: orderRecord('o1'), state: stateRecord('o1') });
+  });
+
+  it('S23: what is larger than an item may be is refused by name, and nothing of it is written', async ({ store }) => {
+    const isRefused = { name: 'StoreRefusesError' };
+    const text = 'x'.repeat(itemBytesMax);
+    await assert.rejects(store.create(orderRecord('o1', { body: text }), stateRecord('o1'), withOne('a')), isRefused);
+    await assert.rejects(store.create(orderRecord('o1'), stateRecord('o1', { blob: text }), withOne('a')), isRefused);
+    assert.equal(await store.load('o1'), undefined);
+
+    const state = await put(store, 'o1');
+    await assert.rejects(store.update(next(state, { blob: text }), state, withOne('a')), isRefused);
+    await assert.rejects(store.putPage('o1', 1, [{ seq: 1, text }]), isRefused);
+    assert.deepEqual([(await store.load('o1'))?.state, await store.pages('o1')], [state, []]);
   });
 
   it('S10: of fifty who submit one order at once, one writes it', async ({ store, other }) => {

@@ -115,6 +115,15 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
     ),
   ],
   [
+    'asks for too much',
+    () => heldFor(step('a', { input: 'x'.repeat(limits.inputBytesMax - 1) })),
+    engine(
+      'InputTooLarge',
+      `The input has ${limits.inputBytesMax + 1} bytes; at most ${limits.inputBytesMax} are sent. Hand over a reference to where it lies.`,
+      { source: 'order/a' },
+    ),
+  ],
+  [
     'is refused',
     () => heldFor(step('a'), (run) => run.reply('order/a', fault('Refused'))),
     { type: 'Refused', class: 'expected', permanent: true, message: 'Refused it is', source: 'order/a' },

@@ -1,6 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { assign, defineAgent, defineApp, defineWorkflow, operation, StateTooLarge, sequence, variable } from 'redress';
+import {
+  assign,
+  call,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  type JsonObject,
+  operation,
+  StateTooLarge,
+  sequence,
+  variable,
+} from 'redress';
 import * as z from 'zod';
 import { limits } from '../../lib/core/definition.ts';
 import { tableFigures } from '../../lib/deployed.ts';
@@ -153,6 +164,48 @@ describe('a state that would be too large', () => {
     const after = await desk.state(orderId);
     assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
     assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would be larger than can be stored: at most 358400 bytes\./);
+  });
+});
+
+describe('a call whose body is too large for an item', () => {
+  const step = operation({ input: z.object({}), output: z.object({ text: z.string() }), run: () => ({ text: '' }) });
+  const worker = defineAgent('worker', { fetch: step, print: step });
+  const Body = z.object({ a: z.string(), b: z.string() });
+  const print = defineWorkflow('print', { version: 1, order: Body }, () => worker.print({}));
+  const report = defineWorkflow('report', { version: 1, order: z.object({}) }, () => {
+    const fetch = worker.fetch({});
+    return sequence(fetch, call(print, { a: fetch.output.text, b: fetch.output.text }));
+  });
+  const app = defineApp({ workflows: [report, print], agents: [worker] });
+  const text = 'x'.repeat(limits.inputBytesMax / 2);
+
+  test('S23 it is not requested: the order is in Error for what it is, with what to do', async (context) => {
+    const desk = openDesk(context, app);
+    const orderId = await submitted(desk, {});
+    await desk.answer(await desk.request(), ok({ text }));
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'InputTooLarge', 'order/print']);
+    assert.match(fault?.message ?? '', /^The input has 26\d{4} bytes; at most 262144 are sent\. Hand over a reference to where it lies\.$/);
+    assert.deepEqual(desk.messages('workflows-requests'), []);
+  });
+
+  test('S23 one that was requested all the same ends before a person, once: nothing is tried without end', async (context) => {
+    const desk = openDesk(context, app);
+    const orderId = await submitted(desk, {});
+    await desk.answer(await desk.request(), ok({ text: 'x' }));
+    const [request] = (await desk.take('workflows-requests')) as [JsonObject];
+    await desk.send('workflows-requests', { ...request, input: { a: text.repeat(2), b: text.repeat(2) } });
+    for (let failures = 0; desk.messages('workflows-requests').length > 0; failures++) {
+      assert.ok(failures < 10);
+      await desk.deliver('workflows-requests');
+    }
+    assert.equal((await desk.setAside()).length, 1);
+    await desk.deliver('workflows-replies');
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'RequestRejected', 'order/print']);
+    await desk.clock.advance(24 * 3_600_000);
+    await desk.supervisor.pass();
+    assert.deepEqual([desk.messages('workflows-requests'), (await desk.setAside()).length], [[], 1]);
   });
 });
 

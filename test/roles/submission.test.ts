@@ -44,6 +44,13 @@ describe('an order is submitted', () => {
     assert.deepEqual(await statuses(), ['order/pick Executing', 'order/pack Initialized']);
   });
 
+  test('S23 F-06 one that is larger than can be stored is refused, with its numbers written out, whoever brings it', async (context) => {
+    const desk = openDesk(context, line);
+    const refused = await desk.submit({ ...tea, grid: Array.from({ length: 13_000 }, () => 1e20) });
+    assert.equal(refused.outcome === 'invalid' ? refused.problems[0]?.code : refused.outcome, 'too-large');
+    assert.equal(countIn(desk, 'orders'), 0);
+  });
+
   test("F-06 the submitter's own response queue stands in the order's state", async (context) => {
     const desk = openDesk(context, line);
     await desk.store.putClient({ id: 'acme', responseChannels: ['redress-response-acme'], senders: [] });

@@ -247,6 +247,12 @@ export function refusedOutput(output: Json): Fault | undefined {
   return engineFault(engineFaults.outputTooLarge, message, { outcomeUnknown: true });
 }
 
+function refusedInput(input: Json): Fault | undefined {
+  if (fits(input, limits.inputBytesMax)) return undefined;
+  const message = `The input has ${utf8Bytes(input)} bytes; at most ${limits.inputBytesMax} are sent. Hand over a reference to where it lies.`;
+  return engineFault(engineFaults.inputTooLarge, message);
+}
+
 /** `before` is what it was asked with under the same key. */
 const askAgent = (step: Step, generation: number, attempt: number, context: Context, before?: Json): Next<StepState> => {
   const { at, epoch, endBy } = context;
@@ -257,6 +263,9 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   if (endBy !== undefined && at >= endBy) return refuse(deadlinePassed, formerly, context);
   const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
   if (!input.ok) return refuse(input.fault, formerly, context);
+  // What was asked under this key before is asked again, whatever it is.
+  const tooLarge = before === undefined ? refusedInput(input.value) : undefined;
+  if (tooLarge) return refuse(tooLarge, formerly, context);
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
   const asking = { input: input.value, generation, attempt, completeBy };

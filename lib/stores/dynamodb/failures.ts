@@ -1,6 +1,6 @@
 import { TransactionCanceledException } from '@aws-sdk/client-dynamodb';
 import type { Clock } from '../../clock.ts';
-import { StoreUnavailableError } from '../../errors.ts';
+import { StoreRefusesError, StoreUnavailableError } from '../../errors.ts';
 
 /**
  * Two transactions, or a transaction and a write, met at one item: DynamoDB lets one of them through. The SDK repeats
@@ -28,6 +28,7 @@ export interface Patience {
 /**
  * Does the work, again where it met somebody else's transaction.
  *
+ * @throws StoreRefusesError when DynamoDB will never take the write.
  * @throws StoreUnavailableError when DynamoDB is not to be had: `fatal` where it won't come back by itself.
  */
 export async function patiently<T>(work: () => Promise<T>, { clock, chance = Math.random }: Patience): Promise<T> {
@@ -53,6 +54,7 @@ function isConflict(error: unknown): boolean {
 /** What is no failure of the store (a bug, a record that makes no sense) goes by as it came. */
 function unavailable(error: unknown): unknown {
   const name = nameOf(error);
+  if (isInvalid(error, name)) return new StoreRefusesError(`DynamoDB refuses the write: ${messageOf(error)}.`, { cause: error });
   const refuses = lasting.has(name);
   if (!refuses && !isPassing(error, name)) return error;
   // The key of a table refuses in the same words, and that passes: keys are changed under way.
@@ -63,6 +65,11 @@ function unavailable(error: unknown): unknown {
     throttled: isThrottle(error, name),
   });
 }
+
+/** Too large for an item, most of all. A transaction says it of each of its items. */
+const isInvalid = (error: unknown, name: string): boolean =>
+  name === 'ValidationException' ||
+  (error instanceof TransactionCanceledException && (error.CancellationReasons ?? []).some(({ Code }) => Code === 'ValidationError'));
 
 /** A transaction says it of each of its items. */
 const isThrottle = (error: unknown, name: string): boolean =>

@@ -7,6 +7,7 @@ import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.
 import type { Database } from './database.ts';
 import { sqliteDocuments } from './documents.ts';
 import { sqliteForgetting } from './forgetting.ts';
+import { refuseTooLarge } from './item-size.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
 export type SendWithin = (along: Along) => void;
@@ -51,8 +52,14 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const updateBreaker = database.prepare('UPDATE breakers SET record = ?, rev = ? WHERE agent = ? AND rev = ?');
   const documents = sqliteDocuments(database);
 
-  const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, JSON.stringify(page));
-  const putUndoPage = (orderId: string, rev: number, page: UndoPage) => void insertUndoPage.run(orderId, rev, JSON.stringify(page));
+  const fitting = (what: string, orderId: string, value: object): string => {
+    const text = JSON.stringify(value);
+    refuseTooLarge(`${what} of the order ${orderId}`, text);
+    return text;
+  };
+  const putPage = (orderId: string, rev: number, page: Page) => void insertPage.run(orderId, rev, fitting('A page', orderId, page));
+  const putUndoPage = (orderId: string, rev: number, page: UndoPage) =>
+    void insertUndoPage.run(orderId, rev, fitting('A page', orderId, page));
   const send = (along: Along): void => {
     if (along.messages.length + along.announcements.length > 0) sendWithin?.(along);
   };
@@ -97,10 +104,12 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
           order.client,
           order.reference ?? null,
           order.submittedAt,
-          JSON.stringify(order),
+          fitting('The record', orderId, order),
         );
         if (Number(changes) === 0) return { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) };
-        insertState.run(...columnsOf(state), state.blob, lastInsertRowid);
+        const columns = columnsOf(state);
+        refuseTooLarge(`The state of the order ${orderId}`, String(columns.at(-1)), state.blob);
+        insertState.run(...columns, state.blob, lastInsertRowid);
         send(along);
         return { outcome: 'written' as const };
       });
@@ -121,7 +130,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         () => {
           if (along.page) putPage(state.orderId, rev, along.page);
           if (along.undoPage) putUndoPage(state.orderId, rev, along.undoPage);
-          return updateState.run(...columnsOf(state), state.blob, state.orderId, epoch, rev).changes;
+          const columns = columnsOf(state);
+          refuseTooLarge(`The state of the order ${state.orderId}`, String(columns.at(-1)), state.blob);
+          return updateState.run(...columns, state.blob, state.orderId, epoch, rev).changes;
         },
         along,
       ),
