@@ -32,10 +32,12 @@ interface ServeOptions {
 /** Serves one request. It answers on the reply queue before `completeBy`, or not at all. */
 export interface Agent {
   (request: Request, options?: ServeOptions): Promise<void>;
-  /** An asking is not wanted any more: where it is at work here, it is given up, and says so. */
+  /** An asking is not wanted any more: where it is at work here, it is told to stop; where it still lies in the queue, it is not begun. */
   cancel(cancel: Cancel): Promise<void>;
 }
 
+/** So many cancellations are remembered in one process, for requests that come out of the queue later. */
+const canceledKept = 1_000;
 const putBackMs = { first: 1_000, longest: 30_000 };
 
 /** What is at work in this process, and how it is given up. */
@@ -58,9 +60,12 @@ export function createAgent(
 
   /** By the id of the asking. */
   const atWork = new Map<string, AtWork>();
+  /** Ids of what is not to be begun any more, oldest first. */
+  const canceled = new Set<string>();
 
   function begin(request: Request, operation: Work['operation'], stopping: AbortSignal | undefined): AtWork {
     const cancelling = new AbortController();
+    if (canceled.has(request.requestId)) cancelling.abort();
     const deadline = startDeadline(request, clock, stopping, cancelling.signal);
     const work = { agent: name, request, operation, deadline, stopping, cancelling, cancelled: cancelling.signal };
     // Of two deliveries the first is at work.
@@ -108,11 +113,19 @@ export function createAgent(
   }
 
   async function cancel({ requestId }: Cancel): Promise<void> {
+    remember(requestId);
     const work = atWork.get(requestId);
     if (!work) return;
     const told = tell(work);
     work.cancelling.abort();
     await told;
+  }
+
+  /** A request may come after its cancellation, again after it was put back, or a second time. */
+  function remember(requestId: string): void {
+    canceled.add(requestId);
+    const [oldest] = canceled;
+    if (canceled.size > canceledKept && oldest !== undefined) canceled.delete(oldest);
   }
 
   /** Tells the operation that it is not wanted any more. Its own signal: that of the work is aborted next. */

@@ -5,8 +5,9 @@ import type { Request } from '../messages.ts';
 export const answered = 'answered';
 
 export interface Deadline {
+  /** Aborted when the time is over, when the host stops, and when the work is canceled. */
   readonly signal: AbortSignal;
-  /** Rejects when the signal is aborted. */
+  /** Rejects when nobody waits for the work any longer: not when it is canceled, for what it has done must be known. */
   readonly passed: Promise<never>;
   at(): number;
   isOver(): boolean;
@@ -26,11 +27,14 @@ export function startDeadline(
   /** Once it is over it stays so: a clock that is put back does not give it more time. */
   let hasPassed = false;
   let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);
-  const passed = new Promise<never>((_, reject) =>
-    controller.signal.addEventListener('abort', () => reject(controller.signal.reason as Error), { once: true }),
-  );
+  const { promise: passed, reject } = Promise.withResolvers<never>();
   passed.catch(() => undefined);
-  const abort = () => controller.abort(new Error('The time for this request is over.'));
+  const abort = () => {
+    const reason = new Error('The time for this request is over.');
+    controller.abort(reason);
+    reject(reason);
+  };
+  const cancel = () => controller.abort(new Error('This request is canceled.'));
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted && clock.now() < at) await clock.sleep(at - clock.now(), stopped.signal);
     if (stopped.signal.aborted) return;
@@ -38,7 +42,8 @@ export function startDeadline(
     abort();
   };
   stopping?.addEventListener('abort', abort, { once: true });
-  cancelled.addEventListener('abort', abort, { once: true });
+  if (cancelled.aborted) cancel();
+  else cancelled.addEventListener('abort', cancel, { once: true });
   void watch();
   return {
     signal: controller.signal,

@@ -8,10 +8,10 @@ export type Result = Reply['result'];
 
 export const failed = (fault: Extract<Result, { status: 'failed' }>['fault']): Result => ({ status: 'failed', fault });
 
-/** What was under way may have been done. */
+/** The operation has stopped, or was not begun here, and does not say that nothing was done. */
 export const givenUp = failed({
   type: 'Canceled',
-  message: 'It was cancelled while it was at work.',
+  message: 'It was canceled before it gave an answer.',
   permanent: false,
   outcomeUnknown: true,
 });

@@ -60,10 +60,12 @@ export async function patiently(
       await admission.answered();
       return result;
     } catch (error) {
-      if (stopping?.aborted || cancelled.aborted) admission.gaveUp();
+      const isStopped = stopping?.aborted === true;
+      const isGivenUp = isStopped || (cancelled.aborted && !(error instanceof PermanentFailure));
+      if (isGivenUp) admission.gaveUp();
       // The host stops: without an answer the message comes back, and another host takes it.
-      if (stopping?.aborted) throw error;
-      if (cancelled.aborted) return givenUp;
+      if (isStopped) throw error;
+      if (isGivenUp) return givenUp;
       const { orderId, requestId } = request;
       // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });

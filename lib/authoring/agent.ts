@@ -20,7 +20,7 @@ export interface Call<F extends string = never> {
   readonly attempt: number;
   /** Nobody waits for the answer after this. */
   readonly completeBy: Date;
-  /** Aborted when `completeBy` passes, and when the system stops. */
+  /** Aborted when `completeBy` passes, when the step is canceled, and when the system stops. The answer still counts after a cancellation. */
   readonly signal: AbortSignal;
   /** The faults that the operation declares, for whoever translates a service's refusals. */
   readonly faults: readonly FaultType<F>[];

@@ -136,8 +136,9 @@ function askedPath(draft: Draft, requestId: string): string | undefined {
 }
 
 /**
- * The path of a step that an earlier attempt has done, as its answer says now, where no later one can find that out: its operation
- * runs at most once, or the step is blocked because its outcome is unknown.
+ * The path of a step that any attempt has done, as its answer says now, however late. It counts where no later attempt can find
+ * that out: the operation runs at most once, or the step is blocked because its outcome is unknown. It counts as well where only
+ * that is wanted: the step is canceled or confirmed. What has been undone is undone, too.
  */
 function doneAfterAll(draft: Draft, { requestId, reply: given }: Replied): string | undefined {
   const path = stepOfRequest(draft.subject.orderId, requestId);
@@ -145,8 +146,9 @@ function doneAfterAll(draft: Draft, { requestId, reply: given }: Replied): strin
   if (path === undefined || !activity || activity.reply || given.status !== 'succeeded' || refusedOutput(given.output)) return undefined;
   const own = activity.own as StepState | undefined;
   const node = draft.node(path);
-  if (!own || own.mode || !asks(node)) return undefined;
+  if (!own || !asks(node)) return undefined;
   if (generationOf(requestId) !== own.generation || attemptOf(requestId) > own.attempt) return undefined;
+  if (own.mode) return own.phase === 'asked' || own.phase === 'resting' ? path : undefined;
   const isBlocked = own.phase === 'unknown' && activity.waits === true;
   const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'asked';
   return isBlocked || isOnce ? path : undefined;

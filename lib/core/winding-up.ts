@@ -1,4 +1,4 @@
-import { isDefiniteRefusal, possibleUntil, type StepState } from './activities/step.ts';
+import { faultIn, isDefiniteRefusal, isRunToSettle, possibleUntil, type StepState } from './activities/step.ts';
 import type { Closing, Next } from './behaviour.ts';
 import { succeeded } from './behaviour.ts';
 import { asks, rootPath } from './definition.ts';
@@ -182,7 +182,17 @@ export function answerCanceled(draft: Draft, path: string, reply: StepReply): vo
     return draft.close(path, { result: 'Canceled' });
   }
   if (isDefiniteRefusal(reply)) return closeRefused(draft, path, own);
+  const node = draft.node(path);
+  const runsAgain = canBeUndone(draft, path) && asks(node) && isRunToSettle(node);
+  if (runsAgain && own.mode === 'cancel' && own.completeBy > draft.event.at) return waitForItsTime(draft, path, own, reply);
   leaveUnknown(draft, path, own);
+}
+
+/** What was told to stop is not begun again while it may still be at work somewhere. */
+function waitForItsTime(draft: Draft, path: string, own: StepState, reply: StepReply): void {
+  if (own.gaveUp) return;
+  if (reply.status !== 'succeeded') draft.fact({ type: 'AttemptFailed', path, asking: askingOf(own), fault: faultIn(reply) });
+  draft.keep(path, { ...own, gaveUp: true });
 }
 
 /** Its time is over, or its answer says nothing: whether it was done is found out where that matters. */

@@ -108,16 +108,21 @@ describe('the journal has all that happened to an order', () => {
         ['LateResult order/ship 1#1.1', 'StepAsked order/ship/undo 1#1.1 by +30s'],
         ['LateResult order/tell 1#1.1', 'ActivityClosed order/tell Canceled 1#1.1'],
         ['OutcomeUnknown order/count 1#1.1', 'ActivityClosed order/count Canceled 1#1.1'],
-        ['StepAsked order/book 1#1.2 by +30s'],
+        ['AttemptFailed order/book 1#1.1 Odd'],
       ],
-    );
-    assert.deepEqual(
-      after(run, () => run.reply('order/book', fault('No'))),
-      ['ActivityClosed order/book Canceled 1#1.2'],
     );
     assert.deepEqual(
       after(run, () => run.reply('order/ship/undo', fault('No'))),
       ['UndoFailed order/ship/undo 1#1.1 stuck true No'],
+    );
+    run.now = run.asked('order/book').completeBy;
+    assert.deepEqual(
+      after(run, () => run.happen({ type: 'woken' })).filter((line) => line.includes('book')),
+      ['StepAsked order/book 1#1.2 by +30s'],
+    );
+    assert.deepEqual(
+      after(run, () => run.reply('order/book', fault('No'))),
+      ['ActivityClosed order/book Canceled 1#1.2'],
     );
   });
 

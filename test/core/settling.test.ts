@@ -24,6 +24,11 @@ const rest = (run: Run, at: string): void => {
   run.now += pause(run, at);
   run.happen({ type: 'woken' });
 };
+/** Of the step's first asking. */
+const timeIsOver = (run: Run): void => {
+  run.now = run.asked(path).completeBy;
+  run.happen({ type: 'woken' });
+};
 
 describe('F-103: an undo that fails', () => {
   const undoing = (): Run => {
@@ -79,9 +84,58 @@ describe('F-103: an undo that fails', () => {
 });
 
 describe('S11: whether a step was done', () => {
+  test('F-80: is not asked while it may be at work: what was told to stop is not begun again before its time is over', () => {
+    const run = cancelled();
+    for (const _ of ['answered', 'answered by a second delivery']) {
+      run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
+      assert.equal(run.asked(path).attempt, 1);
+    }
+    run.now += stepMs - 1;
+    run.happen({ type: 'woken' });
+    assert.equal(run.asked(path).attempt, 1);
+    timeIsOver(run);
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true });
+  });
+
+  test('F-80: is known by what another delivery of the same request answers meanwhile', () => {
+    const run = cancelled();
+    run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
+    run.reply(path, ok());
+    assert.deepEqual([run.asked(undoPath).attempt, run.asked(path).attempt], [1, 1]);
+  });
+
+  test('F-80, F-103: is known by any success under its key, of whichever asking and however late it comes', () => {
+    for (const more of [{}, { atMostOnce: true }] as const) {
+      const run = cancelled(more);
+      const first = run.asked(path);
+      timeIsOver(run);
+      run.reply(path, fault('OutcomeUnknown', { unknown: true }));
+      assert.equal(own(run, path)?.phase, 'resting');
+      run.reply(path, ok(), { ask: first, sentAt: first.completeBy + 1 });
+      assert.equal(run.asked(undoPath).attempt, 1);
+      run.reply(undoPath, ok());
+      assert.deepEqual([run.state.outcome, run.state.undone], ['cancelled', true]);
+    }
+  });
+
+  test('is not known by a refusal of an earlier asking: the next one may be at work', () => {
+    const run = cancelled();
+    const first = run.asked(path);
+    timeIsOver(run);
+    run.reply(path, fault('No'), { ask: first });
+    assert.partialDeepStrictEqual(own(run, path), { phase: 'asked', attempt: 2 });
+  });
+
+  test('F20: is asked at once where that begins nothing: what may be asked for only once is not run again', () => {
+    const run = cancelled({ atMostOnce: true });
+    run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true });
+  });
+
   test('is asked under its key until the answer is definite', () => {
     const run = cancelled();
     run.reply(path, fault('Odd', { unknown: true }));
+    timeIsOver(run);
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
     for (const answer of [fault('Busy', { permanent: false }), fault('Odd', { unknown: true })]) {
       run.reply(path, answer);

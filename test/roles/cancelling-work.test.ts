@@ -1,21 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import type { Call } from 'redress';
+import { type Call, compensate, defineAgent, defineApp, defineWorkflow, fault, operation, PermanentFailure, parallel } from 'redress';
+import { manualClock } from 'redress/testing';
+import * as z from 'zod';
 import { createAgent } from '../../lib/agent.ts';
 import type { Cancel, Reply } from '../../lib/messages.ts';
-import { type LineOptions, lineOf, openDesk, submitted, timePasses } from './support.ts';
+import { type LineOptions, lineOf, openDesk, reaches, started, submitted, timePasses } from './support.ts';
 
 type Cancelling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
 
+interface Cancelled {
+  readonly cancel?: Cancelling;
+  readonly change?: Partial<Cancel>;
+  /** What comes of the operation once it is told to stop. */
+  readonly andThen?: (call: Call<string>) => unknown;
+}
+
+const stops = () => Promise.reject(new Error('stopped'));
+
 /** A step that is at work until it is cancelled: its agent's answers, and what happened to it, in that order. */
-async function cancelled(context: TestContext, cancel: Cancelling | undefined, change: Partial<Cancel> = {}) {
+async function cancelled(context: TestContext, { cancel, change = {}, andThen = stops }: Cancelled) {
   const happened: string[] = [];
   const begun = Promise.withResolvers<void>();
-  const dig = async ({ signal }: Call<string>) => {
+  const dig = async (call: Call<string>) => {
     begun.resolve();
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    happened.push('stopped');
-    return {};
+    await new Promise((resolve) => call.signal.addEventListener('abort', resolve));
+    happened.push('told to stop');
+    return andThen(call);
   };
   const desk = openDesk(context, lineOf({ dig: (_, call) => dig(call) }, cancel ? { operation: { cancel } } : {}));
   await submitted(desk);
@@ -34,21 +45,39 @@ const faultsOf = (replies: readonly Reply[]) =>
   replies.map(({ result }) => result.status === 'failed' && [result.fault.type, result.fault.outcomeUnknown]);
 
 describe('an agent whose work is cancelled', () => {
-  test('F-170 tells the operation, then stops it, and answers that it was given up', async (context) => {
+  test('F-80, F-170 waits for the answer of what was told to stop: it was done after all', async (context) => {
+    const { replies } = await cancelled(context, { andThen: () => ({}) });
+    assert.deepEqual(
+      replies.map(({ result }) => result.status),
+      ['succeeded'],
+    );
+  });
+
+  test('F-80, F-170 an operation that knows that nothing was done says so, and that is definite', async (context) => {
+    const { replies } = await cancelled(context, { andThen: () => Promise.reject(new PermanentFailure('Stopped', 'in good time')) });
+    assert.deepEqual(faultsOf(replies), [['Stopped', undefined]]);
+  });
+
+  test('F-80, F-170 is silent once its time is over, where the operation does not answer', async (context) => {
+    const { replies } = await cancelled(context, { andThen: () => new Promise(() => {}) });
+    assert.deepEqual(replies, []);
+  });
+
+  test('F-170 tells the operation, then stops it, and says that nobody knows whether it was done', async (context) => {
     const told: (string | boolean)[] = [];
     const cancel: Cancelling = async ({ path, idempotencyKey, signal }) => {
       told.push(path, idempotencyKey.split('/')[0] ?? '');
       await new Promise(setImmediate);
       told.push(signal.aborted);
     };
-    const { replies, happened } = await cancelled(context, cancel);
+    const { replies, happened } = await cancelled(context, { cancel });
     assert.deepEqual(told, ['order/dig', replies[0]?.orderId, false], 'it may still call its service');
-    assert.deepEqual([happened, faultsOf(replies)], [['stopped'], [['Canceled', true]]]);
+    assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
   test('F-170 stops an operation that has nothing to be told, too', async (context) => {
-    const { replies, happened } = await cancelled(context, undefined);
-    assert.deepEqual([happened, faultsOf(replies)], [['stopped'], [['Canceled', true]]]);
+    const { replies, happened } = await cancelled(context, {});
+    assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
   for (const [what, cancel] of [
@@ -56,15 +85,18 @@ describe('an agent whose work is cancelled', () => {
     ['rejects', () => Promise.reject(new Error('no way to stop'))],
   ] as const)
     test(`F-170 stops an operation whose cancelling ${what}; that is only logged`, async (context) => {
-      const { replies, happened, desk } = await cancelled(context, cancel);
-      assert.deepEqual([happened, faultsOf(replies)], [['stopped'], [['Canceled', true]]]);
+      const { replies, happened, desk } = await cancelled(context, { cancel });
+      assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
       assert.match(desk.log.join(''), /"level":"warn","message":"cancelling failed"/);
     });
 
   test('F-170 stops the delivery that is at work, where there were two of the same request', async (context) => {
     const begun = Promise.withResolvers<void>();
-    const dig = () => begun.resolve(undefined) ?? new Promise(() => {});
-    const desk = openDesk(context, lineOf({ dig }, { operation: { atMostOnce: true } }));
+    const dig = ({ signal }: Call<string>) => {
+      begun.resolve();
+      return new Promise((_, reject) => signal.addEventListener('abort', reject));
+    };
+    const desk = openDesk(context, lineOf({ dig: (_, call) => dig(call) }, { operation: { atMostOnce: true } }));
     await submitted(desk);
     const request = await desk.request();
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
@@ -77,14 +109,99 @@ describe('an agent whose work is cancelled', () => {
   });
 
   test('F-170 waits no longer for the cancelling than for the work', async (context) => {
-    const { replies, seconds } = await cancelled(context, () => new Promise<void>(() => {}));
+    const { replies, seconds } = await cancelled(context, { cancel: () => new Promise<void>(() => {}) });
     assert.deepEqual(faultsOf(replies), [['Canceled', true]]);
     assert.ok(seconds >= 10 && seconds < 11);
   });
 
   test('F-170 takes no notice of a cancelling for what is not at work here', async (context) => {
     const told: string[] = [];
-    const { replies } = await cancelled(context, ({ requestId }) => void told.push(requestId), { requestId: 'another' });
+    const { replies } = await cancelled(context, {
+      cancel: ({ requestId }) => void told.push(requestId),
+      change: { requestId: 'another' },
+    });
     assert.deepEqual([told, replies], [[], []]);
   });
+});
+
+describe('a request whose cancellation came first', () => {
+  const canceledFirst = async (context: TestContext, operation: LineOptions['operation'] = {}) => {
+    const begun: string[] = [];
+    const desk = openDesk(context, lineOf({ dig: (_, call) => ({ begun: begun.push(call.requestId) }) }, { operation }));
+    await submitted(desk);
+    const request = await desk.request();
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+    await agent.cancel({ ...request, type: 'cancel' });
+    await agent(request);
+    return { begun, agent, request, faults: () => faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]) };
+  };
+
+  test('F-80, F-170 is not begun; another delivery of it may be at work elsewhere, so nobody knows whether it was done', async (context) => {
+    const { begun, faults } = await canceledFirst(context);
+    assert.deepEqual([begun, faults()], [[], [['Canceled', true]]]);
+  });
+
+  test('F-80, F-170, F20 was not done, where it may be asked for only once: it is noted, and no other delivery begins it', async (context) => {
+    const { begun, agent, request, faults } = await canceledFirst(context, { atMostOnce: true });
+    await agent(request);
+    assert.deepEqual([begun, faults()], [[], [['Canceled', undefined]]]);
+  });
+
+  test('F-80 is remembered by one process for the last thousand', async (context) => {
+    const { begun, agent, request, faults } = await canceledFirst(context);
+    for (let other = 0; other < 1_000; other++) await agent.cancel({ ...request, type: 'cancel', requestId: `other ${other}` });
+    await agent(request);
+    assert.deepEqual([begun.length, faults()], [1, [['Canceled', true], false]]);
+  });
+});
+
+describe('an order that is undone while a charge is at work', () => {
+  const Any = z.object({});
+  const Refused = fault('Refused');
+
+  /** A check refuses after a second; the charge takes three, whatever it is told. What the services did, with the second. */
+  async function checkedAndCharged(context: TestContext, more: { readonly atMostOnce?: true }) {
+    const clock = manualClock();
+    const begun = clock.now();
+    const did: string[] = [];
+    const note = (what: string) => {
+      did.push(`${Math.round((clock.now() - begun) / 1000)} s ${what}`);
+      return {};
+    };
+    const charge = async (call: Call<string>) => {
+      note(`charge ${call.attempt}`);
+      await clock.sleep(3_000);
+      note('charged');
+      return { id: 'c1' };
+    };
+    const check = async (call: Call<'Refused'>) => {
+      await clock.sleep(1_000);
+      return call.failed(Refused, 'no');
+    };
+    const shop = defineAgent('shop', {
+      check: operation({ input: Any, output: Any, faults: [Refused], run: (_, call) => check(call) }),
+      charge: operation({ input: Any, output: z.object({ id: z.string() }), ...more, run: (_, call) => charge(call) }),
+      refund: operation({ input: z.object({ id: z.string() }), output: Any, run: ({ id }) => note(`refund ${id}`) }),
+    });
+    const checked = defineWorkflow('checked', { version: 1, order: Any }, () =>
+      parallel(
+        shop.check({}),
+        shop.charge({}).undo(({ id }) => shop.refund({ id })),
+      ).on(Refused, () => compensate()),
+    );
+    const system = await started(context, defineApp({ workflows: [checked], agents: [shop] }), { clock });
+    const orderId = await submitted(system, {});
+    await reaches(system, orderId, 'Processed');
+    return { did, outcome: (await system.state(orderId)).outcome, alerts: system.publisher.published(0, 10) };
+  }
+
+  for (const [what, more] of [
+    ['', {}],
+    [', also where it may be asked for only once', { atMostOnce: true }],
+  ] as const)
+    test(`F-80, F-170 waits for its answer, and refunds it: it is not charged again${what}`, async (context) => {
+      const { did, outcome, alerts } = await checkedAndCharged(context, more);
+      assert.deepEqual(did, ['0 s charge 1', '3 s charged', '3 s refund c1']);
+      assert.deepEqual([outcome, alerts], ['compensated', []]);
+    });
 });

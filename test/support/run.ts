@@ -149,20 +149,25 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
   }
 }
 
-/** Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. */
+/**
+ * Only the newest asking of a step, under the claim that stands, in its time: every other answer is void. But where it is to be
+ * known what was done, any success under the same key says that.
+ */
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
     const node = nodeAt(program, path);
     if (!asks(node) || activity.own === undefined) continue;
     const own = activity.own as StepState;
-    const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string } = {}): Event => ({
+    const wantsToKnow = own.mode !== undefined;
+    const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
       type: 'replied',
       at,
       epoch: change.epoch ?? epoch,
       sentAt: change.sentAt ?? Math.min(at, own.completeBy),
       requestId: requestIdOf(change.order ?? orderId, path, asking),
-      reply: ok(),
+      reply: change.reply ?? ok(),
     });
+    const reply = wantsToKnow ? fault('Odd') : ok();
     changesNothing(advanceWith, state, replied({ ...own, generation: own.generation + 1 }), 'a reply of another generation');
     changesNothing(advanceWith, state, replied(own, { order: 'o2' }), 'a reply of another order');
     // An order that was called ends once, however often that was asked.
@@ -170,11 +175,11 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
     // Nobody else can say whether it was done: a success of an older attempt counts.
     const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'asked';
     if (!own.mode && !activity.reply && (isOnce || (own.phase === 'unknown' && activity.waits))) continue;
-    changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }), 'a reply of an older attempt');
-    changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }), 'a reply of a former claim');
-    changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1 }), 'a reply after a reset');
+    changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }, { reply }), 'a reply of an older attempt');
+    changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }, { reply }), 'a reply of a former claim');
+    changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1, reply }), 'a reply after a reset');
     // While its time stands still nothing is too late that was in time before.
     if (state.suspendedAt !== undefined && state.suspendedAt <= own.completeBy) continue;
-    changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1 }), 'a reply that was sent too late');
+    changesNothing(advanceWith, state, replied(own, { sentAt: own.completeBy + 1, reply }), 'a reply that was sent too late');
   }
 }

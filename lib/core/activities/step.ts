@@ -54,6 +54,8 @@ interface Asked {
   readonly failed?: true;
   /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is cancelled. */
   readonly replaces?: true;
+  /** Of what is canceled: its agent has answered, and does not know whether it was done. */
+  readonly gaveUp?: true;
 }
 
 export type StepState = Asked & {
@@ -94,11 +96,10 @@ export const step: Behaviour<Step, StepState> = {
   },
 
   replied(_, asked, reply, context) {
-    // Blocked because nobody knew whether it was done: now it is known.
-    const isDoneAfterAll = asked.phase === 'unknown' && !asked.mode && reply.status === 'succeeded';
-    if (asked.phase !== 'asked' && !isDoneAfterAll) return undefined;
     if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, context);
-    if (asked.mode === 'cancel') return undefined;
+    // Blocked because nobody knew whether it was done: now it is known.
+    const isDoneAfterAll = asked.phase === 'unknown' && reply.status === 'succeeded';
+    if (asked.mode === 'cancel' || (asked.phase !== 'asked' && !isDoneAfterAll)) return undefined;
     if (reply.status === 'rejected') {
       return raise(rejection(reply), { ...asked, phase: reply.outcomeUnknown ? 'unknown' : 'refused' });
     }
@@ -164,15 +165,21 @@ const rejection = ({ message, setAside, outcomeUnknown }: Extract<StepReply, { s
     ...(outcomeUnknown ? { outcomeUnknown } : {}),
   });
 
+export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fault =>
+  reply.status === 'failed' ? reply.fault : rejection(reply);
+
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
 function settled(asked: StepState, reply: StepReply, context: Context): Next<StepState> {
   if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
   if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
-  return rest(asked, context, reply.status === 'failed' ? reply.fault : rejection(reply));
+  return rest(asked, context, faultIn(reply));
 }
 
 /** Whether the effect exists is looked up, instead of asking for it once more under its key. */
 const isLookedUp = ({ agent, lookup }: Asks): boolean => lookup === true || agent === workflowsAgent;
+
+/** Whether to settle it is to run it once more. What is looked up begins nothing; nor does what may be asked for only once. */
+export const isRunToSettle = (step: Asks): boolean => !isLookedUp(step) && !step.atMostOnce;
 
 /** Until when an asking may still have its effect: its agent stops then, and may have had more time by heartbeats. */
 export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>

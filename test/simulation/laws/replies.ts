@@ -3,10 +3,13 @@ import { workflowsAgent } from '../../../lib/core/child-order.ts';
 import { generationOf, requestIdOf, stepOfRequest } from '../../../lib/core/identity.ts';
 import { nodeAt } from '../../../lib/core/program.ts';
 import { definitions } from '../app.ts';
-import type { History } from '../history.ts';
+import type { History, Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';
 
-/** S3, S5: an answer counts only for the asking that is outstanding, or for one of the same effect where that is in doubt; and only once. */
+/**
+ * S3, S5: an answer counts only for the asking that is outstanding, or for one of the same effect where that is in doubt, or where
+ * only that is wanted: it is canceled, settled or undone. And only once.
+ */
 export const replies = (): Law => ({
   name: 'replies',
   after: on(['written'], (happening, history) => {
@@ -19,6 +22,12 @@ export const replies = (): Law => ({
   }),
 });
 
+/** It is over, its undo is at work, or its answer is kept until the order goes on. */
+function isKnownNow({ instance }: Tracked, path: string): boolean {
+  const activity = instance.state.activities[path];
+  return !activity || activity.reply !== undefined || (activity.own as StepState).phase === 'undoing';
+}
+
 /** Also true of what is no answer to a step. */
 function isOutstanding(orderId: string, requestId: string, epoch: number, history: History): boolean {
   const path = stepOfRequest(orderId, requestId);
@@ -26,6 +35,7 @@ function isOutstanding(orderId: string, requestId: string, epoch: number, histor
   if (path === undefined || !order) return true;
   const activity = order.before?.state.activities[path];
   const own = activity?.own as StepState | undefined;
+  if (own?.mode !== undefined && generationOf(requestId) === own.generation && isKnownNow(order, path)) return true;
   const { name, version } = order.state.workflow;
   const program = definitions.program(name, version);
   const node = program && nodeAt(program, path);
