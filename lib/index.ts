@@ -25,6 +25,7 @@ export {
   NoSignal,
   OutcomeUnknown,
   OutputTooLarge,
+  RanTwice,
   RequestRefused,
   RequestRejected,
   ServiceUnavailable,

@@ -26,6 +26,8 @@ export const OutcomeUnknown = engineFault(engineFaults.outcomeUnknown);
 /** A step or a call was to be requested with more than can be sent; nothing was requested. */
 export const InputTooLarge = engineFault(engineFaults.inputTooLarge);
 export const OutputTooLarge = engineFault(engineFaults.outputTooLarge);
+/** An activity of the app's own ran a part a second time, and does not say that it may. */
+export const RanTwice = engineFault(engineFaults.ranTwice);
 /** The service refused without a usable code. */
 export const RequestRefused = engineFault(engineFaults.requestRefused);
 /** The request's message could not be processed. */

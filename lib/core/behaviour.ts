@@ -118,6 +118,11 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly execute: (activity: A, context: Context) => Next<S>;
   /** Starts the same execution once more: it expired, was reset, or an operator resubmits it. Left out, it goes on as it was. */
   readonly repeat?: (activity: A, state: S, context: Context) => Next<S>;
+  /**
+   * It may run a child again at the same place: what steps inside have done is kept, and not requested again. Said by
+   * `absorbs` already. Left out, running a child twice is a fault; each turn of a loop (`repeats`) is a place of its own.
+   */
+  readonly reruns?: boolean;
   /** Whether a fault of its child stays with it for now, before any handler sees it. */
   readonly absorbs?: (activity: A, state: S, fault: Fault) => boolean;
   /** Its child closed with a fault that it absorbs. */

@@ -1,11 +1,11 @@
-import { behaviourOf } from './activities/index.ts';
+import { behaviourOf, runsAgain } from './activities/index.ts';
 import type { StepState } from './activities/step.ts';
 import { ActivityContext } from './activity-context.ts';
 import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
-import type { Fault } from './fault.ts';
+import { engineFault, engineFaults, type Fault } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
 import { type Json, utf8Bytes } from './json.ts';
@@ -193,7 +193,7 @@ export class Draft {
   /** Starts an activity; one that says no more than that it began says so in the journal. */
   execute(path: string): void {
     const node = this.node(path);
-    const vars = node.activity === 'retry' ? variablesOf(this.state, node) : undefined;
+    const vars = runsAgain(node) ? variablesOf(this.state, node) : undefined;
     const { undoAside } = this.state;
     const above = undoAside && this.behaviour(path).children(node).length > 0 ? { above: undoAside.top } : {};
     this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
@@ -239,7 +239,19 @@ export class Draft {
     if (this.activity(path)?.status !== 'Executing') return;
     const child = childPath(path, start);
     if (this.stopped?.has(path)) return this.rules.closed(this, child, path, { result: 'Canceled' });
+    if (this.hasRun(path, child)) return this.apply(path, { raise: ranTwice(path, this.node(path).activity, this.node(child).name) });
     this.execute(child);
+  }
+
+  /** Of an activity of an app's own that says nothing of runs: its second run of a child would reuse the first one's keys. */
+  private hasRun(path: string, child: string): boolean {
+    const node = this.node(path);
+    if (!node.activity.includes(':') || this.behaviour(path).repeats || runsAgain(node)) return false;
+    const { ran = [] } = this.activity(path) ?? {};
+    const { name } = this.node(child);
+    if (ran.includes(name)) return true;
+    this.patch(path, { ran: [...ran, name] });
+    return false;
   }
 
   isCleaningUp(path: string): boolean {
@@ -299,7 +311,7 @@ export class Draft {
     this.remember(withOutput(this.program, this.state, path, output));
     const { result } = closing;
     this.fact({ type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) });
-    if (node.activity === 'retry') this.remember(withoutKnown(this.program, this.state, path));
+    if (runsAgain(node)) this.remember(withoutKnown(this.program, this.state, path));
     this.remember(withoutReadOutputs(this.program, this.state, path));
     this.rules.closed(this, path, waiter, closing);
   }
@@ -375,5 +387,11 @@ export class Draft {
 
 const childPath = (path: string, start: Start): string =>
   typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
+
+const ranTwice = (path: string, activity: string, child: string): Fault =>
+  engineFault(
+    engineFaults.ranTwice,
+    `${path} runs "${child}" a second time, and ${activity} does not say that it may. Set "reruns: true" in its behaviour, so that what was done is not done twice; or "repeats: true", with a number for each turn.`,
+  );
 
 const withoutReply = ({ reply: _, ...activity }: ActivityState): ActivityState => activity;

@@ -42,6 +42,8 @@ export const engineFaults = {
   inputTooLarge: 'Engine/InputTooLarge',
   outputTooLarge: 'Engine/OutputTooLarge',
   stateTooLarge: 'Engine/StateTooLarge',
+  /** An activity of an app's own ran a child again without saying that it may. */
+  ranTwice: 'Engine/RanTwice',
   /** The service refused without a usable code. */
   requestRefused: 'Engine/RequestRefused',
   /** The message itself could not be processed (PM). */

@@ -1,5 +1,6 @@
-import type { Retry } from './activities/retry.ts';
+import { behaviourOf, runsAgain } from './activities/index.ts';
 import type { Known } from './behaviour.ts';
+import type { Activity } from './definition.ts';
 import type { Json } from './json.ts';
 import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated } from './program.ts';
 import type { KeptSignal, State, Variables } from './state.ts';
@@ -31,7 +32,7 @@ function withOutputsWhere(state: State, isKept: (path: string) => boolean): Stat
   return kept.length < all.length ? { ...state, outputs: Object.fromEntries(kept) } : state;
 }
 
-/** Only a retry that is at work will run the step again. */
+/** Only a retry that is at work, or an activity of an app's own like it, will run the step again. */
 export const withKnown = (program: Program, state: State, path: string, known: Known): State =>
   isRetried(program, state, path) ? { ...state, known: { ...state.known, [path]: known } } : state;
 
@@ -39,40 +40,42 @@ export const withKnown = (program: Program, state: State, path: string, known: K
 export function withoutKnown(program: Program, state: State, path: string): State {
   if (!state.known || isRetried(program, state, path)) return state;
   const { known, ...others } = state;
-  const rest = Object.entries(known).filter(([each]) => !each.startsWith(`${path}/`));
+  const rest = Object.entries(known).filter(([each]) => !isInside(each, path));
   return rest.length > 0 ? { ...others, known: Object.fromEntries(rest) } : others;
 }
 
 /** What cleans up does so after every run, however often it did before; but what has an undo was done once, and is undone once. */
 export function doneNoMore(program: Program, state: State, path: string): State {
   return Object.entries(state.known ?? {})
-    .filter(([each, { outcome }]) => outcome === 'done' && (each === path || each.startsWith(`${path}/`)))
+    .filter(([each, { outcome }]) => outcome === 'done' && (each === path || isInside(each, path)))
     .filter(([each]) => nodeAt(program, each).undo === undefined)
     .reduce((next, [each, known]) => withKnown(program, next, each, { ...known, outcome: 'undone' }), state);
 }
 
 export function isRetried(program: Program, { activities }: State, path: string): boolean {
-  for (let at = parentOf(path); at !== undefined; at = parentOf(at))
-    if (activities[at] && nodeAt(program, at).activity === 'retry') return true;
+  for (let at = parentOf(path); at !== undefined; at = parentOf(at)) if (activities[at] && runsAgain(nodeAt(program, at))) return true;
   return false;
 }
 
 /** Each run of a retry begins as the first did: with its variables, and without what an earlier one answered (WF). */
 export function restarted(program: Program, state: State, path: string): State {
   const { vars } = state.activities[path] ?? {};
-  const node = nodeAt(program, path);
-  if (!vars || node.activity !== 'retry') return withoutOutputsIn(state, `${path}/`);
-  const assigned = new Set(assignedIn(node.do));
+  if (!vars) return withoutOutputsIn(state, `${path}/`);
+  const assigned = new Set(assignedInside(nodeAt(program, path)));
   const others = Object.entries(state.vars ?? {}).filter(([variable]) => !assigned.has(variable));
   return withoutOutputsIn({ ...state, vars: Object.fromEntries([...others, ...Object.entries(vars)]) }, `${path}/`);
 }
 
-/** What a retry has to restore: no variable that is set elsewhere meanwhile. */
-export function variablesOf({ vars = {} }: State, retry: Retry): Variables | undefined {
-  const assigned = assignedIn(retry.do);
+/** What each run is to begin with: no variable that is set elsewhere meanwhile. */
+export function variablesOf({ vars = {} }: State, node: Activity): Variables | undefined {
+  const assigned = assignedInside(node);
   if (assigned.length === 0) return undefined;
   return Object.fromEntries(Object.entries(vars).filter(([variable]) => assigned.includes(variable)));
 }
+
+const assignedInside = (node: Activity): readonly string[] => behaviourOf(node.activity).children(node).flatMap(assignedIn);
+
+const isInside = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
 
 export const withSignal = (state: State, signal: KeptSignal): State => ({ ...state, signals: [...(state.signals ?? []), signal] });
 

@@ -1,4 +1,4 @@
-import { behaviourOf } from './activities/index.ts';
+import { behaviourOf, runsAgain } from './activities/index.ts';
 import { possibleUntil, type StepState } from './activities/step.ts';
 import { type Activity, type Asker, asks, type Template } from './definition.ts';
 import type { Subject } from './draft.ts';
@@ -184,11 +184,13 @@ class Replay {
     return this.isOver(path);
   }
 
-  /** Whether a retry that may be at work may ask for it under a new key in another run: it was refused then, or undone. */
+  /** Whether a retry that may be at work may ask for it under a new key in another run: it was refused then, or undone, or its input was another. */
   private isRunAnew(path: string): boolean {
+    const step = nodeAt(this.program, path);
+    const mayDiffer = asks(step) && /\b(?:steps|vars|each)\b/.test(JSON.stringify(step.input));
     return [...aroundOf(path)].some((each) => {
       const node = nodeAt(this.program, each);
-      return node.activity === 'retry' && (node.evenPermanent || node.undoFirst || mayUndo(node.do)) && !this.isOver(each);
+      return runsAgain(node) && (mayDiffer || mayTakeBack(node)) && !this.isOver(each);
     });
   }
 
@@ -271,6 +273,10 @@ class Replay {
     };
   }
 }
+
+/** Nobody knows that of one that an app has brought along. */
+const mayTakeBack = (node: Activity): boolean =>
+  node.activity !== 'retry' || node.evenPermanent === true || node.undoFirst === true || mayUndo(node.do);
 
 /** Whether something inside may be undone while it runs: by a handler, or because what runs beside it has failed. */
 const mayUndo = (node: Activity): boolean =>

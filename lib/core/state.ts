@@ -24,6 +24,8 @@ export interface ActivityState<S = unknown> {
   readonly cleaning?: true;
   /** Who waits for it, where that is not the activity around it: an undo closes to whoever asked for it. */
   readonly runner?: string;
+  /** Of an activity of an app's own that does not say that it may run a child again: the children that it has run. */
+  readonly ran?: readonly string[];
   /** Of a retry: the variables that are set inside it, as they were when it first began. */
   readonly vars?: Variables;
   /** The newest page of the undo list when it began: neither that one nor those below hold anything of it. */

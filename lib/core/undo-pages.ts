@@ -1,3 +1,4 @@
+import { runsAgain } from './activities/index.ts';
 import { nodeAt, type Program, parentOf } from './program.ts';
 import type { State, UndoAside, UndoEntry, UndoPage } from './state.ts';
 
@@ -56,7 +57,7 @@ function isNeeded(program: Program, { activities }: State, { path, from }: UndoE
   if (from !== undefined || activities[path] || activities[`${path}/undo`]) return true;
   for (let at = parentOf(path); at !== undefined; at = parentOf(at)) {
     const node = activities[at] && nodeAt(program, at);
-    if (node && (node.activity === 'retry' || node.undo)) return true;
+    if (node && (runsAgain(node) || node.undo)) return true;
   }
   return false;
 }

@@ -187,6 +187,13 @@ const reads: typeof table = [
     'another branch of order',
   ],
   [
+    'a step of a branch beside it, which need not be there',
+    workflow(parallel('', step('find'), reading('charge', 'orElse(steps.?find.?id, "none")'))),
+    'order/charge',
+    '"find" (order/find) need not have run before order/charge',
+    'another branch of order',
+  ],
+  [
     'a step of a branch that need not be gone',
     workflow(sequence('', choice('big', step('charge')), reading('ship', 'steps.charge.id'))),
     'order/ship',

@@ -5,14 +5,17 @@ import {
   cel,
   check,
   close,
+  defineActivity,
   defineLeafActivity,
   defineWorkflow,
   delay,
   type Expr,
   fault,
   parallel,
+  RanTwice,
   raiseFault,
   retry,
+  run,
   sequence,
   succeeded,
   waitFor,
@@ -21,6 +24,7 @@ import { rehearse, when } from 'redress/testing';
 import * as z from 'zod';
 import { CardDeclined, customer, inventory, payment, Refused, shipping } from '../../examples/activities/agents.ts';
 import { ensured } from '../../examples/activities/ensure.ts';
+import { again } from '../../examples/activities/own/again.ts';
 import { ensure } from '../../examples/activities/own/ensure.ts';
 import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
@@ -103,6 +107,73 @@ describe('an activity of one’s own: ensure(do, last)', () => {
           );
       }),
       { numRuns: 400 },
+    );
+  });
+});
+
+describe('a retry of one’s own: again({ count, seconds }, { do })', () => {
+  const tried = defineWorkflow('tried', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) =>
+    again({ count: 2, seconds: 10 }, { do: sequence(inventory.reserve({ sku: order.sku }), payment.charge({ amount: order.total })) }),
+  );
+
+  test('F-169, F-42, F-44: each run has requests of its own, what was done is not requested again, and what was refused is another effect', () => {
+    play(
+      tried,
+      `
+      start
+      -> inventory order/sequence/reserve key order/sequence/reserve/1 attempt 1 with {"sku":"tea"}
+
+      ok order/sequence/reserve {"reservationId": "r1"}
+      -> payment order/sequence/charge key order/sequence/charge/1 attempt 1 with {"amount":40}
+
+      fault order/sequence/charge Busy transient
+      .. wake at +10s
+
+      after 10s
+      -> payment order/sequence/charge key order/sequence/charge/1 attempt 2 with {"amount":40}
+
+      # It answers the request of the run before: that answer is void.
+
+      old 1 ok order/sequence/charge
+
+      fault order/sequence/charge Busy transient
+      .. wake at +20s
+
+      after 20s
+      -> payment order/sequence/charge key order/sequence/charge/1 attempt 3 with {"amount":40}
+
+      ok order/sequence/charge
+      == closed
+    `,
+      { order },
+    );
+  });
+
+  test('F-169, F-93: it pauses longer each time, and gives up after its last run', () => {
+    const busy = rehearse(tried, order, when(payment.charge).failsForNow(2));
+    assert.equal(
+      busy.story(),
+      'inventory.reserve ok, payment.charge ServiceUnavailable, payment.charge ServiceUnavailable, payment.charge ok, completed',
+    );
+    assert.equal(busy.tookMs, 30_000);
+    assert.equal(rehearse(tried, order, when(payment.charge).faults(CardDeclined)).outcome, 'held');
+  });
+
+  test('F-169: an activity that runs a part a second time without saying that it may is stopped, and nothing is done under a key that was used', () => {
+    const twice = defineActivity<object, { readonly runs: number }, 'do'>('example:twice', ['do'], {
+      execute: (activity) => run([activity.do.name], { runs: 1 }),
+      childClosed: (activity, { runs }) => (runs === 1 ? run([activity.do.name], { runs: 2 }) : close(succeeded())),
+    });
+    const doubled = defineWorkflow('doubled', { version: 1, order: Order }, ({ order }) =>
+      twice({}, { do: payment.charge({ amount: order.total }) })
+        .on(RanTwice, ({ fault }) => customer.tell({ text: fault.message }))
+        .on(CardDeclined, () => customer.tell({ text: 'Declined.' })),
+    );
+    const { story, steps } = rehearse(doubled, order);
+    assert.equal(story(), 'payment.charge ok, customer.tell ok, completed');
+    assert.match(
+      JSON.stringify(steps[1]?.input),
+      /order runs ."charge." a second time, and example:twice does not say that it may\. Set ."reruns: true/,
     );
   });
 });

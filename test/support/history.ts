@@ -6,7 +6,7 @@ import type { CoreFact } from '../../lib/core/journal.ts';
 import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import type { State } from '../../lib/core/state.ts';
 import { ensuredOf, inputsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
-import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, wordsAreKnown } from './laws.ts';
+import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
 export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => commands.filter((command) => command.type === 'ask');
@@ -54,8 +54,8 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
   }
   if (fact.type === 'RunFailed') {
     const runs = (failedRuns.get(fact.path) ?? 0) + 1;
-    const node = nodeAt(program, fact.path);
-    assert.ok(node.activity === 'retry' && runs <= node.count, `${fact.path} runs N + 1 times at the most (F-93)`);
+    const node = retryAt(program, fact.path);
+    assert.ok(node && runs <= node.count, `${fact.path} runs N + 1 times at the most (F-93)`);
     assert.equal(fact.attempt, runs);
     failedRuns.set(fact.path, runs);
   }
@@ -143,7 +143,6 @@ const generationIn = (asking: string): string => asking.slice(0, asking.indexOf(
 const mayRunAgain = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
   if (asks(node) && node.undo) return true;
-  for (let around = parentOf(path); around !== undefined; around = parentOf(around))
-    if (nodeAt(program, around).activity === 'retry') return true;
+  for (let around = parentOf(path); around !== undefined; around = parentOf(around)) if (retryAt(program, around)) return true;
   return false;
 };

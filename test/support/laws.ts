@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Retry } from '../../lib/core/activities/retry.ts';
 import { type Activity, asks, rootPath } from '../../lib/core/definition.ts';
 import type { Transition } from '../../lib/core/draft.ts';
 import type { Event } from '../../lib/core/event.ts';
@@ -65,12 +66,18 @@ const behind = (fact: CoreFact, turn: Turn): Turn => {
   return { ...turn, after: { ...turn.after, facts: facts.slice(facts.indexOf(fact) + 1) } };
 };
 
+/** The built-in one, and those of apps that count their runs as it does. */
+export function retryAt(program: Program, path: string): Retry | undefined {
+  const node = nodeAt(program, path);
+  return node.activity === 'retry' || node.activity.endsWith(':again') ? (node as unknown as Retry) : undefined;
+}
+
 /** Who takes a fault, found by walking up the definition: the oracle for what the core does. */
 export function takerOf(program: Program, known: Known, path: string, fault: Fault, turn: Turn): Taker | undefined {
   const { handling, failedRuns } = known;
   const absorbs = (at: string | undefined, from: string): boolean => {
-    const node = at === undefined ? undefined : nodeAt(program, at);
-    if (at === undefined || node?.activity !== 'retry' || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
+    const node = at === undefined ? undefined : retryAt(program, at);
+    if (at === undefined || !node || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
     if (fault.permanent && !node.evenPermanent) return false;
     return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };

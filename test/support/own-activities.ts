@@ -24,6 +24,21 @@ const ensure: Behaviour<Ensure, EnsureState> = {
   cancel: (node, { last }) => (last ? undefined : { run: [node.last.name] }),
 };
 
+interface Again extends ActivityBase {
+  readonly do: Activity;
+  readonly count: number;
+}
+
+/** Runs `do` again after a fault that may pass, at once, at most `count` times: a retry of the app's own. */
+const again: Behaviour<Again, { readonly attempt: number }> = {
+  children: (node) => [node.do],
+  templates: () => [],
+  execute: (node) => ({ ...run([node.do.name], { attempt: 1 }), fresh: true }),
+  absorbs: (node, { attempt }, fault) => !fault.permanent && attempt <= node.count,
+  childFaulted: (node, { attempt }) => ({ ...run([node.do.name], { attempt: attempt + 1 }), fresh: true }),
+  childClosed: (_, __, closing) => close(closing),
+};
+
 interface Fuse extends ActivityBase {
   readonly seconds: number;
   readonly faults: readonly string[];
@@ -42,6 +57,7 @@ const fuse: Behaviour<Fuse, { readonly until: number }> = {
 const burnt = ({ faults: [type = 'Burnt'] }: Fuse): Fault => ({ type, class: 'expected', permanent: true, message: 'It is burnt.' });
 
 registerActivity('story:ensure', ensure as unknown as Behaviour);
+registerActivity('story:again', again as unknown as Behaviour);
 registerActivity('story:fuse', fuse as unknown as Behaviour);
 registerFunction('double@1', (input) => {
   if (typeof input !== 'number') throw new TypeError('a number is wanted');

@@ -130,6 +130,20 @@ const servedBy = (flags: number): Partial<Omit<Step, 'activity' | 'name'>> =>
   [{}, {}, { agent: 'looker', lookup: true as const }, { agent: 'looker', lookup: true as const, atMostOnce: true as const }][flags % 4] ??
   {};
 
+/** A step beside a signal, requested with what it brought where that has come: it may come between two requests. */
+const besideFrom = (name: string, number: number, flags: number): Activity => ({
+  activity: 'parallel',
+  name,
+  children: [
+    { activity: 'waitFor', name: `heard-${name}`, signal: signals[flags % 2] ?? '' },
+    step(`tell-${name}`, {
+      ...servedBy(flags),
+      input: { $cel: `{"heard": orElse(steps[?"heard-${name}"], 0)}` },
+      ...(number % 4 === 3 ? {} : { undo: undoOf(`tell-${name}`, number) }),
+    }),
+  ],
+});
+
 /** A step that is requested with what a signal brought: each run of a retry around it waits for another one. */
 const answeredFrom = (name: string, number: number, flags: number): Activity =>
   sequence(
@@ -161,7 +175,7 @@ function leafFrom(shape: Shape, { next, handles }: Place): Activity {
     case 'waitFor':
       return { activity: 'waitFor', name, signal: signals[flags % 2] ?? '', ...(number % 3 === 0 ? { withinSeconds: number } : {}) };
     case 'answered':
-      return answeredFrom(name, number, flags);
+      return number % 3 === 2 ? besideFrom(name, number, flags) : answeredFrom(name, number, flags);
     case 'askOperator':
       return { activity: 'askOperator', name, question: flags % 8 === 7 ? { $cel: 'vars.v2' } : 'What now?' };
     case 'compute':
@@ -247,7 +261,10 @@ function forEachFrom(name: string, number: number, flags: number, body: Activity
   };
 }
 
-const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity => ({
+const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity =>
+  flags % 4 === 1 ? { activity: 'story:again', name, count: number % 3, do: body } : builtInRetryFrom(name, number, flags, body);
+
+const builtInRetryFrom = (name: string, number: number, flags: number, body: Activity): Activity => ({
   activity: 'retry',
   name,
   count: number % 3,

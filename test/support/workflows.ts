@@ -45,6 +45,7 @@ const forms = {
   compute: /^(\S+) computes (\S+) with (.+)$/,
   call: /^(\S+) calls (\S+)(?: with (.+?))?( without undo)?$/,
   ensure: /^ensure (\S+)$/,
+  again: /^run (\S+) again (\d+)$/,
   fuse: new RegExp(String.raw`^fuse (\S+) ${seconds} (\S+)$`),
   delay: new RegExp(String.raw`^delay (\S+) (?:${seconds}|(\{.*\}))$`),
   step: new RegExp(String.raw`^(\S+) by (\S+)( looked up)?(?: within ${seconds})?(?: longest ${seconds})?(?: with (.+))?$`),
@@ -161,6 +162,8 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
     };
   const [, choice] = forms.choice.exec(line) ?? [];
   if (choice) return choiceOf(choice, inside, handlers);
+  const [, again, times] = forms.again.exec(line) ?? [];
+  if (again) return { activity: 'story:again', name: again, count: Number(times), do: body(), ...handlers };
   const [, ensured] = forms.ensure.exec(line) ?? [];
   if (ensured) {
     const [first, last] = siblings(inside);

@@ -4,7 +4,7 @@ import type { Activity, ActivityBase, Template } from '../definition.ts';
 import { limits } from '../definition.ts';
 import { engineFault, engineFaults, type Fault } from '../fault.ts';
 import type { Json } from '../json.ts';
-import { readsVariables } from '../template.ts';
+import { mayChange } from '../template.ts';
 
 export interface ForEach extends ActivityBase {
   readonly activity: 'forEach';
@@ -46,7 +46,7 @@ export const forEach: Behaviour<ForEach, ForEachState> = {
     if (!Array.isArray(list.value)) return raise(noList(list.value));
     if (list.value.length > limits.itemsMax) return raise(tooMany(list.value.length));
 
-    const entries = readsVariables(loop.list) ? { entries: list.value } : {};
+    const entries = mayChange(loop.list) ? { entries: list.value } : {};
     return goOn(loop, { count: list.value.length, next: 0, open: 0, ...entries });
   },
 

@@ -72,3 +72,9 @@ export function behaviourOf(type: ActivityType): Behaviour {
   if (!behaviour) throw new Error(`"${type}" is no activity.`);
   return behaviour as unknown as Behaviour;
 }
+
+/** Whether it may run what is inside it again at the same place, as a retry does: what that has done is kept meanwhile. */
+export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
+  const { absorbs, reruns } = behaviourOf(activity);
+  return absorbs !== undefined || reruns === true;
+}

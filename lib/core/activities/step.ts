@@ -5,7 +5,7 @@ import type { StepReply } from '../event.ts';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
-import { readsVariables } from '../template.ts';
+import { mayChange } from '../template.ts';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
@@ -276,7 +276,7 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
   const asking = { input: input.value, generation, attempt, completeBy };
-  return ask(asking, { ...asked, ...(readsVariables(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
+  return ask(asking, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
 
 /** Nothing is requested. */

@@ -10,13 +10,13 @@ export function whyUncertain(step: Placed, reader: Placed): { readonly why: stri
   if (readers.includes(step)) return { why: 'it is what reads it', whatever: true };
 
   const together = readers.find((each) => [...aroundOf(step)].includes(each));
-  return { why: together ? whyApart(together, step, reader, outside) : 'it comes later', whatever: false };
+  if (!together) return { why: 'it comes later', whatever: false };
+  return { why: whyApart(together, step, reader, outside), whatever: isBeside(together, step, reader) };
 }
 
 function whyApart(together: Placed, step: Placed, reader: Placed, outside: readonly Placed[]): string {
-  const partOf = (placed: Placed) => [placed, ...aroundOf(placed)].find(({ around }) => around === together);
-  const ofReader = partOf(reader);
-  const ofStep = partOf(step);
+  const ofReader = partOf(together, reader);
+  const ofStep = partOf(together, step);
   if (ofReader?.part === 'handler') return `a handler of ${together.path} runs wherever that failed`;
   if (ofStep?.part === 'handler') return `it is in a handler of ${together.path}`;
   if (ofReader && (together.node.activity === 'parallel' || together.node.activity === 'choice'))
@@ -28,6 +28,13 @@ function whyApart(together: Placed, step: Placed, reader: Placed, outside: reado
   if (handling && comesBefore(together, ofStep, ofReader)) return `a handler of ${handling.path} may have taken over`;
   return 'it comes later';
 }
+
+/** Its answer may come at any moment: two requests of the reader would differ under one key. */
+const isBeside = (together: Placed, step: Placed, reader: Placed): boolean =>
+  together.node.activity === 'parallel' && partOf(together, step)?.part === 'child' && partOf(together, reader)?.part === 'child';
+
+const partOf = (together: Placed, placed: Placed): Placed | undefined =>
+  [placed, ...aroundOf(placed)].find(({ around }) => around === together);
 
 const comesBefore = ({ inside }: Placed, one: Placed | undefined, other: Placed | undefined): boolean =>
   one !== undefined && other !== undefined && inside.indexOf(one) < inside.indexOf(other);
