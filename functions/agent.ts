@@ -2,7 +2,7 @@ import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { createAgent } from '../lib/agent.ts';
 import type { AgentDefinition } from '../lib/authoring/agent.ts';
 import { oneByOne } from '../lib/batch.ts';
-import { groupIn, queueOf } from '../lib/delivery.ts';
+import { deliveryOf, groupIn, queueOf } from '../lib/delivery.ts';
 import type { FunctionContext, Invocation } from '../lib/function.ts';
 import { agentMessageIn } from '../lib/incoming.ts';
 import { agentOfRequests } from '../lib/messages.ts';
@@ -19,7 +19,7 @@ export const create = ({ system, environment }: FunctionContext) => {
       if (!agent) throw new Error(`No agent of this function listens to ${queueOf(record)}.`);
       const message = agentMessageIn(record.body);
       if (message.type === 'cancel') await agent.cancel(message);
-      else await agent(message, { signal: stopping, ...groupIn(record) });
+      else await agent(message, { signal: stopping, redelivered: deliveryOf(record).receiveCount > 1, ...groupIn(record) });
     };
     return oneByOne(event, serve, system);
   };

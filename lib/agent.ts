@@ -27,6 +27,8 @@ interface ServeOptions {
   readonly signal?: AbortSignal;
   /** Whose work the request is: what is said to it is his, too. */
   readonly group?: string;
+  /** Its queue has delivered it before. */
+  readonly redelivered?: boolean;
 }
 
 /** Serves one request. It answers on the reply queue before `completeBy`, or not at all. */
@@ -63,22 +65,22 @@ export function createAgent(
   /** Ids of what is not to be begun any more, oldest first. */
   const canceled = new Set<string>();
 
-  function begin(request: Request, operation: Work['operation'], stopping: AbortSignal | undefined): AtWork {
+  function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false }: ServeOptions): AtWork {
     const cancelling = new AbortController();
     if (canceled.has(request.requestId)) cancelling.abort();
     const deadline = startDeadline(request, clock, stopping, cancelling.signal);
-    const work = { agent: name, request, operation, deadline, stopping, cancelling, cancelled: cancelling.signal };
+    const work = { agent: name, request, operation, deadline, redelivered, stopping, cancelling, cancelled: cancelling.signal };
     // Of two deliveries the first is at work.
     if (!atWork.has(request.requestId)) atWork.set(request.requestId, work);
     return work;
   }
 
-  const serve = async (request: Request, { signal: stopping, group }: ServeOptions = {}): Promise<void> => {
+  const serve = async (request: Request, options: ServeOptions = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    const to = inGroup(channel, group);
+    const to = inGroup(channel, options.group);
     if (!operation) return reply(request, notHere(request, name), to);
-    const work = begin(request, operation, stopping);
+    const work = begin(request, operation, options);
     const { deadline } = work;
     const { longestSeconds } = operation;
     const beat = longestSeconds === undefined ? undefined : startHeartbeat(request, longestSeconds, deadline, name, { channel: to, clock });
@@ -133,7 +135,7 @@ export function createAgent(
     const { request, operation, deadline } = work;
     if (!operation.cancel) return;
     const over = new AbortController();
-    const telling = async () => operation.cancel?.(callOf(work, over.signal) as never);
+    const telling = async () => operation.cancel?.(callOf(work, { signal: over.signal }) as never);
     try {
       await Promise.race([telling(), clock.sleep(Math.max(0, deadline.at() - clock.now()), over.signal)]);
     } catch (error) {

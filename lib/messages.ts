@@ -73,10 +73,19 @@ export const Request = z.object({
   input: json,
   /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
   settling: z.literal(true).optional(),
+  /** The first asking under its key, although not the first of its step: the ones before were refused for certain. */
+  newKey: z.literal(true).optional(),
   /** How often its agent has put it back, because its service was away. */
   putBack: z.int().min(1).optional(),
 });
 export type Request = z.infer<typeof Request>;
+
+/**
+ * Whether something may have been done under the key already: by an earlier asking, or an earlier try of this one, before it was put
+ * back. A refusal by whoever does not know the key says nothing of that.
+ */
+export const isRepeated = ({ attempt, newKey, settling, putBack }: Pick<Request, 'attempt' | 'newKey' | 'settling' | 'putBack'>): boolean =>
+  settling === true || putBack !== undefined || (attempt > 1 && newKey !== true);
 
 /** An asking is not wanted any more: whoever is at work on it stops if he can. */
 export const Cancel = z.object({
@@ -164,6 +173,7 @@ export const requestMessage = (orderId: string, ask: AskCommand, now: number): J
   idempotencyKey: ask.idempotencyKey,
   input: ask.input,
   ...(ask.settling ? { settling: true } : {}),
+  ...(ask.newKey ? { newKey: true } : {}),
 });
 
 export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({

@@ -64,6 +64,9 @@ const Code = z
   .regex(/^[a-z][a-z0-9-]*$/);
 const Refusal = z.looseObject({ code: Code });
 
+/** Whoever answers so has not looked at the key: what was done under it by an earlier try is still done. */
+const saysNothingOfKey: ReadonlySet<number> = new Set([401, 403, 404, 413]);
+
 /** Returns a declared fault, throws any other failure; undefined means that the service did not refuse. */
 function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F> | undefined {
   const { status, heading } = answer;
@@ -72,7 +75,8 @@ function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F>
 
   const mayPass = status >= 500 || status === 408 || status === 429 || (status === 409 && refusal?.code === 'request-in-progress');
   if (mayPass) throw new TransientFailure(heading, retryAfter(answer));
-  if (!refusal) throw new PermanentFailure('RequestRefused', heading);
+  const outcomeUnknown = call.repeated && (!refusal || saysNothingOfKey.has(status));
+  if (!refusal) throw new PermanentFailure('RequestRefused', heading, { outcomeUnknown });
 
   const { code, ...rest } = refusal;
   const type = pascalCase(code);
@@ -80,7 +84,7 @@ function refusalIn<F extends string>(answer: Answered, call: Call<F>): Failed<F>
   const data = worthKeeping(rest);
   const declared = call.faults.find((fault) => fault.name === type);
   if (declared) return call.failed(declared, message, data);
-  throw new PermanentFailure(type, message, data && { data });
+  throw new PermanentFailure(type, message, { outcomeUnknown, ...(data ? { data } : {}) });
 }
 
 /** An answer that is neither a refusal nor what was agreed leaves open whether the thing was done. */

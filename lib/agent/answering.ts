@@ -3,7 +3,7 @@ import type { Request } from '../messages.ts';
 import type { Asked } from '../store.ts';
 import type { Admission } from './guard.ts';
 import { failed, givenUp, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
-import { callOf, inTime, type notNow, patiently, type Tools, type Work } from './work.ts';
+import { callOf, inTime, mayBeDone, type notNow, patiently, type Tools, type Work } from './work.ts';
 
 export interface AnsweringTools extends Tools {
   readonly asked: Asked;
@@ -19,15 +19,16 @@ export async function answerOf(work: Work, tools: AnsweringTools): Promise<Answe
   if (request.settling && operation.atMostOnce) return outcomeUnknown('Nobody but the service knows whether it was done.');
 
   const input = operation.input.safeParse(request.input);
-  if (!input.success) return refused(request, `The input of ${agent}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`);
-  const run = async (): Promise<unknown> => operation.run(input.data as never, callOf(work) as never);
-  if (operation.atMostOnce) return once(work, run, tools);
-  return patiently(work, async () => resultOf(await inTime(run(), work.deadline), operation), tools);
+  const problem = input.success ? undefined : `The input of ${agent}.${request.operation} is not what it takes: ${issuesOf(input.error)}.`;
+  const run = async (repeated: boolean): Promise<unknown> => operation.run(input.data as never, callOf(work, { repeated }) as never);
+  if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);
+  if (problem !== undefined) return refused(problem, mayBeDone(work));
+  return patiently(work, async (_, repeated) => resultOf(await inTime(run(repeated), work.deadline), operation), tools);
 }
 
-/** The agent itself refuses. Of what was asked before it says nothing by that. */
-const refused = ({ settling }: Request, message: string): Result =>
-  failed({ type: 'RequestRefused', message, permanent: true, ...(settling ? { outcomeUnknown: true } : {}) });
+/** The agent itself refuses. Of what may have been done before it says nothing by that. */
+const refused = (message: string, outcomeUnknown: boolean): Result =>
+  failed({ type: 'RequestRefused', message, permanent: true, ...(outcomeUnknown ? { outcomeUnknown } : {}) });
 
 /** Whoever asks has the operation, or could not have been loaded: while the app is changed, its parts differ. So not for good. */
 export const notHere = ({ operation, settling }: Request, agent: string): Result =>
@@ -60,8 +61,13 @@ function lookUp(work: Work, otherwise: Result, tools: Tools): Promise<Result | t
   );
 }
 
-/** Runs what may be asked for only once; asked again, it says that nobody knows, unless the service can tell. */
-async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringTools): Promise<Answer> {
+type Run = (repeated: boolean) => Promise<unknown>;
+
+/**
+ * Runs what may be asked for only once; asked again, it says that nobody knows, unless the service can tell. The note of an earlier
+ * asking comes before anything else: what is refused now may have been done then.
+ */
+async function once(work: Work, run: Run | Result, tools: AnsweringTools): Promise<Answer> {
   const { agent, request, operation, deadline, cancelled } = work;
   // Not even noted: the next asking may be at work beside it.
   if (deadline.isOver()) return undefined;
@@ -75,10 +81,10 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
   }
 
   let sent = false;
-  const tryIt = async (admission: Admission): Promise<Result> => {
+  const tryIt = async (run: Run, admission: Admission, repeated: boolean): Promise<Result> => {
     try {
       sent = true;
-      return resultOf(await inTime(run(), deadline), operation);
+      return resultOf(await inTime(run(repeated), deadline), operation);
     } catch (error) {
       if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;
@@ -88,7 +94,7 @@ async function once(work: Work, run: () => Promise<unknown>, tools: AnsweringToo
     }
   };
   try {
-    const result = await patiently(work, tryIt, tools);
+    const result = typeof run === 'function' ? await patiently(work, (admission, repeated) => tryIt(run, admission, repeated), tools) : run;
     return !sent && cancelled.aborted ? neverSent : result;
   } finally {
     // Before it is answered: who asks again then may. What was cancelled must not be begun by a delivery that comes late.

@@ -2,7 +2,7 @@ import type { AnyOperation, Call } from '../authoring/agent.ts';
 import { type Failed, type FaultType, PermanentFailure, TransientFailure, UnprocessableMessage } from '../authoring/fault.ts';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Request } from '../messages.ts';
+import { isRepeated, type Request } from '../messages.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Deadline } from './deadline.ts';
 import type { Admission, Guard } from './guard.ts';
@@ -14,6 +14,8 @@ export interface Work {
   readonly request: Request;
   readonly operation: AnyOperation;
   readonly deadline: Deadline;
+  /** The queue has delivered this very message before: somebody may have done what it asks for. */
+  readonly redelivered: boolean;
   /** Aborted when the host stops. */
   readonly stopping: AbortSignal | undefined;
   readonly cancelled: AbortSignal;
@@ -34,14 +36,18 @@ export const notNow = Symbol('not now');
 const attemptsMaxDefault = 8;
 const pauseMs = { first: 100, longest: 5_000 };
 
+/** Whether something may have been done under the key already. */
+export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivered || isRepeated(request);
+
 /** Tries until there is a definite answer, the attempts are used up, or the time is over. */
 export async function patiently(
   work: Work,
-  ask: (admission: Admission) => Promise<Result>,
+  ask: (admission: Admission, repeated: boolean) => Promise<Result>,
   { guard, clock, telemetry, chance }: Tools,
 ): Promise<Result | typeof notNow> {
   const { agent, request, operation, deadline, stopping, cancelled } = work;
   const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
+  let wasSent = mayBeDone(work);
   for (let tried = 1; ; tried++) {
     if (cancelled.aborted) return givenUp;
     if (deadline.isOver()) return nobodyWaits;
@@ -56,7 +62,7 @@ export async function patiently(
       return cancelled.aborted ? givenUp : nobodyWaits;
     }
     try {
-      const result = await ask(admission);
+      const result = await ask(admission, wasSent);
       await admission.answered();
       return result;
     } catch (error) {
@@ -74,6 +80,7 @@ export async function patiently(
       if (error instanceof UnprocessableMessage) throw error;
       if (error instanceof PermanentFailure) return refusalOf(error);
       await admission.failed(orderId);
+      wasSent ||= !(error instanceof TransientFailure && error.nothingSent);
       if (tried >= attemptsMax) return exhausted(error);
 
       const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
@@ -91,15 +98,19 @@ export const kindOf = (error: unknown): string => (error instanceof Error ? erro
 export const inTime = <T>(work: Promise<T>, { passed }: Deadline): Promise<T> => Promise.race([work, passed]);
 
 /** What an operation is told of the asking. */
-export const callOf = ({ request, operation: { faults = [] }, deadline }: Work, signal = deadline.signal): Call<string> => ({
-  orderId: request.orderId,
-  path: request.path,
-  requestId: request.requestId,
-  idempotencyKey: request.idempotencyKey,
-  attempt: request.attempt,
-  completeBy: new Date(deadline.at()),
+export const callOf = (
+  work: Work,
+  { signal = work.deadline.signal, repeated = mayBeDone(work) }: { readonly signal?: AbortSignal; readonly repeated?: boolean } = {},
+): Call<string> => ({
+  orderId: work.request.orderId,
+  path: work.request.path,
+  requestId: work.request.requestId,
+  idempotencyKey: work.request.idempotencyKey,
+  attempt: work.request.attempt,
+  repeated,
+  completeBy: new Date(work.deadline.at()),
   signal,
-  faults,
+  faults: work.operation.faults ?? [],
   failed: <P extends string>(fault: FaultType<P>, message: string, data?: JsonObject): Failed<P> => ({
     failed: fault,
     message,

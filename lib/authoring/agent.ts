@@ -18,6 +18,11 @@ export interface Call<F extends string = never> {
   readonly idempotencyKey: string;
   /** How often the step has been asked, from 1. */
   readonly attempt: number;
+  /**
+   * Something may have been done under the key already, by an earlier asking or try. A refusal that says nothing of the key, such
+   * as 401, does not say then that nothing was done: `new PermanentFailure(…, { outcomeUnknown: call.repeated })`.
+   */
+  readonly repeated: boolean;
   /** Nobody waits for the answer after this. */
   readonly completeBy: Date;
   /** Aborted when `completeBy` passes, when the step is canceled, and when the system stops. The answer still counts after a cancellation. */

@@ -17,6 +17,8 @@ export interface Asking {
   readonly generation: number;
   readonly attempt: number;
   readonly completeBy: number;
+  /** The first asking under its key, although not the first of its step. */
+  readonly newKey?: true;
 }
 
 /** A child to start: by name, or, inside a loop, one turn of it. */

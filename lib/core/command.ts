@@ -18,6 +18,8 @@ export type Command =
       readonly input: Json;
       /** It is only to be known whether the effect under this key exists: it is to be undone, or nobody wants it any more. */
       readonly settling?: true;
+      /** The first asking under its key, although not the first of its step. */
+      readonly newKey?: true;
     }
   /** An asking is not wanted any more: its agent stops if it can. */
   | {
@@ -39,6 +41,7 @@ interface Asked {
   readonly epoch: number;
   readonly completeBy: number;
   readonly mode?: string;
+  readonly newKey?: true;
 }
 
 /** The one way to a request: made when a step asks, and made again from the state when nobody knows whether it was sent. */
@@ -54,4 +57,5 @@ export const askCommand = (orderId: string, path: string, { agent, operation }: 
   completeBy: asked.completeBy,
   input,
   ...(asked.mode === 'settle' ? { settling: true as const } : {}),
+  ...(asked.newKey ? { newKey: true as const } : {}),
 });

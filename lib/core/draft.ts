@@ -283,8 +283,8 @@ export class Draft {
     this.keep(path, state);
   }
 
-  private ask(path: string, { input, generation, attempt, completeBy }: Asking): void {
-    this.request(path, { generation, attempt, epoch: this.event.epoch, completeBy }, input);
+  private ask(path: string, { input, ...asking }: Asking): void {
+    this.request(path, { ...asking, epoch: this.event.epoch }, input);
   }
 
   private askAgain(path: string): void {
@@ -293,7 +293,11 @@ export class Draft {
     this.request(path, own, input.ok ? input.value : null);
   }
 
-  private request(path: string, asked: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy' | 'mode'>, input: Json): void {
+  private request(
+    path: string,
+    asked: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy' | 'mode' | 'newKey'>,
+    input: Json,
+  ): void {
     const node = this.node(path);
     if (!asks(node)) throw new Error(`${path} asks an agent, but only a step has one.`);
     this.commands.push(askCommand(this.subject.orderId, path, node, asked, input));

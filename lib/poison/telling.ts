@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
-import { agentOfRequests, asking, queues, type Reply, timeText } from '../messages.ts';
+import { agentOfRequests, asking, isRepeated, queues, type Reply, timeText } from '../messages.ts';
 import type { Store } from '../store.ts';
 import { orderIdOf } from '../submission.ts';
 import { saidIn } from './conversation.ts';
@@ -17,7 +17,13 @@ const message = 'Unable to process message.';
 
 const { v: _, ...names } = asking;
 /** What an asking must say of itself to be answered, whatever else is wrong with it. */
-const Asked = z.object({ ...names, completeBy: z.iso.datetime().optional().catch(undefined), settling: z.boolean().optional() });
+const Asked = z.object({
+  ...names,
+  completeBy: z.iso.datetime().optional().catch(undefined),
+  settling: z.literal(true).optional().catch(undefined),
+  newKey: z.literal(true).optional().catch(undefined),
+  putBack: z.int().optional().catch(undefined),
+});
 const Submitted = z.object({
   client: z.string(),
   idempotencyKey: z.string(),
@@ -37,7 +43,8 @@ async function tellScheduler(agent: string, poison: Poison, setAside: string, { 
   const said = saidIn(poison.body);
   const { data: asked } = Asked.safeParse(said);
   if (!asked || said?.['type'] === 'cancel') return;
-  const { settling, completeBy, ...its } = asked;
+  const { settling, newKey, putBack, completeBy, ...its } = asked;
+  const isUnknown = isRepeated({ attempt: its.attempt, newKey, settling, putBack }) || mayBeDone(poison);
   // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
   if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {
@@ -45,7 +52,7 @@ async function tellScheduler(agent: string, poison: Poison, setAside: string, { 
     type: 'reply',
     ...its,
     sentAt: timeText(clock.now()),
-    result: { status: 'rejected', code: 500, message, setAside, ...(settling || mayBeDone(poison) ? { outcomeUnknown: true } : {}) },
+    result: { status: 'rejected', code: 500, message, setAside, ...(isUnknown ? { outcomeUnknown: true } : {}) },
   };
   await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(reply) }]);
 }

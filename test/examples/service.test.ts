@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { test } from 'node:test';
-import { PermanentFailure, TransientFailure } from 'redress';
+import { type Call, PermanentFailure, TransientFailure } from 'redress';
 import * as z from 'zod';
 import { CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
 import { createService } from '../../examples/orders/service.ts';
@@ -17,16 +17,18 @@ interface Answer {
 }
 
 /** What a charge comes to when the payment service answers like this. */
-async function charge({ status, body = '', headers = {} }: Answer): Promise<unknown> {
+async function charge({ status, body = '', headers = {} }: Answer, call: Asked = {}): Promise<unknown> {
   await using remote = await startService((_, response) => {
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
   });
-  return await ask(remote.url);
+  return await ask(remote.url, call);
 }
 
-function ask(url: string, signal?: AbortSignal): Promise<unknown> {
+type Asked = Partial<Pick<Call<string>, 'signal' | 'repeated'>>;
+
+function ask(url: string, call: Asked = {}): Promise<unknown> {
   const payment = createService({ name: 'payment', url: () => url });
-  return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], ...(signal ? { signal } : {}) }), Charge);
+  return payment.post('/charges', { card }, callOf({ faults: [CardDeclined], ...call }), Charge);
 }
 
 async function failureOf(asking: Promise<unknown>): Promise<PermanentFailure | TransientFailure> {
@@ -93,7 +95,7 @@ test('a service that nobody runs, that breaks off or stays silent may answer nex
   assert.ok((await failureOf(ask(broken.url))) instanceof TransientFailure);
 
   await using silent = await startService(() => undefined);
-  const late = await failureOf(ask(silent.url, AbortSignal.timeout(50)));
+  const late = await failureOf(ask(silent.url, { signal: AbortSignal.timeout(50) }));
   assert.ok(late instanceof TransientFailure);
   assert.equal(late.message, 'payment did not answer POST /charges in time');
 });
@@ -121,6 +123,20 @@ test('any other refusal is permanent, under the name that the service gives it',
   }
   assert.equal(await typeOf(404, '<h1>Not Found</h1>'), 'RequestRefused');
   assert.equal(await typeOf(401, ''), 'RequestRefused');
+});
+
+test('S11: a refusal that says nothing of the key says nothing of what an earlier try may have done', async () => {
+  const isUnknown = async (status: number, body: string | object, repeated: boolean) => {
+    const failure = await failureOf(charge({ status, body }, { repeated }));
+    assert.ok(failure instanceof PermanentFailure);
+    return failure.outcomeUnknown;
+  };
+  for (const status of [401, 403, 404, 413]) {
+    assert.equal(await isUnknown(status, { code: 'not-here' }, true), true, String(status));
+    assert.equal(await isUnknown(status, '', false), false);
+  }
+  assert.equal(await isUnknown(400, '', true), true);
+  assert.equal(await isUnknown(422, { code: 'limit-reached' }, true), false);
 });
 
 test('an answer that is not what was agreed leaves open whether the card was charged', async () => {

@@ -10,6 +10,7 @@ export const callOf = <F extends string = never>({ faults = [], ...change }: Par
   requestId: 'r1',
   idempotencyKey: 'o1/order/charge',
   attempt: 1,
+  repeated: false,
   completeBy: new Date(Date.now() + 10_000),
   signal: AbortSignal.timeout(10_000),
   faults,

@@ -46,7 +46,8 @@ export const lasting: ReadonlySet<string> = new Set(['mail.tell']);
 /** Their service knows no idempotency. */
 export const atMostOnce: ReadonlySet<string> = new Set(['ledger.enter', 'ledger.post']);
 
-const About = z.object({ what: z.string() });
+/** What has too much in it a deployment refuses that takes less: see `stricter.ts`. */
+const About = z.object({ what: z.string(), tooMuch: z.literal(false).optional() });
 /** Names the effect: the idempotency key under which it was asked for. */
 const Effect = z.object({ id: z.string() });
 /** With what nobody but its service and those who undo it may see: see `secretOf`. */

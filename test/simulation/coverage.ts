@@ -35,6 +35,7 @@ const ofServices: readonly AnyFault[] = [
   'service is down',
   'service slow',
   'service answer lost',
+  'stricter schema',
 ];
 const atCalls: readonly AnyFault[] = [...faultKinds, 'older process'];
 const ofTheRest = kinds.filter((kind) => ![...atCalls, ...ofMessages, ...ofServices].includes(kind));

@@ -1,5 +1,6 @@
 import { type Role, roleAtWork } from './at-work.ts';
 import type { Chance } from './random.ts';
+import type { Stricter } from './stricter.ts';
 
 /** What can go wrong at a call of a port. */
 export const faultKinds = [
@@ -46,6 +47,7 @@ export const otherFaults = [
   'client queue gone',
   'service slow',
   'service answer lost',
+  'stricter schema',
 ] as const;
 export type OtherFault = (typeof otherFaults)[number];
 export type AnyFault = FaultKind | OtherFault;
@@ -66,7 +68,7 @@ export interface Site {
 export type Profile = { readonly [kind in AnyFault]: number };
 
 /** How likely each is at each of its chances, in a run with a middling amount of everything. */
-const usual: Profile = {
+const usual: Omit<Profile, 'stricter schema'> = {
   'crash before': 0.01,
   'crash applied': 0.015,
   'crash after': 0.01,
@@ -122,7 +124,8 @@ export function profileFrom(chance: Chance): Profile {
   const much = 0.2 + chance.next() * 2;
   const often = (least: number) => (chance.happens(0.3) ? 0 : least * much * (0.2 + chance.next()));
   const chosen = Object.entries(usual).map(([kind, least]) => [kind, chance.happens(rare[kind] ?? 1) ? often(least) : 0]);
-  return Object.fromEntries(chosen) as Profile;
+  // It is chosen for the whole world, and draws from no chance here: that would change all others.
+  return Object.fromEntries([...chosen, ['stricter schema', 0]]) as Profile;
 }
 
 /** Whom a fault befell: whoever is at work, where nothing else is said, and his order, as far as it has one. */
@@ -152,6 +155,8 @@ export class Faults {
   readonly landed = new Map<string, number>();
   /** What kills every process that does it, for as long as anything goes wrong. */
   deadly: ((victim: Victim) => boolean) | undefined;
+  /** Whether the schema of the moment refuses what a message asks for; undefined where it is always the same. */
+  stricter: Stricter | undefined;
   private readonly outages = new Map<string, number>();
   private readonly profile: Profile;
   private readonly chance: Chance;

@@ -20,6 +20,7 @@ import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
 import type { Guarded } from './guarded.ts';
 import { listening, type Sight, toldOf } from './sight.ts';
+import { asTaken } from './stricter.ts';
 import { CutOff } from './transactions.ts';
 
 const files: { readonly [file: string]: CreateFunction } = {
@@ -283,7 +284,7 @@ export class SimulatedHost {
   /** Ids of the messages that were processed; never, when the host crashes meanwhile. */
   async handle(source: QueueSource, messages: Parameters<typeof queueEvent>[1]): Promise<readonly string[]> {
     this.sight.saw({ type: 'delivered', queue: source.queue, messages });
-    const response = await this.run(source.queue, queueEvent(source.queue, messages) satisfies SQSEvent);
+    const response = await this.run(source.queue, queueEvent(source.queue, asTaken(source.queue, messages, this.sight)) satisfies SQSEvent);
     const failed = ((response as SQSBatchResponse | undefined)?.batchItemFailures ?? []).map(({ itemIdentifier }) => itemIdentifier);
     const came = messages.map(({ messageId }) => messageId);
     this.sight.saw({ type: 'answered', queue: source.queue, came, failed });

@@ -72,6 +72,7 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'client queue gone': { roles: ['client'], because: 'it is his' },
   'service slow': onlyAgents,
   'service answer lost': onlyAgents,
+  'stricter schema': onlyAgents,
 };
 
 /** `crash before x agent` */

@@ -7,6 +7,7 @@ import { chanceOf } from './random.ts';
 import type { Services } from './services.ts';
 import { sicken } from './sickness.ts';
 import type { Sight } from './sight.ts';
+import { deployStricter } from './stricter.ts';
 
 /** Of so many worlds one has a theme, for each that there is. */
 const oneIn = 15;
@@ -26,6 +27,7 @@ const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow
 /** What only some worlds are about. Each draws from a chance of its own: it must not change what befalls other worlds. */
 export function addThemes(reach: Reach, services: Services, outside: Outside, seed: number): void {
   sicken(reach.sight, services, outside, seed);
+  deployStricter(reach.sight, services, outside, seed);
   lockAway(outside, seed);
   shipSlowly(services, outside, seed);
   const forger = isIn(seed, 2);

@@ -84,6 +84,20 @@ export const moreCompensation: readonly Mutant[] = [
     replace: '',
   },
   {
+    name: 'refused by the agent taken for not done',
+    why: 'an agent that refuses a later asking says by that that the earlier one did nothing',
+    file: 'lib/messages.ts',
+    find: ' || (attempt > 1 && newKey !== true)',
+    replace: '',
+  },
+  {
+    name: 'refused for its input before its note is looked at',
+    why: 'what may be asked for only once is refused for certain, although it was begun before',
+    file: 'lib/agent/answering.ts',
+    find: '  if (operation.atMostOnce) return once(work, problem === undefined ? run : refused(problem, false), tools);',
+    replace: '  if (operation.atMostOnce) return problem === undefined ? once(work, run, tools) : refused(problem, false);',
+  },
+  {
     name: 'asked whether done while it may still be done',
     why: '"not done" is believed although what was asked before may still arrive',
     file: 'lib/core/advance.ts',

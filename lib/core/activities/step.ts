@@ -56,6 +56,8 @@ interface Asked {
   readonly replaces?: true;
   /** Of what is canceled: its agent has answered, and does not know whether it was done. */
   readonly gaveUp?: true;
+  /** The first asking under its key, although not the first of the step: nothing can have been done under it before. */
+  readonly newKey?: true;
 }
 
 export type StepState = Asked & {
@@ -91,8 +93,8 @@ export const step: Behaviour<Step, StepState> = {
     if (attempt === 0 && context.known) return begin(step, context);
     if (own.mode) return again(step, own, context);
     return phase === 'refused'
-      ? askAgent(step, generation + 1, attempt + 1, context)
-      : askAgent(step, generation, attempt + 1, context, input);
+      ? askAgent(step, generation + 1, attempt + 1, context, { newKey: true })
+      : askAgent(step, generation, attempt + 1, context, { input });
   },
 
   replied(_, asked, reply, context) {
@@ -132,7 +134,7 @@ function begin(step: Step, context: Context): Next<StepState> {
   if (!input.ok) return refuse(input.fault, { generation: known.generation, attempt: 0 }, context);
   if (isOther(known, input.value)) return replace(step, known, context);
   if (known.outcome === 'done') return close(succeeded(known.output));
-  return askAgent(step, known.generation, known.attempt + 1, context, known.asked);
+  return askAgent(step, known.generation, known.attempt + 1, context, { input: known.asked });
 }
 
 const isOther = ({ outcome, of, asked }: Known, input: Json): boolean => {
@@ -260,11 +262,22 @@ function refusedInput(input: Json): Fault | undefined {
   return engineFault(engineFaults.inputTooLarge, message);
 }
 
-/** `before` is what it was asked with under the same key. */
-const askAgent = (step: Step, generation: number, attempt: number, context: Context, before?: Json): Next<StepState> => {
+interface Before {
+  /** What it was asked with under the same key. */
+  readonly input?: Json | undefined;
+  readonly newKey?: true;
+}
+
+const askAgent = (
+  step: Step,
+  generation: number,
+  attempt: number,
+  context: Context,
+  { input: before, ...own }: Before = {},
+): Next<StepState> => {
   const { at, epoch, endBy } = context;
   const kept = before === undefined ? {} : { input: before };
-  const asked = { generation, attempt, epoch, since: at, ...kept };
+  const asked = { generation, attempt, epoch, since: at, ...kept, ...own };
   const formerly = { generation, attempt: attempt - 1, ...kept };
 
   if (endBy !== undefined && at >= endBy) return refuse(deadlinePassed, formerly, context);
@@ -275,7 +288,7 @@ const askAgent = (step: Step, generation: number, attempt: number, context: Cont
   if (tooLarge) return refuse(tooLarge, formerly, context);
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
-  const asking = { input: input.value, generation, attempt, completeBy };
+  const asking = { input: input.value, generation, attempt, completeBy, ...own };
   return ask(asking, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
 };
 

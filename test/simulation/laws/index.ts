@@ -106,7 +106,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   refusals(),
   decisions(),
   instructions(),
-  reasons(),
+  reasons(times),
   repetitions(),
   journal(),
   records(),

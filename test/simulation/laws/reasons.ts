@@ -3,18 +3,21 @@ import { timeText } from '../../../lib/messages.ts';
 import type { StateRecord } from '../../../lib/record.ts';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
-import { type Law, on } from './law.ts';
+import { type Law, on, type Times } from './law.ts';
 
 type Instructed = Extract<Happening, { type: 'instructed' }>;
 
 /** L10: who is refused is told why, as the order stands at that moment, and what he can do instead. */
-export const reasons = (): Law => ({
+export const reasons = ({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>): Law => ({
   name: 'reasons',
   after: on(['instructed'], (happening, history) => {
     if (!happening.still || happening.outcome !== 'infeasible') return undefined;
     const order = history.orders.get(happening.orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
-    const wanted = reasonsFor(happening, order);
+    // Whoever decided may have another clock: what is said of a time that is neither over nor not is taken as it is.
+    const { endBy = 0 } = order.instance.state;
+    const isOver = Math.abs(endBy - now()) <= toleranceMs ? happening.reasons.some(saysOver) : endBy < now();
+    const wanted = reasonsFor(happening, order, isOver);
     const isSo = wanted === undefined || JSON.stringify(wanted) === JSON.stringify(happening.reasons);
     return isSo
       ? undefined
@@ -22,7 +25,9 @@ export const reasons = (): Law => ({
   }),
 });
 
-function reasonsFor(happening: Instructed, order: Tracked): readonly string[] | undefined {
+const saysOver = (reason: string): boolean => reason.startsWith('The time of the whole order was over');
+
+function reasonsFor(happening: Instructed, order: Tracked, isOver: boolean): readonly string[] | undefined {
   const { decision } = happening;
   const { processState, suspended, outcome } = order.state;
   const { ending } = order.instance.state;
@@ -38,16 +43,16 @@ function reasonsFor(happening: Instructed, order: Tracked): readonly string[] | 
     return [`The order is ${processState}: only an order in Error is compensated by instruction; cancel it instead.`];
   if (decision.kind !== 'resubmit') return undefined;
   if (processState !== 'Error') return [`The order is ${processState}: only an order in Error has a failed step to resubmit.`];
-  return resubmitting(decision.answer !== undefined, order);
+  return resubmitting(decision.answer !== undefined, order, isOver);
 }
 
-function resubmitting(answers: boolean, { instance }: Tracked): readonly string[] {
+function resubmitting(answers: boolean, { instance }: Tracked, isOver: boolean): readonly string[] {
   const { held, endBy } = instance.state;
   const isAsked = held?.fault.type === 'OperatorAsked';
   return [
     ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Give it with answer.'] : []),
     ...(!isAsked && answers ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
-    ...(endBy === undefined
+    ...(endBy === undefined || !isOver
       ? []
       : [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]),
   ];

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type App, type Call, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import type { Reply, Request } from '../../lib/messages.ts';
+import { openDesk, submitted, temporaryFolder } from './support.ts';
+
+const note = { note: 'a note of twenty-five letters' };
+const loose = z.object({ note: z.string() });
+const strict = z.object({ note: z.string().max(20) });
+
+/** A shop that charges, and what its bank has done; each deployment has an input schema of its own. */
+function shop(atMostOnce: boolean) {
+  const charged: string[] = [];
+  const refunded: string[] = [];
+  const deployed = (input: z.ZodType): App => {
+    const bank = defineAgent('bank', {
+      charge: operation({
+        input,
+        output: z.object({ chargeId: z.string() }),
+        ...(atMostOnce ? { atMostOnce } : {}),
+        run: (_: unknown, { idempotencyKey }: Call) => {
+          if (atMostOnce || !charged.includes(idempotencyKey)) charged.push(idempotencyKey);
+          return { chargeId: idempotencyKey };
+        },
+      }),
+      refund: operation({
+        input: z.object({ chargeId: z.string() }),
+        output: z.object({}),
+        run({ chargeId }) {
+          refunded.push(chargeId);
+          return {};
+        },
+      }),
+    });
+    const charge = bank.charge as (input: unknown) => ReturnType<typeof bank.charge>;
+    const buy = defineWorkflow('buy', { version: 1, order: loose }, ({ order }) =>
+      sequence(charge({ note: order.note }).undo(({ chargeId }) => bank.refund({ chargeId }))),
+    );
+    return defineApp({ workflows: [buy], agents: [bank] });
+  };
+  return { charged, refunded, deployed };
+}
+
+/** One order whose charge is asked for as often as the test says, by whatever is deployed then. */
+async function ordered(context: TestContext, { atMostOnce = false, firstBy = loose }: { atMostOnce?: boolean; firstBy?: z.ZodType } = {}) {
+  const dataFolder = temporaryFolder(context);
+  const { deployed, ...bank } = shop(atMostOnce);
+  let desk = openDesk(context, deployed(firstBy), { dataFolder });
+  const orderId = await submitted(desk, note);
+  const deploy = (input: z.ZodType): void => {
+    desk = openDesk(context, deployed(input), { dataFolder, clock: desk.clock, hostId: 'host-two' });
+  };
+  /** Whatever waits for the bank is served: its answers. */
+  const serve = async (): Promise<readonly Reply['result'][]> => {
+    assert.equal(await desk.deliver('bank-requests'), 0);
+    return (desk.messages('bank-replies') as unknown as readonly Reply[]).map(({ result }) => result);
+  };
+  const apply = () => desk.deliver('bank-replies');
+  /** The answer is lost; the charge is asked for again when its time is over. */
+  const again = async (): Promise<void> => {
+    await desk.take('bank-replies');
+    await desk.clock.advance(11_000);
+    await desk.supervisor.pass();
+    await desk.deliver('wake-ups');
+  };
+  const instruct = async (kind: 'resubmit' | 'compensate'): Promise<void> => {
+    const { rev } = await desk.state(orderId);
+    const given = { kind, by: 'otto', reason: 'mended' } as const;
+    const { outcome } = await desk.system.scheduler.instruct(orderId, given, { id: `${kind}@${rev}`, ifMatch: rev });
+    assert.equal(outcome, 'done');
+  };
+  return { ...bank, deploy, serve, apply, again, instruct, state: () => desk.state(orderId), desk: () => desk };
+}
+
+const faultsIn = (results: readonly Reply['result'][]) =>
+  results.map((result) => result.status === 'failed' && [result.fault.type, result.fault.permanent, result.fault.outcomeUnknown ?? false]);
+const unknown = [['RequestRefused', true, true]];
+const definite = [['RequestRefused', true, false]];
+
+describe('an agent that refuses by itself what may have been done before', () => {
+  test('S7, S11: a charge whose answer was lost, and which a newer schema refuses, is found out about and refunded', async (context) => {
+    const { charged, refunded, deploy, serve, apply, again, instruct, state, desk } = await ordered(context);
+    await serve();
+    await again();
+    deploy(strict);
+    assert.deepEqual(faultsIn(await serve()), unknown);
+    await apply();
+    assert.equal((await state()).processState, 'Error');
+    await instruct('compensate');
+    assert.deepEqual(faultsIn(await serve()), unknown, 'asked whether it was done, it does not know either');
+    await apply();
+    deploy(loose);
+    for (let left = 3; left > 0; left--) {
+      await desk().clock.advance(4_400_000);
+      await desk().supervisor.pass();
+      await desk().deliver('wake-ups');
+      await serve();
+      await apply();
+    }
+    assert.deepEqual([(await state()).outcome, charged.length, refunded], ['compensated', 1, charged]);
+  });
+
+  test('F20, S7: what may be asked for only once is not done a second time after that', async (context) => {
+    const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true });
+    await serve();
+    await again();
+    deploy(strict);
+    assert.deepEqual(faultsIn(await serve()), [['OutcomeUnknown', true, true]]);
+    await apply();
+    deploy(loose);
+    await instruct('resubmit');
+    assert.deepEqual(faultsIn(await serve()), [['OutcomeUnknown', true, true]]);
+    await apply();
+    assert.deepEqual([(await state()).processState, charged.length], ['Error', 1]);
+  });
+
+  test('F20: what was never begun under its key is refused for certain, and under a new one it is done', async (context) => {
+    const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true, firstBy: strict });
+    assert.deepEqual(faultsIn(await serve()), definite);
+    await again();
+    assert.deepEqual(faultsIn(await serve()), definite);
+    await apply();
+    deploy(loose);
+    await instruct('resubmit');
+    await serve();
+    await apply();
+    assert.deepEqual([(await state()).outcome, charged.length], ['completed', 1]);
+  });
+
+  test('F-44: resubmitted under a new key and refused again, it is refused for certain: there is nothing to find out', async (context) => {
+    const { serve, apply, instruct, state } = await ordered(context, { firstBy: strict });
+    assert.deepEqual(faultsIn(await serve()), definite);
+    await apply();
+    await instruct('resubmit');
+    assert.deepEqual(faultsIn(await serve()), definite);
+    await apply();
+    await instruct('compensate');
+    assert.equal((await state()).outcome, 'compensated');
+  });
+
+  test('S11: the same message once more, after a process died over it, is no first asking', async (context) => {
+    const { deploy, serve, desk } = await ordered(context);
+    await desk().channel.receive('bank-requests', { max: 1, visibilityMs: 5_000, waitMs: 0 });
+    await desk().clock.advance(6_000);
+    deploy(strict);
+    assert.deepEqual(faultsIn(await serve()), unknown);
+  });
+
+  test('S11, F-111: a later asking that nobody can process is rejected without a word on the earlier one', async (context) => {
+    const { serve, again, desk } = await ordered(context);
+    await serve();
+    await again();
+    const [request] = (await desk().take('bank-requests')) as unknown as readonly Request[];
+    await desk().send('bank-requests', { ...request, type: 'inquiry' });
+    await serve();
+    await desk().setAside();
+    const [answer] = await serve();
+    assert.deepEqual([answer?.status, answer && 'outcomeUnknown' in answer && answer.outcomeUnknown], ['rejected', true]);
+  });
+});

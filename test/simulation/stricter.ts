@@ -1,0 +1,70 @@
+import type { Received } from '../../lib/channel.ts';
+import { agentOfRequests, type Request } from '../../lib/messages.ts';
+import { offers } from './app.ts';
+import type { Outside } from './outside.ts';
+import { chanceOf } from './random.ts';
+import type { Services } from './services.ts';
+import type { Sight } from './sight.ts';
+
+const worldsWith = 0.1;
+const fromMs = [500, 60_000] as const;
+const lastsMs = [10_000, 120_000] as const;
+/** Of so many orders the schema that is deployed meanwhile takes the inputs no more. */
+const share = 0.7;
+/** What it refuses takes long, too: much of it is asked for again. What may be asked for only once is done nearly too late. */
+const slow = new Map<string, readonly [number, number]>([
+  ...['stock.reserve', 'bank.charge'].map((operation) => [operation, [300, 40_000]] as const),
+  ...['ledger.enter', 'ledger.post'].map((operation) => [operation, [7_000, 9_900]] as const),
+]);
+const has = ['sale', 'pair', 'entry', 'letter', 'renewal'];
+
+/** Whether the schema that is deployed refuses what a message asks for. */
+export type Stricter = (request: Request, isFirst: boolean) => boolean;
+
+/**
+ * For a while a deployment takes less than the one before: what was asked of that is refused by this. Of one asking all copies meet the
+ * same schema the first time that they are delivered, for agents have no memory of what they refused; one that is delivered again may not.
+ */
+export function deployStricter({ timeline, faults }: Sight, services: Services, outside: Outside, seed: number): void {
+  const chance = chanceOf(seed + 9_000_011);
+  if (!chance.happens(worldsWith)) return;
+  let isDeployed = false;
+  const at = chance.between(...fromMs);
+  timeline.after(at, 'a stricter schema is deployed', () => void (isDeployed = true));
+  timeline.after(at + chance.between(...lastsMs), 'it is taken back', () => void (isDeployed = false));
+  const orders = new Map<string, boolean>();
+  const refused = new Map<string, boolean>();
+  faults.stricter = ({ requestId, orderId }, isFirst) => {
+    if (!orders.has(orderId)) orders.set(orderId, chance.happens(share));
+    const before = refused.get(requestId);
+    if (before === true || (before === false && isFirst)) return before;
+    const refuses = isDeployed && orders.get(orderId) === true;
+    refused.set(requestId, refuses);
+    return refuses;
+  };
+  for (const [operation, ms] of slow) services.lasts.set(operation, () => chance.between(...ms));
+  for (let number = chance.between(2, 4); number > 0; number--)
+    outside.submitSomething(500 + number, chance.pick(offers.filter(({ workflow }) => has.includes(workflow))));
+}
+
+/** Messages as the deployment of the moment reads them: what is marked, it does not take (see `About`). */
+export function asTaken<M extends Received>(queue: string, messages: readonly M[], { faults }: Sight): readonly M[] {
+  const agent = agentOfRequests(queue);
+  const { stricter } = faults;
+  if (!stricter || agent === undefined) return messages;
+  return messages.map((message) => {
+    const request = requestIn(message.body);
+    if (!request) return message;
+    const refuses = !faults.over && stricter(request, message.receiveCount === 1);
+    if (refuses) faults.lands('stricter schema', `${agent}.${request.operation}`, { role: 'agent', orderId: request.orderId });
+    const { tooMuch: _, ...input } = request.input as { readonly [field: string]: unknown };
+    return { ...message, body: JSON.stringify({ ...request, input: { ...input, ...(refuses ? { tooMuch: true } : {}) } }) };
+  });
+}
+
+/** One that asks for something with more than the name of an effect. */
+function requestIn(body: string): Request | undefined {
+  if (!body.startsWith('{"v":1,"type":"request"')) return undefined;
+  const request = JSON.parse(body) as Request;
+  return typeof (request.input as { readonly what?: unknown } | null)?.what === 'string' ? request : undefined;
+}
