@@ -36,7 +36,7 @@ export {
 export type { Expr, In, Ref } from './authoring/expression.ts';
 export { cel, orElse, sum, text } from './authoring/expression.ts';
 export type { Failed, FaultType } from './authoring/fault.ts';
-export { fault, PermanentFailure, TransientFailure, UnprocessableMessage } from './authoring/fault.ts';
+export { fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from './authoring/fault.ts';
 export type { Data, Variable } from './authoring/leaves.ts';
 export { assign, compensate, delay, raise, terminate, variable } from './authoring/leaves.ts';
 export type { ForEachOptions, Turn } from './authoring/loops.ts';

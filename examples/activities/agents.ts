@@ -1,10 +1,12 @@
-import { defineAgent, fault, operation } from 'redress';
+import { defineAgent, fault, operation, TransientFault } from 'redress';
 import * as z from 'zod';
 
 /** Somebody said no. */
 export const Refused = fault('Refused');
 export const CardDeclined = fault('CardDeclined', Refused);
 export const OutOfStock = fault('OutOfStock', Refused);
+/** Not now: the bank does its books. */
+export const BankBusy = fault('BankBusy', TransientFault);
 
 const Text = z.string().min(1);
 const Nothing = z.object({});
@@ -28,6 +30,13 @@ export const payment = defineAgent('payment', {
     output: z.object({ chargeId: Text }),
     faults: [CardDeclined],
     run: (_, { idempotencyKey }) => ({ chargeId: idempotencyKey }),
+  }),
+  /** From the account, at once. */
+  transfer: operation({
+    input: z.object({ amount: z.number() }),
+    output: z.object({ transferId: Text }),
+    faults: [CardDeclined, BankBusy],
+    run: (_, { idempotencyKey }) => ({ transferId: idempotencyKey }),
   }),
   refund: operation({ input: z.object({ chargeId: Text }), output: Nothing, run: () => ({}) }),
 });

@@ -2,7 +2,7 @@ import { PermanentFailure, TransientFailure, UnprocessableMessage } from '../aut
 import type { Request } from '../messages.ts';
 import type { Asked } from '../store.ts';
 import type { Admission } from './guard.ts';
-import { failed, givenUp, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
+import { failed, givenUp, isNotNow, issuesOf, messageOf, outcomeUnknown, type Result, refusalOf, resultOf } from './results.ts';
 import { callOf, inTime, mayBeDone, type notNow, patiently, type Tools, type Work } from './work.ts';
 
 export interface AnsweringTools extends Tools {
@@ -84,7 +84,10 @@ async function once(work: Work, run: Run | Result, tools: AnsweringTools): Promi
   const tryIt = async (run: Run, admission: Admission, repeated: boolean): Promise<Result> => {
     try {
       sent = true;
-      return resultOf(await inTime(run(repeated), deadline), operation);
+      const result = resultOf(await inTime(run(repeated), deadline), operation);
+      // "Not now" is an answer, too: nothing was done.
+      if (isNotNow(result)) sent = false;
+      return result;
     } catch (error) {
       if (error instanceof UnprocessableMessage || (error instanceof TransientFailure && error.nothingSent)) sent = false;
       if (!sent || error instanceof PermanentFailure) throw error;

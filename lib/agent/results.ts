@@ -1,6 +1,7 @@
 import type { AnyOperation } from '../authoring/agent.ts';
-import { type Failed, type PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import { type Failed, type FaultType, type PermanentFailure, TransientFailure } from '../authoring/fault.ts';
 import { limits } from '../core/definition.ts';
+import { isTransient } from '../core/fault.ts';
 import { isObject, type Json } from '../core/json.ts';
 import { faultName, type Reply } from '../messages.ts';
 
@@ -28,7 +29,7 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
     return failed({
       type: returned.failed.name,
       message: returned.message,
-      permanent: true,
+      permanent: !isTransient(returned.failed.path),
       ...(returned.data ? { data: returned.data } : {}),
     });
   const output = operation.output.safeParse(returned);
@@ -51,6 +52,9 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
   });
 }
 
+/** The service says that it cannot now, under a fault that the operation declares. */
+export const isNotNow = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
+
 /** A permanent failure, as an operation threw it. */
 export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonly outcomeUnknown: boolean } = error): Result =>
   failed({
@@ -61,12 +65,15 @@ export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonl
   });
 
 /** What may pass did not pass in all tries. */
-export const exhausted = (error: unknown): Result =>
+export const exhausted = (error: unknown, { faults = [] }: AnyOperation): Result =>
   failed({
-    type: error instanceof TransientFailure ? 'ServiceUnavailable' : 'UnexpectedError',
+    type: error instanceof TransientFailure ? (declaredIn(error, faults) ?? 'ServiceUnavailable') : 'UnexpectedError',
     message: messageOf(error),
     permanent: false,
   });
+
+const declaredIn = ({ fault }: TransientFailure, faults: readonly FaultType[]): string | undefined =>
+  faults.find(({ path }) => path === fault?.path)?.name;
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -81,4 +88,5 @@ const isFailed = (value: unknown): value is Failed<string> =>
   isObject(value) &&
   isObject(value['failed']) &&
   typeof value['message'] === 'string' &&
-  typeof (value['failed'] as { name?: unknown })['name'] === 'string';
+  typeof (value['failed'] as { name?: unknown })['name'] === 'string' &&
+  typeof (value['failed'] as { path?: unknown })['path'] === 'string';

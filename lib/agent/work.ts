@@ -81,7 +81,7 @@ export async function patiently(
       if (error instanceof PermanentFailure) return refusalOf(error);
       await admission.failed(orderId);
       wasSent ||= !(error instanceof TransientFailure && error.nothingSent);
-      if (tried >= attemptsMax) return exhausted(error);
+      if (tried >= attemptsMax) return exhausted(error, operation);
 
       const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
       await clock.sleep(

@@ -1,4 +1,4 @@
-import { operatorAsked } from '../core/fault.ts';
+import { operatorAsked, transient } from '../core/fault.ts';
 import type { JsonObject } from '../core/json.ts';
 
 /** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
@@ -16,8 +16,16 @@ export const fault = <const N extends string, P extends string = never>(
     throw new TypeError(`"${name}" is no name for a fault: a capital letter, then letters and digits, at most 64.`);
   if (name === operatorAsked) throw new TypeError(`"${name}" is no fault: it says that a person is asked. Call yours something else.`);
   if (name === 'Engine') throw new TypeError('"Engine" is the kind of the engine\'s own faults: handle it as EngineFault.');
+  if (name === transient)
+    throw new TypeError('"Transient" is the kind of the faults that may pass: declare yours as fault(\'BankBusy\', TransientFault).');
   return { name, path: kindOf ? `${kindOf.path}/${name}` : name } as FaultType<[P] extends [never] ? N : `${P}/${N}`>;
 };
+
+/**
+ * The kind of declared faults that may pass: `fault('BankBusy', TransientFault)`. A retry around the step tries again after one, and
+ * a handler may take it; with neither, the step is requested again when its time is over.
+ */
+export const TransientFault: FaultType<'Transient'> = { name: transient, path: transient };
 
 /** What an operation answers when the service said no. Made by `call.failed(…)`. */
 export interface Failed<F extends string> {
@@ -53,14 +61,22 @@ export class TransientFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** The service was not even reached (no connection): it is certain that nothing was done. */
   readonly nothingSent: boolean;
+  /** What the step fails with when the tries are used up, where the operation declares it: instead of `ServiceUnavailable`. */
+  readonly fault: FaultType<`Transient/${string}`> | undefined;
 
   constructor(
     message: string,
-    { retryAfterMs, nothingSent = false, cause }: { retryAfterMs?: number; nothingSent?: boolean; cause?: unknown } = {},
+    {
+      retryAfterMs,
+      nothingSent = false,
+      fault,
+      cause,
+    }: { retryAfterMs?: number; nothingSent?: boolean; fault?: FaultType<`Transient/${string}`>; cause?: unknown } = {},
   ) {
     super(message, { cause });
     this.retryAfterMs = retryAfterMs;
     this.nothingSent = nothingSent;
+    this.fault = fault;
   }
 }
 

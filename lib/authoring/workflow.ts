@@ -20,7 +20,8 @@ export type Workflow<I = unknown, R = unknown, C extends string = never> = Workf
   readonly [types]?: { readonly input: (input: I) => void; readonly answer: R; readonly faults: C };
 };
 
-type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}`>;
+/** What may pass is asked again where nobody handles it. */
+type Unhandled<F extends string, P extends string> = Exclude<F, P | `${P}/${string}` | `Transient/${string}`>;
 
 /** Every fault that can leave the workflow is named as one that goes to an operator, or this does not compile. */
 type Complete<F extends string, P extends string> = [Unhandled<F, P>] extends [never]

@@ -2,7 +2,7 @@ import { behaviourOf } from './activities/index.ts';
 import { type Retry, retry } from './activities/retry.ts';
 import type { Activity, FaultHandler, WorkflowDefinition } from './definition.ts';
 import { rootPath } from './definition.ts';
-import { engineFaults, type Fault, isKindOf } from './fault.ts';
+import { engineFaults, type Fault, isKindOf, isTransient } from './fault.ts';
 import { childrenOf, type Program, parentOf, programOf } from './program.ts';
 
 /** What becomes of one fault at one place, before any order has met it (F-163). */
@@ -62,9 +62,9 @@ export const silence = 'silence';
 export function faultPathsOf(definition: WorkflowDefinition): readonly FaultPath[] {
   const program = programOf(definition);
   return [...program.nodes].flatMap(([path, node]): readonly FaultPath[] => {
-    if (node.activity === 'raise') return [faultPathOf(program, path, { type: node.fault, permanent: true }, 'raised')];
+    if (node.activity === 'raise') return [faultPathOf(program, path, declaredFault(node.fault), 'raised')];
     if (isUndo(program, path)) return [];
-    const declared = declaredIn(node).map((type) => faultPathOf(program, path, { type, permanent: true }, 'declared'));
+    const declared = declaredIn(node).map((type) => faultPathOf(program, path, declaredFault(type), 'declared'));
     return [...declared, ...engineFaultPaths(program, path, node)];
   });
 }
@@ -72,6 +72,8 @@ export function faultPathsOf(definition: WorkflowDefinition): readonly FaultPath
 const declaredIn = (node: Activity): readonly string[] => ('faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : []);
 
 type Raised = Pick<Fault, 'type' | 'permanent'>;
+
+const declaredFault = (type: string): Raised => ({ type, permanent: !isTransient(type) });
 
 /** By the engine's own rules: `takes` in `draft.ts`, `woundUp` in `winding-up.ts`. */
 export function faultPathOf(program: Program, path: string, fault: Raised, origin: FaultPath['origin']): FaultPath {
@@ -85,7 +87,8 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
     }
     const found = { path, fault: fault.type, origin, retries: [...used.values()] };
     if (taker) return { ...found, askedAgain: false, end: handledBy(program, taker.path, taker.handler) };
-    if (!fault.permanent) return afterSilence(program, found);
+    // Where no agent is asked, nothing waits for the next time.
+    if (!fault.permanent && origin !== 'raised') return afterSilence(program, found);
     const foreseen = program.definition.toOperator.some((type) => isKindOf(fault.type, type));
     return { ...found, askedAgain: false, end: { kind: 'operator', foreseen } };
   }
@@ -173,7 +176,7 @@ function actOf(program: Program, path: string, node: Activity, handler: string):
     case 'compensate':
       return [{ kind: 'undoes', scope: scopeOf(program, path, node.scope) }];
     case 'raise': {
-      const taker = takerOf(program, path, { type: node.fault, permanent: true }, new Map());
+      const taker = takerOf(program, path, declaredFault(node.fault), new Map());
       return taker && `${taker.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: node.fault }];
     }
     default:

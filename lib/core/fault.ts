@@ -51,8 +51,14 @@ export const engineFaults = {
   serviceUnavailable: 'Engine/ServiceUnavailable',
 } as const;
 
+/** The kind of all declared faults that may pass. */
+export const transient = 'Transient';
+
 /** Whether a type is another one, or extends it. */
 export const isKindOf = (type: string, ancestor: string): boolean => type === ancestor || type.startsWith(`${ancestor}/`);
+
+/** Whether a fault of this type may be over by the next attempt. */
+export const isTransient = (type: string): boolean => isKindOf(type, transient);
 
 /** The last part of a fault's type, as people and the HTTP API name it: `CardDeclined`. */
 export const shortType = (type: string): string => type.slice(type.lastIndexOf('/') + 1);

@@ -1,5 +1,5 @@
 import type { AnyOperation, Call } from '../authoring/agent.ts';
-import { PermanentFailure, TransientFailure } from '../authoring/fault.ts';
+import { type FaultType, PermanentFailure, TransientFailure } from '../authoring/fault.ts';
 import type { App } from '../authoring/workflow.ts';
 import { engineFaults, shortType } from '../core/fault.ts';
 import { undonePath } from '../core/identity.ts';
@@ -21,8 +21,10 @@ export interface Effect {
 /** What a service answers to one asking. */
 type Answer =
   | { readonly type: 'done'; readonly output: unknown }
+  /** With the fault that the operation declares for that, if it is one. */
+  | { readonly type: 'not now'; readonly fault?: string }
   | { readonly type: 'refused'; readonly fault: string; readonly message: string }
-  | { readonly type: 'not now' | 'silent' | 'unusable' };
+  | { readonly type: 'silent' | 'unusable' };
 
 /** What the stand-ins need of the world in which they stand. */
 export interface Surroundings {
@@ -179,7 +181,7 @@ export class Services {
         throw new PermanentFailure(shortType(answer.fault), answer.message);
       }
       case 'not now':
-        throw new TransientFailure('Not now, in a crash test.', { nothingSent: true });
+        throw new TransientFailure('Not now, in a crash test.', { nothingSent: true, ...transientIn(answer, call) });
       case 'silent':
         return new Promise((_, reject) => {
           const giveUp = () => reject(new TransientFailure('No answer came.'));
@@ -233,7 +235,13 @@ function answerOf({ answer }: Rule): Answer {
   if (answer.status === 'rejected') return { type: 'refused', fault: engineFaults.requestRejected, message: answer.message };
   const { fault } = answer;
   if (fault.outcomeUnknown) return { type: 'unusable' };
-  return fault.permanent ? { type: 'refused', fault: fault.type, message: fault.message } : { type: 'not now' };
+  return fault.permanent ? { type: 'refused', fault: fault.type, message: fault.message } : { type: 'not now', fault: fault.type };
+}
+
+/** The declared fault that says so. */
+function transientIn({ fault }: { readonly fault?: string }, { faults }: Call<string>) {
+  const declared = faults.find(({ path }) => path === fault);
+  return declared ? { fault: declared as FaultType<`Transient/${string}`> } : {};
 }
 
 const isFailed = (value: unknown): value is { readonly failed: { readonly name: string } } =>

@@ -6,7 +6,7 @@ import type { StepActivity } from '../authoring/step.ts';
 import type { Workflow } from '../authoring/workflow.ts';
 import { workflowsAgent } from '../core/child-order.ts';
 import type { StepReply } from '../core/event.ts';
-import { engineFault, engineFaults } from '../core/fault.ts';
+import { engineFault, engineFaults, isTransient } from '../core/fault.ts';
 import type { Json } from '../core/json.ts';
 
 /** What an asking is for: to do something, to take it back, or to find out whether it was done. */
@@ -174,7 +174,7 @@ const succeededWith = (output: unknown): StepReply => ({
 /** A fault that an operation declares, as it reaches the core. */
 export const declared = ({ path, name }: FaultType, message = `${name}, in a rehearsal`): StepReply => ({
   status: 'failed',
-  fault: { type: path, class: 'expected', permanent: true, message },
+  fault: { type: path, class: 'expected', permanent: !isTransient(path), message },
 });
 
 const notNow: StepReply = {

@@ -58,6 +58,7 @@ describe('the examples of activities', () => {
   test('F-90: a retry made by hand of a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
   test('F-72, F-86: a branch that faults while the other one is at work', () => plays('parallel.ts'));
   test('F-68, F-76: a fault that the workflow raises itself', () => plays('raise.ts'));
+  test('F-37, F-96: a declared fault that may pass is retried, then handled', () => plays('transient.ts'));
   test('F-93, F-96: a step that is run again, and a fault that is not', () => plays('retry.ts'));
   test('F-66, F-70: a fault that is handled on the spot', () => plays('scope.ts'));
   test('F-83: one after the other', () => plays('sequence.ts'));

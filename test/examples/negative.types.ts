@@ -31,6 +31,8 @@ import {
   scope,
   sequence,
   sum,
+  TransientFailure,
+  TransientFault,
   terminate,
   text,
   variable,
@@ -43,6 +45,7 @@ import * as z from 'zod';
 const Refused = fault('Refused');
 const OutOfStock = fault('OutOfStock', Refused);
 const CardDeclined = fault('CardDeclined', Refused);
+const BankBusy = fault('BankBusy', TransientFault);
 const AddressInvalid = fault('AddressInvalid');
 const Fraud = fault('Fraud');
 
@@ -71,6 +74,15 @@ const payment = defineAgent('payment', {
     faults: [CardDeclined],
     // @ts-expect-error a fault that the operation does not declare: AddressInvalid
     run: (_, call) => call.failed(AddressInvalid, 'nowhere'),
+  }),
+  transfer: operation({
+    input: z.object({ minorUnits: z.number() }),
+    output: z.object({}),
+    faults: [CardDeclined, BankBusy],
+    run: () => {
+      // @ts-expect-error a fault that does not pass, for what may pass: CardDeclined
+      throw new TransientFailure('busy', { fault: CardDeclined });
+    },
   }),
   refund: operation({
     input: z.object({ chargeId: z.string() }),
@@ -252,6 +264,11 @@ export const raisedInHandler = defineWorkflow('raised-in-handler', { version: 1,
 export const forgotten = defineWorkflow('forgotten', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order, orderId }) =>
   // @ts-expect-error AddressInvalid is neither handled nor sent to an operator: AddressInvalid
   sequence(shipping.ship({ orderId, address: order.address })),
+);
+
+/** What may pass need not be mentioned: it is asked again. */
+export const passing = defineWorkflow('passing', { version: 1, order: Order, toOperator: [CardDeclined] }, () =>
+  sequence(payment.transfer({ minorUnits: 1 })),
 );
 
 export const tooNarrow = defineWorkflow('too-narrow', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order, orderId }) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type Json, PermanentFailure, TransientFailure } from 'redress';
+import { fault, type Json, PermanentFailure, TransientFailure, TransientFault } from 'redress';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { createAgent } from '../../lib/agent.ts';
 import { manualClock } from '../../lib/clock.ts';
@@ -108,6 +108,24 @@ describe('an agent deals with what may pass', () => {
     await desk.supervisor.pass();
     await desk.deliver('wake-ups');
     assert.equal((await desk.request()).attempt, 2);
+  });
+
+  test('F-37 one that the operation declares goes by its own name, whether it was thrown or answered', async (context) => {
+    const BankBusy = fault('BankBusy', TransientFault);
+    const thrown = () => Promise.reject(new TransientFailure('closed for the night', { fault: BankBusy }));
+    const answered: Run = (_, call) => call.failed(BankBusy, 'closed for the night');
+    for (const [run, tries] of [
+      [thrown, 2],
+      [answered, 1],
+    ] as const) {
+      const { ran, replies } = await served(context, () => run, { attemptsMax: 2, faults: [BankBusy] });
+      assert.equal(ran.length, tries, 'an answer is an answer, and is not asked for again at once');
+      const failed = { type: 'BankBusy', message: 'closed for the night', permanent: false };
+      assert.deepEqual(
+        replies.map(({ result }) => result),
+        [{ status: 'failed', fault: failed }],
+      );
+    }
   });
 });
 

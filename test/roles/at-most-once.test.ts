@@ -5,11 +5,13 @@ import {
   defineAgent,
   defineApp,
   defineWorkflow,
+  fault,
   OutcomeUnknown,
   operation,
   PermanentFailure,
   sequence,
   TransientFailure,
+  TransientFault,
 } from 'redress';
 import * as z from 'zod';
 import { createAgent } from '../../lib/agent.ts';
@@ -122,6 +124,14 @@ describe('a service that was not reached may be tried again', () => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
+    assert.equal((await ask(2))[0]?.status, 'succeeded');
+  });
+
+  test('F-37, F20 or that has answered "not now", by the next asking: nothing was done', async (context) => {
+    const BankBusy = fault('BankBusy', TransientFault);
+    const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
+    const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
+    assert.deepEqual([faultsIn(await ask()), notes()], [[['BankBusy', false, false]], 0]);
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 

@@ -1,5 +1,6 @@
 import { type Behaviour, raise as raiseFault } from '../behaviour.ts';
 import type { ActivityBase, Template } from '../definition.ts';
+import { isTransient } from '../fault.ts';
 
 export interface Raise extends ActivityBase {
   readonly activity: 'raise';
@@ -24,7 +25,7 @@ export const raise: Behaviour<Raise, never> = {
     return raiseFault({
       type: fault,
       class: 'expected',
-      permanent: true,
+      permanent: !isTransient(fault),
       message: typeof text.value === 'string' ? text.value : JSON.stringify(text.value),
       ...(more ? { data: more.value } : {}),
     });

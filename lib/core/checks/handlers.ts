@@ -1,5 +1,5 @@
 import { asks } from '../definition.ts';
-import { isKindOf } from '../fault.ts';
+import { isKindOf, isTransient } from '../fault.ts';
 import type { Placed, Report } from './tree.ts';
 
 /** Declared faults that may leave an activity, each with a place that raises it. */
@@ -8,7 +8,8 @@ type Leaving = ReadonlyMap<string, string>;
 /** Which fault can come from where, and who takes it (F-69, F-163). */
 export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
   for (const [fault, path] of leavingOf(root, report)) {
-    if (isKindOf(fault, 'Engine') || sentOn.some((type) => isKindOf(fault, type))) continue;
+    // One that may pass is asked again: the supervisor's rules say what comes of it.
+    if (isKindOf(fault, 'Engine') || isTransient(fault) || sentOn.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
