@@ -22,7 +22,7 @@ const Environment = z.object({
   ANNOUNCE_PROCESSED: onOff.default(false),
   CLOCK_TOLERANCE_MS: wholeNumber.max(3_600_000).default(0),
   CLIENT_ORDERS_PER_SECOND: z.coerce.number().positive().max(1_000_000).optional(),
-  RETENTION_DAYS: z.coerce.number().positive().optional(),
+  RETENTION_DAYS: z.coerce.number().positive().max(36_600).optional(),
   DEFAULT_WORKFLOW: z.string().min(1).default('fulfil-order'),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
 });

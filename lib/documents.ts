@@ -37,6 +37,8 @@ export const collections = {
   tracks: (channel: string) => `TRACK#${channel}`,
   /** Messages that were set aside, by the time at which they were sent. */
   setAside: (channel: string) => `SET-ASIDE#${channel}`,
+  /** Idempotency keys of calls that an order has no room for any more. */
+  calls: (orderId: string) => `CALLS#${orderId}`,
   /** What steers each version of a workflow, under the version, as it was when it was first started. */
   workflow: (name: string) => `WORKFLOW#${name}`,
 } as const;

@@ -1,3 +1,5 @@
+import type { OrderRecord } from './record.ts';
+
 /** Another host has this instance to itself. It does not say who: that is nobody else's business (LOCK). */
 export class InstanceLockedError extends Error {
   override readonly name = 'InstanceLockedError';
@@ -24,12 +26,25 @@ export class UnreadableRecordError extends Error {
    * 0, another version must be deployed. Undefined of what no version can read.
    */
   readonly newerUntil: number | undefined;
+  /** What was submitted, where that much can be read. */
+  readonly order: OrderRecord | undefined;
 
-  constructor(orderId: string, reason: string, newerUntil?: number) {
+  constructor(orderId: string, reason: string, newerUntil?: number, order?: OrderRecord) {
     super(`The record of order ${orderId} cannot be read: ${reason}.`);
     this.orderId = orderId;
     this.reason = reason;
     this.newerUntil = newerUntil;
+    this.order = order;
+  }
+}
+
+/** Reads a state; where that cannot be done, the error knows the order that it belongs to. */
+export function stateBehind<T>(order: OrderRecord, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    throw new UnreadableRecordError(error.orderId, error.reason, error.newerUntil, order);
   }
 }
 

@@ -30,9 +30,11 @@ export interface Instance {
   readonly lastAsked: readonly string[];
   /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
   readonly keys?: readonly string[];
+  /** Older ones lie outside of the state: see `CallKeys`. */
+  readonly keysAside?: true;
 }
 
-/** How many idempotency keys of calls an order remembers. */
+/** How many idempotency keys of calls the state itself has. */
 export const keysKept = 20;
 
 export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };

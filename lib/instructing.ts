@@ -1,4 +1,4 @@
-import { callBefore } from './call-key.ts';
+import { createCallKeys } from './call-key.ts';
 import type { Clock } from './clock.ts';
 import type { Program } from './core/program.ts';
 import { InstanceLockedError, InvariantError, UnreadableRecordError } from './errors.ts';
@@ -62,6 +62,8 @@ interface Found {
 const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;
 
 export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
+  const callKeys = createCallKeys(store, () => clock.now());
+
   async function asItIs(orderId: string): Promise<Found | undefined> {
     const loaded = await work.load(orderId);
     return loaded && { loaded, losses: [] };
@@ -111,7 +113,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const { rev, heldUntil } = loaded.record;
       const now = clock.now();
       if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
-      const before = callBefore(loaded.instance.keys, key);
+      const before = await callKeys.before(orderId, loaded.instance, key);
       if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
       if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
       const reasons = [...infeasibleReasons(loaded, decision, now), ...(decision.kind === 'compensate' ? losses : [])];
@@ -123,6 +125,7 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const planned = await work.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+      if (key !== undefined) await callKeys.putAside(orderId, loaded.instance);
       if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written')
         return { outcome: 'done', rev: rev + 1 };
     }
@@ -133,9 +136,13 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
     withLockPolicy(() => instruct(orderId, decision, how).catch(refusal), {
       policy: lockPolicy,
       clock,
+      withinMs: lockWaitMaxMs,
       onAttempt: () => telemetry.count('lockAttempt'),
     });
 }
+
+/** Whoever calls over HTTP gets an answer well before API Gateway gives up, which is after 30 seconds. */
+const lockWaitMaxMs = 10_000;
 
 const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
   id,

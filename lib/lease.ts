@@ -36,19 +36,29 @@ export function lockWaitMs(policy: LockPolicy, attempt: number, retry: LockRetry
   return Math.min(retry.intervalMs * 2 ** (attempt - 1), retry.intervalMaxMs);
 }
 
+interface WithLockPolicy {
+  readonly policy: LockPolicy;
+  readonly clock: Clock;
+  readonly retry?: LockRetry;
+  /** All waits together take no longer. */
+  readonly withinMs?: number;
+  readonly onAttempt?: (attempt: number) => void;
+}
+
 /** Runs `work` again as the policy says while it meets a lease; the caller sees only success, or the last error. */
 export async function withLockPolicy<T>(
   work: () => Promise<T>,
-  { policy, clock, retry, onAttempt }: { policy: LockPolicy; clock: Clock; retry?: LockRetry; onAttempt?: (attempt: number) => void },
+  { policy, clock, retry, withinMs = Number.POSITIVE_INFINITY, onAttempt }: WithLockPolicy,
 ): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1, leftMs = withinMs; ; attempt++) {
     onAttempt?.(attempt);
     try {
       return await work();
     } catch (error) {
       const waitMs = error instanceof InstanceLockedError ? lockWaitMs(policy, attempt, retry) : undefined;
-      if (waitMs === undefined) throw error;
-      await clock.sleep(waitMs);
+      if (waitMs === undefined || leftMs <= 0) throw error;
+      await clock.sleep(Math.min(waitMs, leftMs));
+      leftMs -= waitMs;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { withKey } from './call-key.ts';
 import { replyToCaller } from './child-reply.ts';
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
@@ -12,7 +13,7 @@ import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
 import { isStopped, longWait, thawedDue, timesOf } from './deadlines.ts';
 import { secretOutputAt, secretsOf, summaryOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
-import { type Instance, journal, keysKept, type OrderFact } from './instance.ts';
+import { type Instance, journal, type OrderFact } from './instance.ts';
 import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
@@ -255,18 +256,14 @@ export class OrderDraft {
 
   /** A signal is not an instruction: an order in Error stays there, and keeps it. */
   private signal({ name, payload }: Signal, key: string | undefined): void {
-    this.remember(key);
+    this.instance = withKey(this.instance, key);
     if (isUnclaimed(this.record) && this.instance.state.phase === 'running') this.claim();
     this.happen({ type: 'signalled', name, payload });
   }
 
-  private remember(key: string | undefined): void {
-    if (key !== undefined) this.instance = { ...this.instance, keys: [...(this.instance.keys ?? []), key].slice(-keysKept) };
-  }
-
   private instruct(instruction: Instruction, key: string | undefined): void {
     const { by, reason, kind } = instruction;
-    this.remember(key);
+    this.instance = withKey(this.instance, key);
     this.note({ type: 'InstructionGiven', kind, by, reason });
     if (kind === 'suspend') {
       this.set({ suspended: true });

@@ -4,6 +4,7 @@ import type { Clock } from './clock.ts';
 import { limits } from './core/definition.ts';
 import { fits, type Json, sortedText, utf8Bytes } from './core/json.ts';
 import type { Definitions } from './definitions.ts';
+import { UnreadableRecordError } from './errors.ts';
 import { validatorOf } from './json-schema.ts';
 import { timeText } from './messages.ts';
 import type { OrderRecord } from './record.ts';
@@ -126,12 +127,22 @@ export function createSubmission({
     return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };
   };
 
+  /** What was submitted can be read where the state cannot: a newer program has written that, or it is damaged. */
+  async function submittedUnder(orderId: string): Promise<OrderRecord | undefined> {
+    try {
+      return (await store.load(orderId))?.order;
+    } catch (error) {
+      if (error instanceof UnreadableRecordError && error.order) return error.order;
+      throw error;
+    }
+  }
+
   /** A key that is taken says so even where the second body is invalid as well. */
   async function refusalOrKeyReuse(orderId: string, digest: string, problems: readonly SubmissionProblem[]): Promise<Submitted> {
-    const existing = await store.load(orderId);
-    if (!existing) return { outcome: 'invalid', problems };
+    const order = await submittedUnder(orderId);
+    if (!order) return { outcome: 'invalid', problems };
     // An order that was good when it came stays good, whatever has been registered or changed since.
-    return existing.order.hash === digest ? { outcome: 'accepted', order: existing.order, replayed: true } : { outcome: 'key-reused' };
+    return order.hash === digest ? { outcome: 'accepted', order, replayed: true } : { outcome: 'key-reused' };
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import { StoreUnavailableError } from '../errors.ts';
+import { StoreUnavailableError, UnreadableRecordError } from '../errors.ts';
 import { bodyProblems } from '../submission.ts';
 import { anonymous, type Caller, createAuthentication } from './authentication.ts';
 import { mediaRefusal, readBody } from './body.ts';
@@ -94,6 +94,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     try {
       return await work(requestId);
     } catch (error) {
+      if (error instanceof UnreadableRecordError) return unreadable(error, clock.now());
       telemetry.log('error', 'call failed', { requestId, error });
       return error instanceof StoreUnavailableError ? unavailable : refuse('internal');
     }
@@ -119,6 +120,15 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
 }
 
 const unavailable = refuse('unavailable', { headers: { 'retry-after': retryAfterSeconds } });
+
+/** A process of a newer version reads it, and takes over within the deployment; for what stays unreadable an operator is told. */
+function unreadable({ orderId, reason, newerUntil = 0 }: UnreadableRecordError, now: number): Refusal {
+  if (newerUntil > now) return refuse('unavailable', { headers: { 'retry-after': rolloutRetrySeconds } });
+  const detail = `The record of order ${orderId} cannot be read: ${reason}. An operator is told of it.`;
+  return refuse('conflict', { errors: [{ pointer: '', code: 'unreadable', detail }] });
+}
+
+const rolloutRetrySeconds = '30';
 
 /** No CORS: nobody else's page may call. */
 const always = {

@@ -85,6 +85,8 @@ export async function withoutLease({ api }: Pick<Call, 'api'>, work: () => Promi
   } catch (error) {
     if (error instanceof InstanceLockedError)
       return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((error.heldUntil - api.clock.now()) / 1000))) } });
+    // A newer version can carry it out, and is being deployed.
+    if (error instanceof UnreadableRecordError && (error.newerUntil ?? 0) > api.clock.now()) throw error;
     if (error instanceof UnreadableRecordError) return infeasible([`The record of the order cannot be read: ${error.reason}.`]);
     throw error;
   }

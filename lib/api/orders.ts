@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import { explain } from '../core/explain.ts';
 import type { Json, JsonObject } from '../core/json.ts';
 import { definitionPath, type Program } from '../core/program.ts';
+import { UnreadableRecordError } from '../errors.ts';
 import type { Instance } from '../instance.ts';
 import type { StateRecord } from '../record.ts';
 import { stepsOf } from '../steps.ts';
@@ -120,8 +121,14 @@ const idCharactersMax = 128;
 
 /** Whose an order is, is read from the order itself; one that the caller may not see is as if it were not there. */
 export async function visibleOrder({ api, caller, id }: Call): ReturnType<Store['load']> {
-  const found = id.length > idCharactersMax ? undefined : await api.store.load(id);
-  return found && maySee(caller, found.order) ? found : undefined;
+  try {
+    const found = id.length > idCharactersMax ? undefined : await api.store.load(id);
+    return found && maySee(caller, found.order) ? found : undefined;
+  } catch (error) {
+    if (!(error instanceof UnreadableRecordError)) throw error;
+    if (error.order ? maySee(caller, error.order) : isOperator(caller)) throw error;
+    return undefined;
+  }
 }
 
 const positionOf = ({ submittedAt, orderId }: ListPosition): readonly Json[] => [submittedAt, orderId];

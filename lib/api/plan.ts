@@ -3,7 +3,7 @@ import { withUndoPages } from '../aside.ts';
 import { scopeNamed, type UndoPlan, undoPlan } from '../core/undo-plan.ts';
 import { discreetPlan } from '../discretion.ts';
 import { rebuild } from '../rebuild.ts';
-import { subjectOf } from '../record.ts';
+import { type StateRecord, subjectOf } from '../record.ts';
 import { stepsOf } from '../steps.ts';
 import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
@@ -24,8 +24,9 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   if (!found) return refuse('not-found');
   const { order, state: record } = found;
   const program = api.definitions.programOf(record);
-  const path = program && scopeNamed(program, scope);
-  if (!program || path === undefined) return noScope;
+  if (!program) return unknownVersion(record);
+  const path = scopeNamed(program, scope);
+  if (path === undefined) return noScope;
 
   const { journal, instance = rebuild({ program, order, record }, await api.store.pages(order.orderId), api.clock.now()).instance } =
     await readJournal(api.store, record);
@@ -39,6 +40,13 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
   );
   return discreetPlan({ program, order, record, instance }, plan);
 }
+
+const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>
+  refuse('conflict', {
+    errors: [
+      { pointer: '', code: 'unknown-version', detail: `The workflow ${name}@${version} with which the order began is not deployed.` },
+    ],
+  });
 
 const noScope = badParameter(
   '/undo',

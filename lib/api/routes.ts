@@ -1,4 +1,3 @@
-import { keysKept } from '../instance.ts';
 import { closeOne, listChannels, openOne } from './channels.ts';
 import { listClients, registerClient } from './clients.ts';
 import { cancelOrder, signalOrder } from './from-outside.ts';
@@ -10,7 +9,7 @@ import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
 import { discardMessage, listSetAside, resubmitMessage, showSetAside, treatMany } from './set-aside.ts';
 
-const replays = `The same \`Idempotency-Key\` again changes nothing more, as long as it is among the last ${keysKept} of the order: then with \`Idempotent-Replayed: true\`.`;
+const replays = 'The same `Idempotency-Key` again, within 24 hours, changes nothing more: then with `Idempotent-Replayed: true`.';
 
 /** Every call there is. A row is all that is needed for one; without a row there is none. */
 export const routes: readonly Route[] = [
@@ -28,7 +27,7 @@ export const routes: readonly Route[] = [
         schema: schemas.Accepted,
       },
     },
-    refusals: ['idempotency-key-reused', 'rate-limited'],
+    refusals: ['idempotency-key-reused', 'rate-limited', 'conflict'],
     handle: submitOrder,
   }),
   route({
@@ -51,7 +50,7 @@ export const routes: readonly Route[] = [
       200: { description: 'The order with all its steps. Its ETag is its rev in quotes.', schema: schemas.FullOrder },
       304: { description: 'Unchanged since the ETag in If-None-Match' },
     },
-    refusals: ['not-found'],
+    refusals: ['not-found', 'conflict'],
     handle: showOrder,
   }),
   route({
@@ -61,7 +60,7 @@ export const routes: readonly Route[] = [
     summary: 'Show what happened to an order, oldest first; clients without internals',
     query: schemas.PageQuery,
     answers: { 200: { description: 'A page of the journal', schema: schemas.pageOf(schemas.HistoryEntry) } },
-    refusals: ['not-found'],
+    refusals: ['not-found', 'conflict'],
     handle: showHistory,
   }),
   route({
@@ -103,7 +102,7 @@ export const routes: readonly Route[] = [
     summary: 'Show what an undo of the order would do, or of one scope of it',
     query: schemas.PlanQuery,
     answers: { 200: { description: 'The steps that would be undone, in this order. Nothing was changed.', schema: schemas.UndoPlanned } },
-    refusals: ['not-found'],
+    refusals: ['not-found', 'conflict'],
     handle: showPlan,
   }),
   route({
@@ -117,7 +116,7 @@ export const routes: readonly Route[] = [
       200: { description: 'dryRun: what the instruction would do. Nothing was changed.', schema: schemas.InstructionPlan },
       202: { description: 'Carried out', schema: schemas.Instructed },
     },
-    refusals: ['not-found', 'infeasible', 'locked', 'stale', 'precondition-required'],
+    refusals: ['not-found', 'infeasible', 'conflict', 'locked', 'stale', 'precondition-required'],
     handle: instructOrder,
   }),
   route({

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { responseQueuePrefix } from '../channel.ts';
+import { limits } from '../core/definition.ts';
 import { clientIdPattern } from './authentication.ts';
 import { bodyLimits } from './body.ts';
 
@@ -95,7 +96,7 @@ export const InstructionBody = z.strictObject({
   completeWithinSeconds: z
     .int()
     .min(1)
-    .max(366 * 24 * 60 * 60)
+    .max(limits.secondsMax)
     .exactOptional()
     .describe('resubmit: a new time for the whole order, from now'),
   answer: anyJson.exactOptional().describe('resubmit: to the question for which the order is held'),

@@ -4,7 +4,7 @@ import { checkReads } from './checks/reads.ts';
 import { everyIn, type Report, treeOf } from './checks/tree.ts';
 import { checkTypes } from './checks/typing.ts';
 import { checkUndoing } from './checks/undoing.ts';
-import { limits, rootPath, type WorkflowDefinition } from './definition.ts';
+import { limits, rootPath, secondsProblem, type WorkflowDefinition } from './definition.ts';
 import { exprVersion } from './expression.ts';
 
 /** Something wrong in a definition. `severity: 'error'` keeps it from being loaded. */
@@ -33,8 +33,9 @@ export function check(definition: WorkflowDefinition, catalogue?: Catalogue): re
   if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
 
   const { completeWithinSeconds, maxFailures } = definition;
-  if (completeWithinSeconds !== undefined && !(completeWithinSeconds > 0))
-    report('', `completeWithinSeconds is ${completeWithinSeconds}; it is a number above 0.`);
+  const tooLong =
+    completeWithinSeconds === undefined ? undefined : secondsProblem('completeWithinSeconds', completeWithinSeconds, 'above 0');
+  if (tooLong) report('', tooLong);
   if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
     report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
 

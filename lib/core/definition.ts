@@ -87,8 +87,20 @@ export const limits = {
   turnsMax: 1000,
   /** UTF-8 bytes of what a step or a call is requested with, as JSON: the body of the order that a call makes is one item. */
   inputBytesMax: 256 * 1024,
+  /** The longest that anything takes or waits: a year. Times beyond it have no date in the end. */
+  secondsMax: 366 * 24 * 3600,
   /** UTF-8 bytes of one step's output as JSON. */
   outputBytesMax: 256 * 1024,
   /** UTF-8 bytes of one instance's state item. */
   stateBytesMax: 350 * 1024,
 } as const;
+
+/** What is wrong with a number of seconds that a definition names, `from` which up it may be; undefined where nothing is. */
+export function secondsProblem(field: string, seconds: unknown, from: 'above 0' | 'from 0 up'): string | undefined {
+  const isNumber = typeof seconds === 'number' && (from === 'above 0' ? seconds > 0 : seconds >= 0);
+  const unit = from === 'above 0' ? 'a number above 0' : 'a number of seconds from 0 up';
+  if (!isNumber) return `${field} is ${typeof seconds === 'number' ? seconds : JSON.stringify(seconds)}; it is ${unit}.`;
+  return seconds <= limits.secondsMax
+    ? undefined
+    : `${field} is ${seconds}; at most ${limits.secondsMax} seconds, a year, can be waited for.`;
+}

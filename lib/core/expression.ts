@@ -144,6 +144,10 @@ function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { me
   }
   if (node.op === 'call' && node.args[0] === 'matches')
     return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+  // JSON knows one kind of number. An unsigned one equals it in one place and not in another: `1.0 in [1u]` is false.
+  if (node.op === 'value' && isObject(node.args) && !(node.args instanceof Uint8Array))
+    return refuse(`${node.args.valueOf()}u is an unsigned number, which JSON does not have; write ${node.args.valueOf()}`);
+  if (node.op === 'call' && node.args[0] === 'uint') return refuse('uint() yields an unsigned number, which JSON does not have; use int()');
   if (node.op === 'id' && isRoot(node.args))
     return refuse(`${node.args} ${node.args === 'each' ? 'is' : 'are'} read one by one: ${node.args}.name, or ${node.args}["name"]`);
   if (node.op === 'id' && node.args === 'fault') found.fault ??= node.range.start;

@@ -33,7 +33,12 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
   ['a retry of less than nothing', retry({ count: -1 }), 'count is -1; it is a whole number from 0 up.'],
   ['a retry of half a run', retry({ count: 1.5 }), 'count is 1.5; it is a whole number from 0 up.'],
   ['a retry before its time', retry({ interval: -1 }), 'interval is -1; it is a number of seconds from 0 up.'],
-  ['a retry after a word', retry({ interval: '5' }), 'interval is 5; it is a number of seconds from 0 up.'],
+  [
+    'a retry after more than a year',
+    retry({ interval: 1e12 }),
+    'interval is 1000000000000; at most 31622400 seconds, a year, can be waited for.',
+  ],
+  ['a retry after a word', retry({ interval: '5' }), 'interval is "5"; it is a number of seconds from 0 up.'],
   ['a variable that begins with a digit', assign('1st'), '"1st" is no name for a variable.'],
   ['a variable with a dot', assign('a.b'), '"a.b" is no name for a variable.'],
   ['a variable of 65 letters', assign(long), `"${long}" is no name for a variable.`],

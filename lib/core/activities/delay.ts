@@ -1,5 +1,5 @@
 import { type Behaviour, close, raise, succeeded, wait } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
+import { type ActivityBase, limits, type Template } from '../definition.ts';
 import { engineFault, engineFaults } from '../fault.ts';
 import { isObject } from '../json.ts';
 
@@ -12,8 +12,6 @@ export interface Delay extends ActivityBase {
 export interface DelayState {
   readonly until: number;
 }
-
-const secondsMax = 366 * 24 * 3600;
 
 /** Waits durably: nobody holds the order meanwhile, and any scheduler may go on with it. */
 export const delay: Behaviour<Delay, DelayState> = {
@@ -35,5 +33,5 @@ export const delay: Behaviour<Delay, DelayState> = {
   postponed: ({ until }, byMs) => ({ until: until + byMs }),
 };
 
-export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= secondsMax;
-export const lengthWanted = (value: unknown): string => `A delay takes 0 to ${secondsMax} seconds, not ${JSON.stringify(value)}.`;
+export const isLength = (value: unknown): value is number => typeof value === 'number' && value >= 0 && value <= limits.secondsMax;
+export const lengthWanted = (value: unknown): string => `A delay takes 0 to ${limits.secondsMax} seconds, not ${JSON.stringify(value)}.`;

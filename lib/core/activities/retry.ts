@@ -1,5 +1,5 @@
 import { type Behaviour, close, type Next, run, wait } from '../behaviour.ts';
-import type { Activity, ActivityBase } from '../definition.ts';
+import { type Activity, type ActivityBase, secondsProblem } from '../definition.ts';
 import { type Fault, isKindOf } from '../fault.ts';
 
 export interface Retry extends ActivityBase {
@@ -27,7 +27,7 @@ export const retry: Behaviour<Retry, RetryState> = {
   children: (retry) => [retry.do],
   problems: ({ count, interval }) => [
     ...(Number.isSafeInteger(count) && count >= 0 ? [] : [`count is ${count}; it is a whole number from 0 up.`]),
-    ...(typeof interval === 'number' && interval >= 0 ? [] : [`interval is ${interval}; it is a number of seconds from 0 up.`]),
+    ...[secondsProblem('interval', interval, 'from 0 up') ?? []].flat(),
   ],
   templates: () => [],
   execute: (retry) => tryOnce(retry, 1),

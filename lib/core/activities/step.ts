@@ -1,6 +1,6 @@
 import { ask, type Behaviour, type Context, close, type Known, type Next, raise, succeeded } from '../behaviour.ts';
 import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
-import { type ActivityBase, limits, type Template } from '../definition.ts';
+import { type ActivityBase, limits, secondsProblem, type Template } from '../definition.ts';
 import type { StepReply } from '../event.ts';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
 import { fingerprint } from '../fingerprint.ts';
@@ -298,12 +298,10 @@ const refuse = (fault: Fault, asked: Pick<StepState, 'generation' | 'attempt' | 
 
 function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo, lasting }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
-  const timeless = Object.entries({ completeWithinSeconds, longestSeconds }).filter(
-    ([, seconds]) => seconds !== undefined && !(typeof seconds === 'number' && seconds > 0),
-  );
+  const times = Object.entries({ completeWithinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
-    ...timeless.map(([field, seconds]) => `${field} is ${JSON.stringify(seconds)}; it is a number above 0.`),
+    ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
     ...(lasting === undefined || (lasting as unknown) === true ? [] : [`lasting is ${JSON.stringify(lasting)}; it is true, or left out.`]),
     ...(lasting && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .lasting().'] : []),
   ];

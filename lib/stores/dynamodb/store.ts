@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import { UnreadableRecordError } from '../../errors.ts';
+import { stateBehind, UnreadableRecordError } from '../../errors.ts';
 import type { CallerRef, OrderRecord, StateHead, StateRecord } from '../../record.ts';
 import type { Fence, ListPosition, OrderFilter, OrderPage, Store, Write } from '../../store.ts';
 import {
@@ -201,7 +201,8 @@ export function dynamoDbStore({
       if (!order || !isLive(state)) return undefined;
       // Whoever ended it died on the way, or is at it still.
       if (state['expiresAt'] !== undefined && order['expiresAt'] !== state['expiresAt']) await expireRest(state);
-      return { order: orderOf(order), state: stateOf(state) };
+      const submitted = orderOf(order);
+      return { order: submitted, state: stateBehind(submitted, () => stateOf(state)) };
     },
 
     async head(orderId) {

@@ -1,6 +1,6 @@
 import type { Breaker } from '../../breaker.ts';
 import type { UndoPage } from '../../core/state.ts';
-import { UnreadableRecordError, unknownVersion } from '../../errors.ts';
+import { stateBehind, UnreadableRecordError, unknownVersion } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
 import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
@@ -83,7 +83,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
 
   const bothOf = (orderId: string) => {
     const row = selectState.get(orderId) as { submittedAt: number; head: string; blob: string } | undefined;
-    return row && { order: recentOrder(orderId, row.submittedAt), state: { ...headOf(orderId, row.head), blob: row.blob } };
+    if (!row) return undefined;
+    const order = recentOrder(orderId, row.submittedAt);
+    return { order, state: { ...stateBehind(order, () => headOf(orderId, row.head)), blob: row.blob } };
   };
 
   const conditional = (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> =>

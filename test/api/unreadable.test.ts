@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { rolloutMs } from '../../lib/errors.ts';
+import { type Asked, goodOrder, goodSubmission, startApi } from './support.ts';
+
+const reason = { reason: 'no longer' };
+const headers = { 'idempotency-key': 'k' };
+const calls: readonly (readonly [method: string, path: string, asked: Asked])[] = [
+  ['GET', '', { as: 'acme' }],
+  ['GET', '', { as: 'operator' }],
+  ['GET', '/history', { as: 'acme' }],
+  ['POST', '/cancel', { as: 'acme', body: reason }],
+  ['POST', '/signals/paid', { as: 'acme', body: {} }],
+  ['GET', '/plan', { as: 'operator' }],
+  ['POST', '/instructions', { as: 'operator', body: { kind: 'suspend', ...reason }, headers: { 'if-match': '"1"' } }],
+];
+
+/** An order of acme whose state is replaced in the store. */
+async function withState(head: string) {
+  const system = startApi();
+  const orderId = await system.submitOrder('k');
+  system.database.prepare(head).run();
+  const answers = async () => {
+    const all = [];
+    for (const [method, path, asked] of calls) all.push(await system.ask(method, `/orders/${orderId}${path}`, asked));
+    return all;
+  };
+  return { ...system, orderId, answers };
+}
+
+const newer = "UPDATE states SET head = json_set(head, '$.schemaVersion', 2)";
+const damaged = "UPDATE states SET head = 'x' || head";
+
+describe('an order whose state cannot be read', () => {
+  test('F-63, F35: where a newer version has written it, the answer is 503 with a time, until the deployment must be over', async () => {
+    const { answers, clock } = await withState(newer);
+    for (const { status, headers: answered } of await answers()) assert.deepEqual([status, answered.get('retry-after')], [503, '30']);
+    await clock.advance(rolloutMs);
+    for (const { status, json } of await answers()) {
+      assert.equal(status, 409);
+      assert.match(json.errors[0].detail, /it has the schema version 2, and this program reads 1/);
+    }
+  });
+
+  test('F-63: where it is damaged, the answer is 409 and says so', async () => {
+    const { answers, orderId } = await withState(damaged);
+    const all = await answers();
+    assert.deepEqual(
+      all.map(({ status, json }) => [status, json.code]),
+      [...Array.from({ length: 6 }, () => [409, 'conflict']), [409, 'infeasible']],
+    );
+    assert.match(all[0]?.json.errors[0].detail, new RegExp(`^The record of order ${orderId} cannot be read: it is damaged\\.`));
+  });
+
+  test('F-10: a replayed submission is answered as at first, and another body under its key is refused', async () => {
+    for (const head of [newer, damaged]) {
+      const { ask } = await withState(head);
+      const again = await ask('POST', '/orders', { as: 'acme', headers, body: goodSubmission });
+      assert.deepEqual([again.status, again.headers.get('idempotent-replayed')], [202, 'true']);
+      const other = await ask('POST', '/orders', { as: 'acme', headers, body: { order: { ...goodOrder, quantity: 0 } } });
+      assert.deepEqual([other.status, other.json.code], [422, 'idempotency-key-reused']);
+    }
+  });
+
+  test('F-08: of the order of another client nothing is told, not even that', async () => {
+    const { ask, orderId } = await withState(damaged);
+    for (const path of [orderId, `ord_${'a'.repeat(52)}`]) assert.equal((await ask('GET', `/orders/${path}`, { as: 'other' })).status, 404);
+  });
+});

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { callKey, keyKeptMs } from '../../lib/call-key.ts';
+import { InstanceLockedError } from '../../lib/errors.ts';
+import { acquireLease, type LockPolicy } from '../../lib/lease.ts';
+import { lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
+
+async function withCalls(context: TestContext, lockPolicy: LockPolicy = 'NoRetry') {
+  const desk = openDesk(context, lineOf(stepsNamed('pick')), { variables: { INSTANCE_LOCKED_ACTION: lockPolicy } });
+  const orderId = await submitted(desk);
+  let calls = 0;
+  /** Suspends the order with an even number, and resumes it with an odd one. */
+  const give = async (key: string, number: number) => {
+    const decision = { kind: number % 2 === 0 ? 'suspend' : 'resume', by: 'eva', reason: `${number}` } as const;
+    const given = { id: `call-${++calls}`, key: callKey('acme', key, decision) };
+    return (await desk.system.scheduler.instruct(orderId, decision, given)).outcome;
+  };
+  return { desk, orderId, give };
+}
+
+describe('a call with an idempotency key', () => {
+  test('F-10: the same again is known for a day, however many others came in between, and changes nothing', async (context) => {
+    const { desk, orderId, give } = await withCalls(context);
+    for (let number = 0; number < 45; number++) assert.equal(await give(`key-${number}`, number), 'done');
+    const { rev, blob } = await desk.state(orderId);
+    await desk.clock.advance(keyKeptMs - 1);
+    for (const number of [0, 7, 24, 44]) assert.equal(await give(`key-${number}`, number), 'replayed', `${number}`);
+    assert.equal(await give('key-0', 1000), 'key-reused');
+    assert.deepEqual([(await desk.state(orderId)).rev, Buffer.byteLength(blob) < 12_000], [rev, true]);
+
+    await desk.clock.advance(1);
+    assert.equal(await give('key-0', 1), 'done', 'after a day it is another call');
+    for (let number = 100; number < 125; number++) await give(`key-${number}`, number);
+    await desk.clock.advance(keyKeptMs - 1);
+    assert.equal(await give('key-0', 1), 'replayed', 'which is known for a day again');
+  });
+
+  test('F-10: an order with few of them reads and writes nothing more for it', async (context) => {
+    const { desk, give } = await withCalls(context);
+    for (let number = 0; number < 20; number++) await give(`key-${number}`, number);
+    assert.equal(desk.database.prepare('SELECT count(*) AS count FROM documents').get()?.['count'], 0);
+  });
+});
+
+for (const [policy, waits] of [
+  ['NoRetry', 0],
+  ['BasicRetry', 4_500],
+  ['AggressiveRetry', 10_000],
+] as const)
+  test(`F-20: whoever calls while somebody holds the order waits ${waits} ms in all under ${policy}`, async (context) => {
+    const { desk, orderId, give } = await withCalls(context, policy);
+    await acquireLease(desk.store, orderId, { holder: 'somebody', leaseMs: 60_000, clock: desk.clock });
+    const began = desk.clock.now();
+    let ended = 0;
+    const call = give('key', 1).finally(() => (ended = desk.clock.now()));
+    await assert.rejects(timePasses(desk.clock, call), InstanceLockedError);
+    assert.equal(ended - began, waits);
+  });
