@@ -118,19 +118,69 @@ export async function liveOrdersOf(
   limit: number,
 ): Promise<readonly StateHead[]> {
   const found: StateHead[] = [];
-  for (const each of [definition, ...callersOf(definition, workflows)])
-    for (const state of ['Error', 'Processing', 'Pending'] as const) {
-      let after: Parameters<Store['list']>[1];
-      do {
-        const page = await store.list({ workflow: each.name, state }, after, 100);
-        const needing = page.items.filter(({ state: head }) => needs(head, each, definition));
-        found.push(...needing.map(({ state: head }) => head));
-        after = page.next;
-      } while (after && found.length < limit);
-    }
-  return found.slice(0, limit);
+  for (const each of [definition, ...callersOf(definition, workflows)]) {
+    // One of the version itself that began with the definition as it is now needs nothing else.
+    const needs = (head: StateHead): boolean => each !== definition || head.definition !== hashOf(definition);
+    found.push(...(await liveOrders(each, needs, store, limit - found.length)));
+  }
+  return found;
 }
 
-/** One of the version itself that began with the definition as it is now needs nothing else. */
-const needs = ({ workflow, definition }: StateHead, each: WorkflowDefinition, changed: WorkflowDefinition): boolean =>
-  workflow.version === each.version && (each !== changed || definition !== hashOf(changed));
+/** Orders of one version that are under way, up to so many. */
+async function liveOrders(
+  { name, version }: Pick<WorkflowDefinition, 'name' | 'version'>,
+  isMeant: (head: StateHead) => boolean,
+  store: Pick<Ports, 'list'>,
+  limit: number,
+): Promise<readonly StateHead[]> {
+  const found: StateHead[] = [];
+  for (const state of ['Error', 'Processing', 'Pending'] as const) {
+    let after: Parameters<Store['list']>[1];
+    do {
+      const page = await store.list({ workflow: name, state }, after, 100);
+      found.push(...page.items.flatMap(({ state: head }) => (head.workflow.version === version && isMeant(head) ? [head] : [])));
+      after = page.next;
+    } while (after && found.length < limit);
+  }
+  return found.slice(0, Math.max(0, limit));
+}
+
+/** What a deployment of these workflows would find of one version, and the orders under way that would not go on with it. */
+export interface VersionCheck {
+  readonly name: string;
+  readonly version: number;
+  /** `missing`: recorded, and no longer part of the app. */
+  readonly found: 'same' | 'new' | 'changed' | 'missing';
+  /** Where it has changed first. */
+  readonly place?: string;
+  readonly orders: readonly StateHead[];
+}
+
+/** Compares every version with what is recorded, and every recorded version of these workflows with the app. Writes nothing. */
+export async function checkDefinitions(
+  workflows: readonly WorkflowDefinition[],
+  store: Pick<Store, 'document' | 'documents' | 'list'>,
+  limit: number,
+): Promise<readonly VersionCheck[]> {
+  const { changed, unknown } = await compareDefinitions(workflows, store);
+  const checks: VersionCheck[] = [];
+  for (const definition of workflows) {
+    const { name, version } = definition;
+    const change = changed.find((each) => each.definition === definition);
+    if (!change) checks.push({ name, version, found: unknown.includes(definition) ? 'new' : 'same', orders: [] });
+    else {
+      const place = change.place === undefined ? {} : { place: change.place };
+      checks.push({ name, version, found: 'changed', ...place, orders: await liveOrdersOf(definition, workflows, store, limit) });
+    }
+  }
+  for (const name of new Set(workflows.map((each) => each.name)))
+    for (const { id } of await store.documents(collections.workflow(name), undefined, versionsMax)) {
+      const version = Number(id);
+      if (workflows.some((each) => each.name === name && each.version === version)) continue;
+      checks.push({ name, version, found: 'missing', orders: await liveOrders({ name, version }, () => true, store, limit) });
+    }
+  return checks;
+}
+
+/** Of one workflow: so many versions are looked for that the app does not have any more. */
+const versionsMax = 1000;

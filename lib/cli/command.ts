@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Role } from '../api/authentication.ts';
 import type { Config } from '../config.ts';
 import type { Embedded } from '../embedded.ts';
+import type { Store } from '../store.ts';
 import type { Api } from './http.ts';
 import type { Terminal } from './terminal.ts';
 import type { Paint } from './text.ts';
@@ -22,6 +23,8 @@ export interface Cli {
   api(role: Role, client?: string): Promise<Api>;
   /** Opens the data folder's store for one piece of work. Rejects with SetupError where there is none. */
   withData<T>(work: (embedded: Embedded) => Promise<T>): Promise<T>;
+  /** Opens the store that the system uses, a table on AWS as well, for one piece of work. Rejects with SetupError as `withData`. */
+  withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
 }
 
 /** One command: a file in `commands/`. */

@@ -3,6 +3,7 @@ import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Embedded } from '../embedded.ts';
 import { SetupError } from '../errors.ts';
+import type { Store } from '../store.ts';
 
 /** Opens the store of the data folder for as long as the work takes. A folder without one stays without. */
 export async function withData<T>({ adapters }: Config, dataFolder: string, work: (embedded: Embedded) => Promise<T>): Promise<T> {
@@ -20,5 +21,19 @@ export async function withData<T>({ adapters }: Config, dataFolder: string, work
     return await work(embedded);
   } finally {
     await embedded.database.close();
+  }
+}
+
+/** Opens the table that the environment names, with the credentials that the SDK finds. */
+export async function withTable<T>(
+  environment: { readonly [name: string]: string | undefined },
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const { openAws, readAwsConfig } = await import('../aws.ts');
+  const aws = openAws(readAwsConfig(environment), { clock: systemClock });
+  try {
+    return await work(aws.store);
+  } finally {
+    aws.close();
   }
 }

@@ -3,7 +3,7 @@ import { readConfig } from '../config.ts';
 import { tokenFor } from './access.ts';
 import type { Cli, CliCommand } from './command.ts';
 import { commands } from './commands/index.ts';
-import { withData } from './data.ts';
+import { withData, withTable } from './data.ts';
 import { UsageError } from './errors.ts';
 import { createApi } from './http.ts';
 import { programOf } from './program.ts';
@@ -70,5 +70,7 @@ function cliOf(
       return createApi({ url, token });
     },
     withData: (work) => withData(config, dataFolder, work),
+    withStore: (work) =>
+      config.adapters === 'aws' ? withTable(environment, work) : withData(config, dataFolder, ({ store }) => work(store)),
   };
 }

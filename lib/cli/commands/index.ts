@@ -26,6 +26,7 @@ import { setAsideDiscard, setAsideResubmit } from './set-aside-treat.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
+import { workflowCheck } from './workflow-check.ts';
 import { workflowFaults } from './workflow-faults.ts';
 import { workflowGraph } from './workflow-graph.ts';
 
@@ -51,6 +52,7 @@ export const commands: readonly CliCommand[] = [
   orderResume,
   workflowGraph,
   workflowFaults,
+  workflowCheck,
   alerts,
   breakerList,
   channelStatus,

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import type { WorkflowDefinition } from 'redress';
+import { recordDefinitions } from '../../lib/recorded-definitions.ts';
+import { put } from '../support/records.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+import { folderFor, redress, storeIn } from './support.ts';
+
+const line = (...steps: readonly string[]): WorkflowDefinition =>
+  workflow(sequence('', ...steps.map((name) => step(name))), { name: 'line' });
+const later = (...steps: readonly string[]): WorkflowDefinition => ({ ...line(...steps), version: 2 });
+
+let apps = 0;
+
+/** A data folder in which these are recorded, and orders of each version are under way; and what a check of an app says. */
+async function recorded(context: TestContext, workflows: readonly WorkflowDefinition[], orders: { readonly [orderId: string]: number }) {
+  const folder = folderFor(context);
+  await storeIn(folder, async ({ store }) => {
+    await recordDefinitions(workflows, store, { mayReplace: false });
+    for (const [orderId, version] of Object.entries(orders)) await put(store, orderId, { workflow: { name: 'line', version } });
+  });
+  const check = (app: readonly WorkflowDefinition[], ...more: readonly string[]) => {
+    const file = join(folder, `app-${++apps}.mjs`);
+    writeFileSync(file, `export default { workflows: ${JSON.stringify(app)}, agents: [] };`);
+    return redress(['workflow', 'check', file, '--data', folder, ...more]);
+  };
+  return { folder, check };
+}
+
+describe('a check of workflows before they are deployed', () => {
+  test('S20: names the version that has changed, where, and the orders that would not go on', async (context) => {
+    const { check } = await recorded(context, [line('a', 'b')], { o1: 1 });
+    const { exitCode, out } = await check([line('a', 'c'), later('a')]);
+    assert.equal(exitCode, 1);
+    assert.match(out, /^line@1 +changed: order\/b +1$/m);
+    assert.match(out, /^line@2 +new +0$/m);
+    assert.match(out, /^o1 +line@1 +Processing +2026-01-01T12:00:00/m);
+    assert.match(out, /Give a changed workflow a new version/);
+  });
+
+  test('S20: the same as data, also of a version that the app does not have any more', async (context) => {
+    const { check } = await recorded(context, [line('a'), later('a', 'b')], { o1: 1, o2: 2 });
+    const { exitCode, json } = await check([later('a', 'b')], '--json');
+    const orders = [
+      { orderId: 'o1', workflow: { name: 'line', version: 1 }, processState: 'Processing', submittedAt: '2026-01-01T12:00:00.000Z' },
+    ];
+    assert.equal(exitCode, 1);
+    assert.deepEqual(json.workflows, [
+      { name: 'line', version: 2, found: 'same', orders: [], more: false, fits: true },
+      { name: 'line', version: 1, found: 'missing', orders, more: false, fits: false },
+    ]);
+  });
+
+  test('S20: where nothing stands in the way it is done, also where a workflow has changed that no order needs', async (context) => {
+    const { check } = await recorded(context, [line('a')], {});
+    assert.equal((await check([line('a')])).exitCode, 0);
+    const { exitCode, out } = await check([line('b')]);
+    assert.deepEqual([exitCode, /^line@1 +changed: order\/a +0$/m.test(out)], [0, true]);
+  });
+
+  test('without a data folder there is nothing to compare with', async (context) => {
+    const { check } = await recorded(context, [line('a')], {});
+    assert.equal((await check([line('a')], '--data', folderFor(context))).exitCode, 2);
+  });
+});
