@@ -1,16 +1,30 @@
+import { messageProblems } from './body-limits.ts';
 import type { Channel } from './channel.ts';
 import type { Clock } from './clock.ts';
 import { UnreadableMessageError } from './errors.ts';
 import { newerProblem, queues, SubmissionMessage, timeText } from './messages.ts';
 import type { Store } from './store.ts';
-import { pointerOf, type SubmissionProblem, type Submit } from './submission.ts';
+import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
 /** Takes one message of the submissions queue. */
 export type Intake = (body: string, senderId: string) => Promise<void>;
 
+/** More would help nobody, and an answer must fit its message. */
+const toldMax = 50;
+
 /** Only a registered sender may speak for a client. A refusal is answered where the client listens, else the message is poison. */
 export function createIntake(system: { store: Store; channel: Channel; clock: Clock; submit: Submit }): Intake {
   const { store, channel, clock, submit } = system;
+
+  /** An order is the same whichever way it comes: its form is looked at as that of a call is, and then its meaning. */
+  async function problemsOf(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
+    const ofForm = messageProblems(text);
+    if (ofForm.length > 0) return ofForm.slice(0, toldMax);
+    const submitted = await submit(submission);
+    if (submitted.outcome === 'accepted') return [];
+    if (submitted.outcome === 'invalid') return submitted.problems;
+    return [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
+  }
 
   return async (body, senderId) => {
     const given = jsonOf(body);
@@ -26,17 +40,13 @@ export function createIntake(system: { store: Store; channel: Channel; clock: Cl
     const registered = await store.client(rest.client);
     if (!registered?.senders.includes(senderId)) throw new UnreadableMessageError('Its sender is not registered for this client.');
 
-    const submitted = await submit({
+    const problems = await problemsOf(body, {
       ...rest,
       ...(workflow === undefined ? {} : { workflow }),
       ...(reference === undefined ? {} : { reference }),
       ...(responseChannel === undefined ? {} : { responseChannel }),
     });
-    if (submitted.outcome === 'accepted') return;
-    const problems: readonly SubmissionProblem[] =
-      submitted.outcome === 'invalid'
-        ? submitted.problems
-        : [{ pointer: '/idempotencyKey', code: 'idempotency-key-reused', detail: 'The key was used for another submission.' }];
+    if (problems.length === 0) return;
     if (responseChannel === undefined || !registered.responseChannels.includes(responseChannel))
       throw new UnreadableMessageError(`It was refused: ${problems.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')}.`);
 

@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono';
 import { StoreUnavailableError, UnreadableRecordError } from '../errors.ts';
 import { bodyProblems } from '../submission.ts';
 import { anonymous, type Caller, createAuthentication } from './authentication.ts';
-import { mediaRefusal, readBody } from './body.ts';
+import { isBodiless, mediaRefusal, readBody } from './body.ts';
 import { createClientRate } from './client-rate.ts';
 import { accepts } from './negotiation.ts';
 import { openApi } from './openapi.ts';
@@ -42,6 +42,7 @@ export function createApi(options: ApiOptions, routes: readonly Route[] = allRou
     if (isRefusal(caller)) return caller;
     if (!accepts(request.headers.get('accept'), row.produces ? [row.produces] : ['application/json', 'application/problem+json']))
       return refuse('not-acceptable');
+    if (row.isThere && isBodiless(request.headers) && !(await row.isThere({ api, id, name }))) return refuse('not-found');
     const media = row.body && mediaRefusal(request.headers);
     if (media) return media;
     const query = row.roles === 'anyone' ? { value: {} } : readQuery(row.query, request.url);

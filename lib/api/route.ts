@@ -66,6 +66,8 @@ export interface Route<
   readonly query?: Query;
   readonly headers?: Head;
   readonly body?: Body;
+  /** Of a DELETE: whether what it is about is there. Who sends no body is told first where there is nothing. */
+  readonly isThere?: (call: Pick<Call, 'api' | 'id' | 'name'>) => Promise<boolean>;
   readonly answers: { readonly [status: number]: { readonly description: string; readonly schema?: z.ZodType } };
   /** Media type of the answer (default `application/json`). */
   readonly produces?: string;

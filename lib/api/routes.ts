@@ -7,7 +7,7 @@ import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
-import { discardMessage, listSetAside, resubmitMessage, showSetAside, treatMany } from './set-aside.ts';
+import { discardMessage, isSetAside, listSetAside, resubmitMessage, showSetAside, treatMany } from './set-aside.ts';
 
 const replays = 'The same `Idempotency-Key` again, within 24 hours, changes nothing more: then with `Idempotent-Replayed: true`.';
 
@@ -190,6 +190,7 @@ export const routes: readonly Route[] = [
     roles: ['operator'],
     summary: 'Discard a message that nobody could process',
     body: schemas.DiscardBody,
+    isThere: isSetAside,
     answers: { 200: { description: 'It is gone; with dryRun, it would be', schema: schemas.MessageTreated } },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: discardMessage,

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { bodyLimits } from '../body-limits.ts';
 import { responseQueuePrefix } from '../channel.ts';
 import { limits } from '../core/definition.ts';
 import { clientIdPattern } from './authentication.ts';
-import { bodyLimits } from './body.ts';
 
 /** What the API takes and gives: checked against requests, and published as the contract. */
 
@@ -113,8 +113,8 @@ const channelId = z
   .regex(new RegExp(`^${responseQueuePrefix}[A-Za-z0-9_-]{1,60}$`), 'redress-response- and 1 to 60 letters, digits, "-" and "_"');
 const senderId = z.string().regex(/^[\x21-\x7e]{1,256}$/, '1 to 256 printable ASCII characters without spaces');
 export const ClientBody = z.strictObject({
-  responseChannels: z.array(channelId).max(100).default([]),
-  senders: z.array(senderId).max(100).default([]),
+  responseChannels: z.array(channelId).max(100),
+  senders: z.array(senderId).max(100),
 });
 
 const queueName = z.string().min(1).max(bodyLimits.charactersMax);

@@ -57,6 +57,9 @@ export async function resubmitMessage(call: ResubmitCall): Promise<Answer | Refu
   );
 }
 
+export const isSetAside = async ({ api, name, id }: Pick<Call, 'api' | 'name' | 'id'>): Promise<boolean> =>
+  (await documentOf(api, name, id)) !== undefined;
+
 export async function discardMessage(call: Call<unknown, unknown, z.output<typeof DiscardBody>>): Promise<Answer | Refusal> {
   return answerOf(call, 'discard', await treatOne(call, { action: 'discard', ...call.body }));
 }

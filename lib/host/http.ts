@@ -88,17 +88,21 @@ async function answer(handler: HttpHandler, request: IncomingMessage, response: 
   response.end(request.method === 'HEAD' ? undefined : bytes);
 }
 
-/** The body's bytes; undefined when there are more than anybody here would take. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return undefined;
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > bodyBytesMax) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+/** The body's bytes; undefined when there are more than anybody here would take. Who stops to read destroys the connection, so the rest is dropped. */
+function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= bodyBytesMax) return void chunks.push(chunk);
+      chunks.length = 0;
+      resolve(undefined);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+  });
 }
 
 function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGatewayProxyEventV2 {

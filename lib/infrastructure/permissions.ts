@@ -116,7 +116,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     ...none,
     table: ['GetItem'],
     documents: [
-      { actions: ['DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
+      { actions: ['PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
       { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.setAside) },
     ],
     sendsTo: [...app.agents.map(({ name }) => queues.replies(name)), ...answers(app)],

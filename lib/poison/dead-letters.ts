@@ -3,7 +3,7 @@ import { type Channel, inGroup } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Delivery } from '../delivery.ts';
-import type { Documents } from '../documents.ts';
+import { collections, type Documents } from '../documents.ts';
 import { timeText } from '../messages.ts';
 import type { Publisher } from '../publisher.ts';
 import { waitedProblem } from '../put-back.ts';
@@ -11,6 +11,7 @@ import type { Store } from '../store.ts';
 import type { Telemetry } from '../telemetry.ts';
 import { conversationOf, saidIn } from './conversation.ts';
 import { type Poison, poisonIn } from './envelope.ts';
+import { wasGivenUp } from './given-up.ts';
 import { storyOf } from './judge.ts';
 import { channelOf, policyOf } from './policy.ts';
 import { type SetAside, setAsideDocument, setAsideId, setAsideIn } from './set-aside.ts';
@@ -51,16 +52,31 @@ export function createSettingAside({ app, store, channel, publisher, clock, tele
     return message;
   }
 
+  /** Of messages that only met an outage there may be many: people are told of the first of a queue, once an hour. */
+  async function isFirst({ id: by, queue }: SetAside): Promise<boolean> {
+    const now = clock.now();
+    const id = `#told/${queue}/${Math.floor(now / toldEveryMs)}`;
+    const document = { collection: collections.tracks(channelOf(queue)), id, rev: 1, content: { by }, expiresAt: now + toldEveryMs };
+    const write = await store.putDocument(document, 0);
+    // Whoever noted it and died before it was told comes again.
+    return write.outcome === 'written' || write.current?.content['by'] === by;
+  }
+
+  async function tell(kept: SetAside): Promise<void> {
+    const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Set Aside', detail: detailOf(kept) }]);
+    if (failed.length > 0) throw new Error('The announcement was not taken.');
+  }
+
   return async (delivery) => {
     const queue = delivery.queue.replace(/-dead$/, '');
     const policy = policyOf(channelOf(queue), app.channels);
-    const givenUp = poisonIn(delivery.body, queue);
+    const envelope = poisonIn(delivery.body, queue);
+    const givenUp = envelope && (await wasGivenUp(queue, delivery.body, store)) ? envelope : undefined;
     const poison = givenUp ?? (await redriven(delivery, queue));
     // What was only delivered too often met an outage: its step is asked again, and a submission may still become an order.
     const isJudged = givenUp !== undefined || poison.failures > policy.maxFailures;
     const kept = await keep(setAsideOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
-    const { failed } = await publisher.publish([{ id: kept.id, detailType: 'Poison Message Set Aside', detail: detailOf(kept) }]);
-    if (failed.length > 0) throw new Error('The announcement was not taken.');
+    if (isJudged || (await isFirst(kept))) await tell(kept);
     if (isJudged && policy.conversation === 'ends')
       await tellSender(poison, kept.id, { store, channel: inGroup(channel, delivery.group), clock });
     await changeTrack(trackOf(poison), () => undefined, { store, now: clock.now() });
@@ -81,6 +97,8 @@ function setAsideOf(
     ...(typeof type === 'string' ? { type: type.slice(0, charactersMax) } : {}),
   };
 }
+
+const toldEveryMs = 3_600_000;
 
 /** Of what somebody else has written, so much is shown where it is only to be told apart. */
 const charactersMax = 256;

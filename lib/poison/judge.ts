@@ -12,6 +12,7 @@ import { comesAgainSoon } from './comes-again.ts';
 import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
 import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
+import { noteGivenUp } from './given-up.ts';
 import { hiddenIn, type Running } from './hidden.ts';
 import { channelOf, policyOf } from './policy.ts';
 import type { Attempt } from './set-aside.ts';
@@ -60,6 +61,7 @@ export function createJudge(ports: JudgePorts): Judge {
     const { queue, messageId, sentAt, senderId, body } = delivery;
     const sender = senderId === undefined ? {} : { senderId };
     const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
+    await noteGivenUp(queue, poison, { store, clock });
     await channel.send([{ queue: queues.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
     log('warn', 'message given up', delivery, { reason, failures });
     telemetry.count('givenUp');

@@ -1,3 +1,4 @@
+import { messageProblems } from '../body-limits.ts';
 import type { Channel } from '../channel.ts';
 import type { Clock } from '../clock.ts';
 import type { Json, JsonObject } from '../core/json.ts';
@@ -179,9 +180,10 @@ async function check(message: SetAside, edited: Json | undefined, ports: Handlin
   if (body === undefined) return { outcome: 'invalid', problems: [noJson] };
   const { problems, message: fitting } = fit(message.queue, body, ports);
   if (!fitting) return { outcome: 'invalid', problems };
-  return fitting.type === 'submission'
-    ? checkSender(message, fitting, ports)
-    : checkAwaited(message, fitting, { body, text: edited === undefined ? message.body : JSON.stringify(body) }, ports);
+  const text = edited === undefined ? message.body : JSON.stringify(body);
+  if (fitting.type !== 'submission') return checkAwaited(message, fitting, { body, text }, ports);
+  const ofForm = messageProblems(text).map((each) => ({ ...each, pointer: bodyPointer + each.pointer }));
+  return ofForm.length > 0 ? { outcome: 'invalid', problems: ofForm } : checkSender(message, fitting, ports);
 }
 
 const noJson: SubmissionProblem = { pointer: bodyPointer, code: 'malformed-json', detail: 'It is no JSON text. Give it as it should be.' };

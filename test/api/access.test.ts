@@ -249,7 +249,8 @@ test('an admin registers clients and sees them all', async () => {
   const record = { responseChannels: ['redress-response-a', 'redress-response-b'], senders: ['AIDAEXAMPLE', 'AROAEXAMPLE:session'] };
   for (const id of ['zeta', 'acme', 'b.2_c-d'])
     assert.deepEqual((await ask('PUT', `/clients/${id}`, { as: 'admin', body: record })).json, { id, ...record });
-  assert.deepEqual((await ask('PUT', '/clients/zeta', { as: 'admin', body: {} })).json, { id: 'zeta', responseChannels: [], senders: [] });
+  const nothing = { responseChannels: [], senders: [] };
+  assert.deepEqual((await ask('PUT', '/clients/zeta', { as: 'admin', body: nothing })).json, { id: 'zeta', ...nothing });
   assert.deepEqual(await store.client('acme'), { id: 'acme', ...record });
   const first = (await ask('GET', '/clients?limit=2', { as: 'admin' })).json;
   const second = (await ask('GET', `/clients?limit=2&cursor=${first.next}`, { as: 'admin' })).json;
@@ -260,6 +261,7 @@ test('an admin registers clients and sees them all', async () => {
   assert.equal(second.next, null);
 
   const before = await store.clients();
+  const nobody = { responseChannels: [], senders: [] };
   const wrong: readonly [string, unknown, number, string][] = [
     ['acme', { responseChannels: ['http://169.254.169.254/'] }, 422, '/responseChannels/0'],
     ['acme', { responseChannels: ['redress-response-'] }, 422, '/responseChannels/0'],
@@ -267,12 +269,14 @@ test('an admin registers clients and sees them all', async () => {
     ['acme', { responseChannels: ['redress-response-../x'] }, 422, '/responseChannels/0'],
     ['acme', { responseChannels: ['arn:aws:sqs:eu-west-1:1:redress-response-x'] }, 422, '/responseChannels/0'],
     ['acme', { responseChannels: 'redress-response-a' }, 422, '/responseChannels'],
-    ['acme', { senders: [''] }, 422, '/senders/0'],
-    ['acme', { senders: Array(101).fill('s') }, 422, '/senders'],
-    ['acme', { id: 'other' }, 422, '/id'],
-    ['a b', {}, 400, '/id'],
-    ['c'.repeat(129), {}, 400, '/id'],
-    ['..%2fx', {}, 400, '/id'],
+    ['acme', { ...nobody, senders: [''] }, 422, '/senders/0'],
+    ['acme', { ...nobody, senders: Array(101).fill('s') }, 422, '/senders'],
+    ['acme', { ...nobody, id: 'other' }, 422, '/id'],
+    ['acme', {}, 422, '/responseChannels'],
+    ['acme', { responseChannels: [] }, 422, '/senders'],
+    ['a b', nobody, 400, '/id'],
+    ['c'.repeat(129), nobody, 400, '/id'],
+    ['..%2fx', nobody, 400, '/id'],
   ];
   for (const [id, body, status, pointer] of wrong) {
     const refused = await ask('PUT', `/clients/${id}`, { as: 'admin', body });

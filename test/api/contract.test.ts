@@ -51,14 +51,14 @@ test('every answer is what the contract says, for every role', async () => {
   const orderId = await orderInError('k');
   await submitOrder('k2');
   const message = await setAside({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'], senders: [] } });
   const asked: { readonly [call: string]: Asked } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
     'POST /channels/{name}/set-aside/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
     'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'r', dryRun: true } },
     'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
-    'PUT /clients/{id}': { body: {} },
+    'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
     'POST /channels/{name}/close': { body: { reason: 'r' } },
     'POST /channels/{name}/open': { body: {} },
   };

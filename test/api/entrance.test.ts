@@ -159,3 +159,17 @@ test('the local server hands on the path as the gateway does', async (context) =
   assert.equal(await put('%61cme'), 200);
   assert.deepEqual(await store.clients(), [{ ...acme, ...register }]);
 });
+
+test('a body that is too large is refused in words, also where nobody says beforehand how large it is', async (context) => {
+  const { api } = startApi();
+  const telemetry = createTelemetry({ level: 'off' });
+  const { url, stop } = await startHttp(gatewayHandler(api), { port: 0, host: '127.0.0.1', telemetry });
+  context.after(stop);
+  const headers = { authorization: `Bearer ${tokens.acme}`, 'content-type': 'application/json', 'idempotency-key': 'k' };
+  for (const kilobytes of [257, 300, 301, 1500]) {
+    const chunks = Array.from({ length: kilobytes }, () => Buffer.alloc(1024, ' '));
+    const answer = await fetch(`${url}/orders`, { method: 'POST', headers, body: ReadableStream.from(chunks), duplex: 'half' });
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [413, 'application/problem+json'], `${kilobytes} KB`);
+    assert.equal(((await answer.json()) as { code: string }).code, 'too-large');
+  }
+});

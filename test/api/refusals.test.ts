@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bodyLimits } from '../../lib/api/body.ts';
 import { problems } from '../../lib/api/problem.ts';
+import { bodyLimits } from '../../lib/body-limits.ts';
 import { StoreUnavailableError } from '../../lib/errors.ts';
 import type { Store } from '../../lib/store.ts';
 import { type Asked, card, goodOrder, goodSubmission, startApi } from './support.ts';
@@ -60,6 +60,7 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ['U+0000', note('"\\u0000"'), 422, 'invalid', '/order/note'],
   ['half a surrogate', note('"\\ud800"'), 422, 'invalid', '/order/note'],
   ['U+FFFF', note('"\uffff"'), 422, 'invalid', '/order/note'],
+  ['what a gateway puts in the place of invalid UTF-8', note('"\ufffd"'), 422, 'invalid', '/order/note'],
   ['too large', note(JSON.stringify('x'.repeat(bytesMax))), 413, 'too-large'],
   [
     'too large once its numbers are written out',

@@ -259,9 +259,9 @@ test('F-120: a submission is mended and becomes an order once its sender is regi
   const wrong = await resubmit('submissions', id);
   assert.deepEqual([wrong.status, wrong.json.errors[0].pointer], [422, '/body/order/quantity']);
   const mended = { body: { ...body, order: { ...goodOrder, card: '[secret]' } } };
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: ['somebody-else'] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['somebody-else'] } });
   assert.match((await resubmit('submissions', id, mended)).json.errors[0].detail, /robot is not registered for the client acme/);
-  await ask('PUT', '/clients/acme', { as: 'admin', body: { senders: ['robot'] } });
+  await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: [], senders: ['robot'] } });
   assert.match((await resubmit('submissions', nameless)).json.errors[0].detail, /have the client send it again/);
 
   assert.equal((await resubmit('submissions', id, { ...mended, dryRun: true })).status, 200);
@@ -300,4 +300,12 @@ test('F-120: many are treated in one call by a filter, and a dry run says before
   assert.equal((await resubmit('stock', good.id)).status, 404);
   for (const body of [{ ...all }, { ...all, dryRun: false, limit: 51 }, { ...all, dryRun: false, filter: { colour: 'red' } }])
     assert.equal((await bulk('stock', body)).status, 422);
+});
+
+test('F-120: who discards what is not there, and sends no body, is told that it is not there', async () => {
+  const { ask, setAside } = withSetAside();
+  const id = await setAside({ queue: 'submissions', body: {} });
+  const discard = async (path: string) => (await ask('DELETE', `/channels/${path}`, { as: 'operator' })).status;
+  assert.deepEqual([await discard('submissions/set-aside/nothing'), await discard('nowhere/set-aside/nothing')], [404, 404]);
+  assert.equal(await discard(`submissions/set-aside/${id}`), 415);
 });

@@ -146,7 +146,7 @@ test('F13: who reads the dead letters writes no order: he keeps messages, forget
     .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringEquals']?.['dynamodb:LeadingKeys']]);
   const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
   assert.deepEqual(written, [
-    ['dynamodb:DeleteItem', channels.map(collections.tracks)],
+    [['dynamodb:PutItem', 'dynamodb:DeleteItem'], channels.map(collections.tracks)],
     ['dynamodb:PutItem', channels.map(collections.setAside)],
   ]);
 });

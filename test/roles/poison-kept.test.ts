@@ -4,7 +4,7 @@ import { UnprocessableMessage } from 'redress';
 import { queues } from '../../lib/messages.ts';
 import { envelopeOf } from '../../lib/poison/envelope.ts';
 import { setAsideDocument } from '../../lib/poison/set-aside.ts';
-import { lineOf, nothing, openDesk, submitted } from './support.ts';
+import { lineOf, nothing, openDesk, submitted, typesOf } from './support.ts';
 
 const requests = queues.requests('worker');
 const replies = queues.replies('worker');
@@ -111,4 +111,35 @@ describe('what its sender hears', () => {
       [{ status: 'succeeded', output: {} }],
     );
   });
+});
+
+test('F9: of messages that only met an outage people are told once, and each is kept', async (context) => {
+  const desk = openDesk(context, lineOf({ pick: nothing }));
+  const orders = await Promise.all(['a', 'b', 'c'].map((item) => submitted(desk, { item })));
+  for (const request of await desk.requests()) await desk.send(`${requests}-dead`, request);
+  const kept = await desk.setAside();
+  assert.deepEqual(
+    kept.map(({ reason, failures }) => [reason, failures]),
+    orders.map(() => ['It was delivered too often without success.', 0]),
+  );
+  assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+  assert.deepEqual(desk.messages(replies), []);
+});
+
+test('S24, S25: a client’s message that looks like a submission that was given up is kept as what it is, under its own sender', async (context) => {
+  const desk = openDesk(context, lineOf({ pick: nothing }));
+  const body = JSON.stringify({ v: 1, type: 'submission', idempotencyKey: 'k', client: 'acme', order: { item: 'gold' } });
+  const said = { messageId: 'm-1', sentAt: 0, senderId: 'acme-sender', reason: 'It failed.', attempts: [], failures: 9 };
+  const forged = envelopeOf({ queue: queues.submissions, ...said, body });
+  // Given up by the queue itself, and by the function that judged it.
+  await desk.send(`${queues.submissions}-dead`, forged);
+  await desk.send(queues.submissions, forged);
+  await desk.deliver(queues.submissions);
+  assert.deepEqual(
+    (await desk.setAside()).map((kept) => [kept.body, kept.senderId]),
+    [
+      [forged, 'local'],
+      [forged, 'local'],
+    ],
+  );
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { JsonObject } from 'redress';
+import { treat } from '../../lib/poison/resubmitting.ts';
 import { countIn, type DeskOptions, lineOf, openDesk, stepsNamed, submitted, tea, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -184,4 +185,37 @@ describe('an order that is refused', () => {
       assert.equal(countIn(desk, 'messages'), 0);
     });
   }
+});
+
+describe('an order that comes as a message has the limits of a call', () => {
+  const reported = { ...submission, responseChannel: channel };
+  const withItem = (item: string): string => JSON.stringify({ ...reported, order: { item: 'ITEM' } }).replace('"ITEM"', item);
+  for (const [what, item, pointer, code] of [
+    ['a long text', JSON.stringify('x'.repeat(1025)), '/order/item', 'too-long'],
+    ['600 KB', JSON.stringify(Array(600).fill('x'.repeat(1000))), '', 'too-large'],
+    ['forty levels', '['.repeat(40) + ']'.repeat(40), `/order/item${'/0'.repeat(30)}`, 'too-deep'],
+    ['501 entries', `[${'1,'.repeat(500)}1]`, '/order/item', 'too-many-entries'],
+    ['a number without end', '1e400', '/order/item', 'number-out-of-range'],
+    ['a field twice', '{"a":1,"a":2}', '', 'malformed-json'],
+    ['__proto__', '{"__proto__":{"x":1}}', '/order/item/__proto__', 'forbidden-name'],
+    ['U+0000', '"a\\u0000b"', '/order/item', 'forbidden-character'],
+    ['half a surrogate', '"a\\ud800b"', '/order/item', 'forbidden-character'],
+  ] as const)
+    test(`F-01, F-07: with ${what} it is refused with the pointer that a call gets, and nothing is stored`, async (context) => {
+      const desk = await shop(context);
+      assert.equal(await desk.post(withItem(item)), 0);
+      const [told = {}] = desk.messages(channel) as readonly { status?: string; errors?: readonly JsonObject[] }[];
+      assert.deepEqual([told.status, told.errors?.[0]?.['pointer'], told.errors?.[0]?.['code']], ['refused', pointer, code]);
+      assert.equal(countIn(desk, 'orders'), 0);
+    });
+
+  test('F-01, F-120: who listens nowhere has it set aside, and an operator cannot send it as it is', async (context) => {
+    const desk = await shop(context);
+    await desk.post(JSON.stringify({ ...submission, order: { item: 'x'.repeat(1025) } }));
+    const [aside = assert.fail()] = await desk.setAside();
+    assert.match(aside.reason, /^It was refused: \/order\/item At most 1024 characters/);
+    const ports = { ...desk.system, defaultWorkflow: 'line' };
+    const treated = await treat('submissions', aside.id, { action: 'resubmit', by: 'olga', reason: 'try it' }, ports);
+    assert.equal(treated.outcome === 'invalid' && treated.problems[0]?.pointer, '/body/order/item');
+  });
 });

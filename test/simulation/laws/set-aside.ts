@@ -12,7 +12,7 @@ const reasons: readonly RegExp[] = [
   /^It is for another version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z no process came that runs that one: deploy it again, then resubmit the message\.$/,
 ];
 
-/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */
+/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why; of those that only met an outage, of one for many. */
 export function setAside(): Law {
   const kept: SetAside[] = [];
   return {
@@ -32,7 +32,8 @@ export function setAside(): Law {
           ...{ before: 'queued', after: 'set aside', failureCount: failures, message: reason },
         };
         const announced = history.announced.get(id);
-        return announced?.size === 1 && announced.has(JSON.stringify(detail))
+        const isByQueue = /^It was delivered too often/.test(reason);
+        return isByQueue || (announced?.size === 1 && announced.has(JSON.stringify(detail)))
           ? []
           : [`${id} is set aside, and nobody is told ${JSON.stringify(detail)}, and nothing else`];
       }),
