@@ -24,6 +24,10 @@ export class ActivityContext implements Context {
     return this.draft.event.at;
   }
 
+  get portion(): number {
+    return this.draft.portion;
+  }
+
   get epoch(): number {
     return this.draft.event.epoch;
   }

@@ -78,6 +78,8 @@ export interface Next<S> {
 export interface Context {
   /** Milliseconds since 1970, from the event. */
   readonly at: number;
+  /** Activities that may still begin in this event: a loop begins no more, and waits until it is woken for the rest. */
+  readonly portion: number;
   /** The claim under which this happens. */
   readonly epoch: number;
   /** How long a step may take that says nothing itself. */

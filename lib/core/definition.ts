@@ -81,6 +81,8 @@ export const limits = {
   itemsMax: 1000,
   /** Turns of a forEach at work at the same time where it names no `maxConcurrency`. */
   concurrencyDefault: 20,
+  /** Activities that the loops of an order begin in one event: what a write holds, and how long it keeps others waiting, follow from it. */
+  portionMax: 200,
   /** Signals that came before anything waited for them. */
   signalsMax: 100,
   /** Of a while that says nothing else. */

@@ -3,14 +3,15 @@ import type { StepState } from './activities/step.ts';
 import { ActivityContext } from './activity-context.ts';
 import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
-import { type Activity, asks } from './definition.ts';
+import { type Activity, asks, limits } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, type Fault } from './fault.ts';
 import { askingOf } from './identity.ts';
 import type { CoreFact } from './journal.ts';
-import { type Json, utf8Bytes } from './json.ts';
+import type { Json } from './json.ts';
 import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
 import { inputOf, nodeAt, type Program, parentOf } from './program.ts';
+import { Sizes } from './sizes.ts';
 import type { ActivityState, Outcome, State } from './state.ts';
 import { isTaken } from './takers.ts';
 import type { Handed, Subject, Transition } from './transition.ts';
@@ -45,9 +46,11 @@ export class Draft {
   /** What waits for a person does not keep the others from going on. */
   goesOnRegardless = false;
   private copied = false;
+  private begun = 0;
   private needs: number | undefined;
   private byWaiter: Map<string, Set<string>> | undefined;
   private readonly rules: Rules;
+  private readonly sizes = new Sizes();
   readonly pages: UndoPages;
   readonly room: number | undefined;
 
@@ -165,7 +168,12 @@ export class Draft {
 
   /** What it has come to so far, as JSON. */
   bytes(): number {
-    return utf8Bytes([this.state, this.facts] as unknown as Json);
+    const { activities, ...rest } = this.state;
+    return this.sizes.around(rest) + betweenParts + this.sizes.around(activities) + this.sizes.around(this.facts);
+  }
+
+  get portion(): number {
+    return Math.max(0, limits.portionMax - this.begun);
   }
 
   /** A page of the undo list: it is asked for, and then the event is applied anew. */
@@ -217,6 +225,7 @@ export class Draft {
     if (next.askAgain) this.askAgain(path);
     if (next.fresh) this.remember(restarted(this.program, this.state, path));
     for (const start of next.run ?? []) this.startLater(path, start);
+    this.begun += next.run?.length ?? 0;
     this.rules.wind(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
   }
@@ -388,6 +397,9 @@ export class Draft {
     return this.state.activities as { [path: string]: ActivityState };
   }
 }
+
+/** `[`, `,"activities":`, `,` and `]`. */
+const betweenParts = 17;
 
 const childPath = (path: string, start: Start): string =>
   typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;

@@ -14,7 +14,10 @@ import { undoInput } from './undoing.ts';
  * activity would put into the state. Undefined where it has room.
  */
 export function refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined {
-  if (draft.room === undefined || next.raise) return undefined;
+  if (draft.room === undefined) return undefined;
+  const said = asks(draft.node(path)) ? undefined : (next.raise ?? next.holds);
+  if (said && !said.type.startsWith('Engine/')) return refusedToSay(draft, path, said, next);
+  if (next.raise) return undefined;
   const node = draft.node(path);
   const own = draft.own(path) as StepState | undefined;
   // What undoes or settles is repeated until it is done: a fault would stop that.
@@ -27,6 +30,16 @@ export function refused(draft: Draft, path: string, next: Next<unknown>): Next<u
   if (next.close) return own && { raise: { ...fault, outcomeUnknown: true }, state: { ...own, phase: 'unknown' } };
   const asking = next.state as StepState;
   return { raise: fault, state: { ...asking, attempt: asking.attempt - 1, phase: 'unknown', completeBy: draft.event.at } };
+}
+
+/** A fault, or a question to a person: it stands at its activity, in what the order is held for, and more than once in the journal. */
+const copiesOfFault = 6;
+
+function refusedToSay(draft: Draft, path: string, said: Fault, { state }: Next<unknown>): Next<unknown> | undefined {
+  const value = { message: said.message, ...(said.data === undefined ? {} : { data: said.data }) };
+  const bytes = utf8Bytes(value);
+  const fault = bytes <= smallMax ? undefined : tooLargeAt(draft, path, { what: 'What it says', value, bytes: copiesOfFault * bytes });
+  return fault && { raise: fault, ...(state === undefined ? {} : { state }) };
 }
 
 /** An answer that is only recorded, since its order is held. */
@@ -42,12 +55,12 @@ export const isKept = (draft: Draft, payload: Json): boolean =>
 
 interface Added {
   readonly what: string;
-  readonly value: Json;
+  readonly value?: Json;
   /** By which the state grows: some of it may stand there more than once. */
   readonly bytes: number;
 }
 
-function addedBy(draft: Draft, path: string, { assign, close, ask, state, takeSignal }: Next<unknown>): Added | undefined {
+function addedBy(draft: Draft, path: string, { assign, close, ask, state, takeSignal, run }: Next<unknown>): Added | undefined {
   const node = draft.node(path);
   if (assign) {
     const before = Object.keys(assign).map((name) => draft.state.vars?.[name] ?? null);
@@ -62,12 +75,17 @@ function addedBy(draft: Draft, path: string, { assign, close, ask, state, takeSi
       bytes: bytesOfOutput(draft, path, close.output) - freed,
     };
   }
+  // Each of them may ask for something, and then has a state of its own.
+  if (run && run.length > 1) return { what: `What it begins (${run.length} activities)`, bytes: run.length * (beginsBytes + path.length) };
   const begins = asks(node) ? ask !== undefined : draft.own(path) === undefined;
   if (state === undefined || !begins) return undefined;
   const value = state as Json;
   const grows = utf8Bytes(value) - utf8Bytes((draft.own(path) ?? null) as Json);
   return grows <= smallMax ? undefined : { what: 'What it works on', value, bytes: grows };
 }
+
+/** Of an activity that was asked, with its line in the journal, without its path. */
+const beginsBytes = 280;
 
 /** Of what passes: numbers and times, a line of the journal; and by what deals with a fault, for a handler that could do nothing would be none. */
 const smallMax = 1024;
@@ -88,6 +106,6 @@ function tooLargeAt(draft: Draft, path: string, { what, value, bytes }: Added): 
   const isDealing = draft.handlerAround(path) !== undefined || draft.state.ending !== undefined;
   if (bytes <= 0 || after <= room || (isDealing && bytes <= smallMax)) return undefined;
   const all = limits.stateBytesMax - room + after;
-  const message = `${what} at ${path} has ${utf8Bytes(value)} bytes; with that the state of the order would have ${all}, and at most ${limits.stateBytesMax} are stored. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call.`;
+  const message = `${what} at ${path} has ${value === undefined ? bytes : utf8Bytes(value)} bytes; with that the state of the order would have ${all}, and at most ${limits.stateBytesMax} are stored. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call.`;
   return engineFault(engineFaults.stateTooLarge, message);
 }

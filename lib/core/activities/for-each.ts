@@ -24,6 +24,8 @@ export interface ForEachState {
   readonly open: number;
   /** The entries, where reading them anew could yield others: variables may change while the loop runs. */
   readonly entries?: readonly Json[];
+  /** Since then it waits to be woken, to begin the next portion of its turns. */
+  readonly rests?: number;
   /** Enough has been done: what is still open is being cancelled. */
   readonly stopped?: true;
   /** Whether enough has been done could not be said: it is asked once more when the order goes on. */
@@ -47,7 +49,7 @@ export const forEach: Behaviour<ForEach, ForEachState> = {
     if (list.value.length > limits.itemsMax) return raise(tooMany(list.value.length));
 
     const entries = mayChange(loop.list) ? { entries: list.value } : {};
-    return goOn(loop, { count: list.value.length, next: 0, open: 0, ...entries });
+    return goOn(loop, { count: list.value.length, next: 0, open: 0, ...entries }, context);
   },
 
   childClosed(loop, state, _, context) {
@@ -57,23 +59,26 @@ export const forEach: Behaviour<ForEach, ForEachState> = {
     return state.undecided ? wait(left) : decide(loop, left, context);
   },
   repeat: (loop, state, context) => decide(loop, state, context),
+  woken: (loop, state, context) => (state.rests === undefined ? undefined : goOn(loop, state, context)),
+  wakeAt: ({ rests }) => rests,
 };
 
-function decide(loop: ForEach, { undecided: _, ...state }: ForEachState, context: Context): Next<ForEachState> {
+function decide(loop: ForEach, { undecided: _, rests: __, ...state }: ForEachState, context: Context): Next<ForEachState> {
   const { count, open } = state;
   const enough: Condition = loop.until === undefined ? { ok: true, holds: false } : conditionOf(loop.until, context);
   if (!enough.ok) return raise(enough.fault, { ...state, undecided: true });
-  if (!enough.holds) return goOn(loop, state);
+  if (!enough.holds) return goOn(loop, state, context);
 
   return open === 0 ? close(succeeded()) : { state: { ...state, next: count, stopped: true }, cancelChildren: true };
 }
 
-function goOn(loop: ForEach, state: ForEachState): Next<ForEachState> {
+function goOn(loop: ForEach, { rests: _, ...state }: ForEachState, { portion, at }: Context): Next<ForEachState> {
   const { count, next, open } = state;
   if (open === 0 && next === count) return close(succeeded());
-  const upTo = Math.max(next, Math.min(count, next + (loop.maxConcurrency ?? limits.concurrencyDefault) - open));
-  const run = Array.from({ length: upTo - next }, (_, offset) => ({ name: loop.do.name, index: next + offset }));
-  return { state: { ...state, next: upTo, open: open + run.length }, run };
+  const wanted = Math.max(0, Math.min(count - next, (loop.maxConcurrency ?? limits.concurrencyDefault) - open));
+  const length = Math.min(wanted, portion);
+  const run = Array.from({ length }, (_, offset) => ({ name: loop.do.name, index: next + offset }));
+  return { state: { ...state, next: next + length, open: open + length, ...(length < wanted ? { rests: at } : {}) }, run };
 }
 
 const noList = (value: unknown): Fault =>

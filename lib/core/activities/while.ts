@@ -1,4 +1,4 @@
-import { type Behaviour, type Context, close, type Next, raise, succeeded } from '../behaviour.ts';
+import { type Behaviour, type Context, close, type Next, raise, succeeded, wait } from '../behaviour.ts';
 import { conditionOf } from '../condition.ts';
 import type { Activity, ActivityBase, Template } from '../definition.ts';
 import { limits } from '../definition.ts';
@@ -16,6 +16,8 @@ export interface While extends ActivityBase {
 export interface WhileState {
   /** The turn that runs, or whose condition is in doubt; from 0. */
   readonly turn: number;
+  /** Since then it waits to be woken, to go on with this turn. */
+  readonly rests?: number;
 }
 
 /** Repeats its activity while a condition holds (WF). */
@@ -31,11 +33,14 @@ export const whileLoop: Behaviour<While, WhileState> = {
   // Nothing runs inside while its condition is in doubt.
   repeat: (loop, state, context) => turn(loop, state.turn, context),
   childClosed: (loop, state, _, context) => turn(loop, state.turn + 1, context),
+  woken: (loop, state, context) => (state.rests === undefined ? undefined : turn(loop, state.turn, context)),
+  wakeAt: ({ rests }) => rests,
 };
 
 function turn({ condition, do: body, maxTurns = limits.turnsMax }: While, number: number, context: Context): Next<WhileState> {
-  const goesOn = conditionOf(condition, context);
   const state = { turn: number };
+  if (context.portion === 0) return wait({ ...state, rests: context.at });
+  const goesOn = conditionOf(condition, context);
   if (!goesOn.ok) return raise(goesOn.fault, state);
   if (!goesOn.holds) return close(succeeded());
   if (number >= maxTurns)
