@@ -24,7 +24,7 @@ export interface ChildrenOptions {
   readonly telemetry: Telemetry;
   readonly scheduler: Scheduler;
   readonly definitions: Definitions;
-  readonly config: Pick<Config, 'stepMs' | 'maxFailures' | 'retentionMs'>;
+  readonly config: Pick<Config, 'stepMs' | 'maxFailures' | 'longWaitMs' | 'retentionMs'>;
 }
 
 interface Child {

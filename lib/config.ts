@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { limits } from './core/definition.ts';
 import { steps } from './deployed.ts';
 import { SetupError } from './errors.ts';
 import { lockPolicies } from './lease.ts';
@@ -17,6 +18,7 @@ const Environment = z.object({
   SUPERVISOR_PERIOD_SECONDS: seconds.default(2),
   STEP_COMPLETE_WITHIN_SECONDS: seconds.default(10),
   MAX_FAILURES: wholeNumber.max(1000).default(3),
+  LONG_WAIT_SECONDS: z.coerce.number().positive().max(limits.secondsMax).default(3600),
   INSTANCE_LOCKED_ACTION: z.enum(lockPolicies).default('NoRetry'),
   CLAIM_ON_SUBMIT: onOff.default(true),
   ANNOUNCE_PROCESSED: onOff.default(false),
@@ -43,6 +45,8 @@ export interface Config {
   readonly supervisorPeriodMs: number;
   readonly stepMs: number;
   readonly maxFailures: number;
+  /** With `onExhausted: 'wait'`: how long a step above the threshold is left alone. */
+  readonly longWaitMs: number;
   readonly lockPolicy: (typeof lockPolicies)[number];
   readonly claimOnSubmit: boolean;
   readonly announceProcessed: boolean;
@@ -78,6 +82,7 @@ export function readConfig(environment: { readonly [name: string]: string | unde
     supervisorPeriodMs: variables.SUPERVISOR_PERIOD_SECONDS * 1000,
     stepMs: variables.STEP_COMPLETE_WITHIN_SECONDS * 1000,
     maxFailures: variables.MAX_FAILURES,
+    longWaitMs: variables.LONG_WAIT_SECONDS * 1000,
     lockPolicy: variables.INSTANCE_LOCKED_ACTION,
     claimOnSubmit: variables.CLAIM_ON_SUBMIT,
     announceProcessed: variables.ANNOUNCE_PROCESSED,

@@ -1,4 +1,4 @@
-import type { StepState } from './core/activities/step.ts';
+import { type WorkingStep, workingSteps } from './core/lateness.ts';
 import { behaviourAt, nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
 import type { DueFor, OutboxEntry, StateRecord } from './record.ts';
@@ -7,6 +7,8 @@ import type { DueFor, OutboxEntry, StateRecord } from './record.ts';
 export const outboxMs = 10_000;
 /** What cannot be sent for long is tried less often: each try is a write. A minute is the most that anybody waits for news. */
 const outboxMaxMs = 60_000;
+/** With `onExhausted: 'wait'`: how long a step above the threshold is left alone, where nothing else is said. */
+export const longWaitMs = 3_600_000;
 /** How often a person is reminded of an order in Error. */
 export const reminderMs = 3_600_000;
 
@@ -17,25 +19,33 @@ export interface Deadline {
 
 interface Outstanding extends Deadline {
   readonly counts: boolean;
+  /** By when its answer was to come, where it is looked at again later. */
+  readonly completeBy?: number;
 }
 
 /** All that the live activities wait for, by the clock. */
 function outstanding(program: Program, state: State): readonly Outstanding[] {
   if (state.phase !== 'running' && state.phase !== 'suspended') return [];
-  return Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
-    const node = nodeAt(program, path);
-    // An undo, and a step that nobody wants any more, have a time of their own: it is never counted.
-    if (node.activity === 'step' && (own as StepState).mode === undefined)
-      return [{ at: (own as StepState).completeBy, for: { kind: 'step', path, agent: node.agent }, counts: true }];
-    const at = behaviourAt(program, path).wakeAt?.(own);
+  const steps = workingSteps(program, state);
+  const counted = new Set(steps.map(({ path }) => path));
+  const timers = Object.entries(state.activities).flatMap(([path, { own }]): readonly Outstanding[] => {
+    const at = counted.has(path) ? undefined : behaviourAt(program, path).wakeAt?.(own);
     return at === undefined ? [] : [{ at, for: { kind: 'timer', path }, counts: false }];
   });
+  return [...steps.map((step) => deadlineOf(program, step)), ...timers];
+}
+
+function deadlineOf(program: Program, { path, own: { completeBy }, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
+  if (waitsUntil !== undefined) return { at: waitsUntil, for: { kind: 'timer', path }, counts: false, completeBy };
+  const node = nodeAt(program, path);
+  const agent = node.activity === 'step' ? { agent: node.agent } : {};
+  return { at: completeBy, for: { kind: 'step', path, ...agent, ...(late ? { failures: late } : {}) }, counts: true };
 }
 
 /** By when all that is at work must be done (SAS). */
 function completeByOf(program: Program, state: State): number | null {
   const deadlines = outstanding(program, state);
-  return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at }) => at));
+  return deadlines.length === 0 ? null : Math.max(...deadlines.map(({ at, completeBy = at }) => completeBy));
 }
 
 /** That for the record; of a suspended order, what is left of it. */
@@ -46,47 +56,33 @@ export function timesOf(program: Program, state: State): Pick<StateRecord, 'comp
   return { completeBy: null, remainingMs: completeBy === null ? null : Math.max(0, completeBy - suspendedAt) };
 }
 
-/** Above the threshold the supervisor may have given what is late a long wait: nothing but the clock ends it (SAS). */
-export function longWait(
-  {
-    nextDueAt,
-    nextDueFor,
-    failureCount,
-    maxFailures,
-    onExhausted,
-  }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor' | 'failureCount' | 'maxFailures' | 'onExhausted'>,
-  now: number,
-): number | undefined {
-  const until = nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil;
-  const waits = onExhausted === 'wait' && failureCount > maxFailures && until && until > now;
-  return waits ? until : undefined;
-}
-
 /** A tenth of the time for which its oldest entry has been waiting. */
 export function outboxPauseMs(outbox: readonly OutboxEntry[], now: number): number {
   const waited = outbox.map((entry) => now - Date.parse(String((entry.kind === 'status' ? entry.message : entry.detail)['at'])));
   return Math.min(outboxMaxMs, Math.max(outboxMs, ...waited.map((ms) => (Number.isFinite(ms) ? Math.round(ms / 10) : 0))));
 }
 
-/** Of the whole order: it names the agent that has the most time, for where it is away, the order waits and is not late. */
+/** Of the whole order: it names the agent that has the most time, for where it is away, the order waits and is not late; and the highest count. */
 function claimOf(steps: readonly Deadline[]): DueFor {
   const { agent } = steps.reduce((latest, each) => (each.at > latest.at ? each : latest)).for;
-  return { kind: 'claim', ...(agent === undefined ? {} : { agent }) };
+  const failures = Math.max(...steps.map((step) => step.for.failures ?? 0));
+  return { kind: 'claim', ...(agent === undefined ? {} : { agent }), ...(failures === 0 ? {} : { failures }) };
 }
 
 /** What was counted as late stays so until it is asked again, whatever else is written meanwhile: it must not count once more. */
-function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
+export function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
   return (nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }
 
 /** What is kept of the next deadline while the order is suspended: what was counted must not count once more. */
 export function frozenDue(record: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): DueFor {
-  const { path, agent, waitingSince } = record.nextDueFor ?? {};
+  const { path, agent, failures, waitingSince } = record.nextDueFor ?? {};
   const waitsUntil = countedUntil(record);
   return {
     kind: 'suspended',
     ...(path === undefined ? {} : { path }),
     ...(agent === undefined ? {} : { agent }),
+    ...(failures === undefined ? {} : { failures }),
     ...(waitsUntil === undefined ? {} : { waitsUntil }),
     ...(waitingSince === undefined ? {} : { waitingSince }),
   };
@@ -123,7 +119,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   ];
   if (candidates.length === 0 && record.processState === 'Error') candidates.push({ at: now + reminderMs, for: { kind: 'reminder' } });
   const first = candidates.reduce<Deadline | undefined>(
-    (least, each) => (least === undefined || each.at < least.at ? each : least),
+    (least, each) => (least === undefined || isBefore(each, least) ? each : least),
     undefined,
   );
   if (!first) return undefined;
@@ -133,6 +129,10 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const place = waitingSince !== undefined && path === first.for.path ? { waitingSince } : {};
   return { ...first, for: { ...first.for, ...waits, ...place } };
 }
+
+/** Of steps that are late together the one that was late most is judged. */
+const isBefore = (one: Deadline, other: Deadline): boolean =>
+  one.at === other.at ? (one.for.failures ?? 0) > (other.for.failures ?? 0) : one.at < other.at;
 
 /** Nothing of it can be due. In Error it waits for a person first, as any other. */
 export const isStopped = ({ suspended, processState }: Pick<StateRecord, 'suspended' | 'processState'>): boolean =>

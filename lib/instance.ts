@@ -1,6 +1,7 @@
 import type { WorkflowDefinition } from './core/definition.ts';
 import type { CoreFact, Fact } from './core/journal.ts';
 import { initialState, type State } from './core/state.ts';
+import { longWaitMs as usualMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
 import type { Instruction } from './instruction.ts';
 import type { Note, OrderRecord, Outcome, StateRecord } from './record.ts';
@@ -118,11 +119,18 @@ export function journal(instance: Instance, facts: readonly OrderFact[], at: num
   return { ...instance, tail: [...instance.tail, ...entries], seq: instance.seq + facts.length };
 }
 
+/** What an order keeps of the deployment that takes it in. */
+export interface Pinned {
+  readonly stepMs: number;
+  readonly maxFailures: number;
+  readonly longWaitMs?: number | undefined;
+}
+
 /** The record of an order that has only just been submitted: Pending, claimed by nobody (SAS). */
 export const newRecord = (
   order: OrderRecord,
   definition: WorkflowDefinition,
-  { stepMs, maxFailures, hash }: { readonly stepMs: number; readonly maxFailures: number; readonly hash: string },
+  { stepMs, maxFailures, longWaitMs, hash }: Pinned & { readonly hash: string },
 ): StateRecord => ({
   schemaVersion: 1,
   orderId: order.orderId,
@@ -147,6 +155,7 @@ export const newRecord = (
   recover: definition.recover ?? 'step',
   maxFailures: definition.maxFailures ?? maxFailures,
   onExhausted: definition.onExhausted ?? 'error',
+  ...longWaitOf(definition, longWaitMs),
   stepMs,
   client: order.client,
   responseChannel: order.responseChannel ?? null,
@@ -160,3 +169,9 @@ export const newRecord = (
   updatedAt: order.submittedAt,
   blob: encodeInstance(newInstance),
 });
+
+/** An order that never waits for long, or as long as usual, says nothing of it: every write is billed by its bytes. */
+function longWaitOf({ onExhausted, longWaitSeconds }: WorkflowDefinition, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
+  const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
+  return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };
+}

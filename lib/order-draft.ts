@@ -9,8 +9,9 @@ import { engineFault, engineFaults, type Fault, isQuestion, shortType } from './
 import { requestIdOf } from './core/identity.ts';
 import { violations } from './core/invariants.ts';
 import { type Json, type JsonObject, utf8Bytes } from './core/json.ts';
+import { mostLate, workingSteps } from './core/lateness.ts';
 import { masked, secretTexts, withoutTexts } from './core/secrets.ts';
-import { isStopped, longWait, thawedDue, timesOf } from './deadlines.ts';
+import { countedUntil, isStopped, thawedDue, timesOf } from './deadlines.ts';
 import { secretOutputAt, secretsOf, summaryOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
 import { type Instance, journal, type OrderFact } from './instance.ts';
@@ -18,7 +19,16 @@ import type { Instruction, Signal } from './instruction.ts';
 import { queues, type StatusKind, timeText } from './messages.ts';
 import { stepToMark } from './operator.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
-import { announcedAs, type DetailType, type FaultSummary, type OutboxEntry, type Outcome, type StateRecord, subjectOf } from './record.ts';
+import {
+  announcedAs,
+  type DetailType,
+  type FaultSummary,
+  type Note,
+  type OutboxEntry,
+  type Outcome,
+  type StateRecord,
+  subjectOf,
+} from './record.ts';
 import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
@@ -70,9 +80,29 @@ export class OrderDraft {
   takeNotes(): void {
     const { notes } = this.record;
     if (notes.length === 0) return;
-    // They go along with the next write; an answer that comes too late makes none.
+    const { changed } = this;
     this.instance = journal(this.instance, notes, this.now);
+    for (const note of notes) if (isExpiry(note)) this.count(note);
     this.record = { ...this.record, notes: [] };
+    // They go along with the next write; an answer that comes too late makes none.
+    this.changed = changed;
+  }
+
+  private count(note: ExpiryNote): void {
+    const { maxFailures, onExhausted } = this.record;
+    const path = 'path' in note ? note.path : undefined;
+    const waitsUntil = onExhausted === 'wait' && note.failureCount > maxFailures ? countedUntil(this.record) : undefined;
+    this.happen({ type: 'counted', ...(path === undefined ? {} : { path }), ...(waitsUntil === undefined ? {} : { waitsUntil }) });
+  }
+
+  /** What a write without anything new takes along. */
+  withNotes(): Pick<Planned, 'record' | 'instance'> {
+    this.takeNotes();
+    return { record: { ...this.record, failureCount: this.failureCount() }, instance: this.instance };
+  }
+
+  private failureCount(): number {
+    return mostLate(this.loaded.program, this.instance.state);
   }
 
   /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
@@ -117,20 +147,19 @@ export class OrderDraft {
   askAgain(): void {
     const { nextDueFor, processState } = this.record;
     const isCounted = nextDueFor?.kind === 'ask' || nextDueFor?.waitsUntil !== undefined;
-    if (processState !== 'Processing' || isStopped(this.record) || !isCounted || longWait(this.record, this.now)) return;
+    if (processState !== 'Processing' || isStopped(this.record) || !isCounted) return;
     this.dealWithExhaustion();
     this.happen({ type: 'expired' });
   }
 
   /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
   private dealWithExhaustion(): void {
-    const { nextDueFor, failureCount, maxFailures, onExhausted } = this.record;
-    if (failureCount <= maxFailures) return;
-    // An order that is reset as a whole names no step; it is undone as a whole, too.
-    if (onExhausted === 'undo') this.happen({ type: 'cancelled', outcome: 'compensated' });
-    else if (onExhausted === 'fault' && nextDueFor?.path !== undefined) this.happen({ type: 'overdue', path: nextDueFor.path });
-    else return;
-    this.set({ failureCount: 0 });
+    const { maxFailures, onExhausted, recover } = this.record;
+    const exhausted = workingSteps(this.loaded.program, this.instance.state).filter(
+      ({ own, activity: { late = 0 } }) => late > maxFailures && own.completeBy <= this.now,
+    );
+    if (exhausted.length > 0 && onExhausted === 'undo') this.happen({ type: 'cancelled', outcome: 'compensated' });
+    if (onExhausted === 'fault' && recover === 'step') for (const { path } of exhausted) this.happen({ type: 'overdue', path });
   }
 
   wake(): void {
@@ -189,6 +218,7 @@ export class OrderDraft {
     const record = {
       ...this.record,
       ...timesOf(this.loaded.program, instance.state),
+      failureCount: this.failureCount(),
       lastBy: [...this.taken, ...this.wakeUps],
       outbox: [...this.record.outbox, ...this.outbox],
       updatedAt: this.now,
@@ -249,7 +279,7 @@ export class OrderDraft {
       ...(source ? { source } : {}),
       before,
       after: 'Error',
-      failureCount: this.record.failureCount,
+      failureCount: this.failureCount(),
       message,
     };
   }
@@ -270,7 +300,7 @@ export class OrderDraft {
       return this.happen({ type: 'suspended' });
     }
     if (kind === 'resume') return this.resume();
-    this.set({ processState: 'Processing', fault: null, failureCount: 0, suspended: false });
+    this.set({ processState: 'Processing', fault: null, suspended: false });
     // Where it went into Error before it was claimed, or after a reset, this is the claim.
     if (this.record.lockedBy === null) this.lock();
     switch (instruction.kind) {
@@ -307,7 +337,7 @@ export class OrderDraft {
     const { phase, outcome, called } = this.instance.state;
     if (phase !== 'closed' || outcome !== 'completed' || !called) return;
     this.lock();
-    this.set({ outcome: null, failureCount: 0 });
+    this.set({ outcome: null });
     this.happen({ type: 'recalled' });
   }
 
@@ -391,5 +421,10 @@ export class OrderDraft {
 /** What may be claimed: Pending, and nobody's (SAS). */
 const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
   processState === 'Pending' && lockedBy === null && !suspended;
+
+type ExpiryNote = Extract<Note, { type: 'DeadlineExpired' | 'OrderReset' | 'ThresholdExceeded' }>;
+
+const isExpiry = (note: Note): note is ExpiryNote =>
+  note.type === 'DeadlineExpired' || note.type === 'OrderReset' || note.type === 'ThresholdExceeded';
 
 type DistributedOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;

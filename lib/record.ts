@@ -45,6 +45,8 @@ export interface DueFor {
   readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'reminder' | 'suspended';
   readonly path?: string;
   readonly agent?: string;
+  /** How often what is due was late before; absent for never. */
+  readonly failures?: number;
   /** Something was counted as late, and has been given until then: milliseconds since 1970. */
   readonly waitsUntil?: number;
   /** Its step was late through no fault of its agent, whose service was away or whose answers nobody read: since when it waits, milliseconds since 1970. */
@@ -120,6 +122,7 @@ export interface StateRecord {
   readonly completeBy: number | null;
   readonly processState: ProcessState;
   readonly outcome: Outcome | null;
+  /** The most that any step at work was late; with `recover: 'order'`, too. A step that passes takes its count along. */
   readonly failureCount: number;
   /** Rises by one each time the order goes into Error; makes ids of alerts. */
   readonly errorGen: number;
@@ -140,6 +143,8 @@ export interface StateRecord {
   readonly recover: 'step' | 'order';
   readonly maxFailures: number;
   readonly onExhausted: OnExhausted;
+  /** How long a step above the threshold is left alone, with `onExhausted: 'wait'`; absent: an hour. */
+  readonly longWaitMs?: number | undefined;
   readonly stepMs: number;
   readonly client: string;
   readonly responseChannel: string | null;

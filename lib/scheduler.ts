@@ -8,14 +8,14 @@ import type { Program } from './core/program.ts';
 import type { UndoPage } from './core/state.ts';
 import type { Definitions } from './definitions.ts';
 import { InvariantError, NewerMessageError, rolloutMs, StoreRefusesError, StoreUnavailableError, UnreadableRecordError } from './errors.ts';
-import { decodeInstance, encodeInstance, journal, newRecord } from './instance.ts';
+import { decodeInstance, encodeInstance, journal, newRecord, type Pinned } from './instance.ts';
 import { createInstructing, type Instruct } from './instructing.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
 import { wakeUpOf } from './messages.ts';
 import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
 import { changedReason, hashOf } from './pinning.ts';
-import type { Incoming, Loaded, Planned, Wanting } from './planned.ts';
+import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
 import type { Publisher } from './publisher.ts';
 import { quarantine } from './quarantine.ts';
 import { attemptsMax, pauseMs, postponedMs } from './races.ts';
@@ -25,7 +25,7 @@ import { isImpossible, roomIn } from './state-size.ts';
 import type { Along, Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import { together } from './together.ts';
-import { type Beginning, plan, planNew, withDeadline } from './transition.ts';
+import { type Beginning, plan, planNew, withDeadline, withNotes } from './transition.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
@@ -55,10 +55,7 @@ export interface Scheduler {
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is cancelled in that write. */
-  create(
-    order: OrderRecord,
-    options: { readonly claim: boolean; readonly unwanted?: true; readonly stepMs: number; readonly maxFailures: number },
-  ): ReturnType<Store['create']>;
+  create(order: OrderRecord, options: { readonly claim: boolean; readonly unwanted?: true } & Pinned): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
 
@@ -266,7 +263,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   ): Promise<'written' | 'lost'> {
     if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
     if (isLastWrite(loaded, incoming)) await sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
-    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now));
+    else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now, settings));
     return 'written';
   }
 
@@ -320,12 +317,12 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       }
     },
 
-    async create(order, { claim, unwanted, stepMs, maxFailures }) {
+    async create(order, { claim, unwanted, ...pinned }) {
       const { name, version } = order.workflow;
       const program = definitions.program(name, version);
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
-      const record = newRecord(order, program.definition, { stepMs, maxFailures, hash: hashOf(program.definition) });
+      const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
       const planned = fittingNew(loaded, unwanted ? 'never' : claim ? 'now' : 'later', now);
 
@@ -364,14 +361,13 @@ const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned):
   !unproven && provenBy.some((requestId) => taken.includes(requestId));
 
 /** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
-const unchanged = ({ record, instance }: Loaded, now: number): Planned => ({
-  record: { ...record, notes: [] },
-  instance: journal(instance, record.notes, now),
+const unchanged = (loaded: Loaded, now: number, settings: Settings): Planned => ({
+  ...withNotes(loaded, now, settings),
   asks: [],
   cancels: [],
   wakeUps: [],
   outbox: [],
-  taken: record.lastBy,
+  taken: loaded.record.lastBy,
 });
 
 const tooLarge = ({ orderId }: StateRecord): InvariantError =>

@@ -46,6 +46,7 @@ export interface SubmissionOptions {
   readonly maxFailures: number;
   /** Finished orders are forgotten after some time. */
   readonly forgets?: boolean;
+  readonly longWaitMs?: number;
 }
 
 /** Puts an order and its state into the store, in one transaction, or says what is wrong and writes nothing (SAS). */
@@ -69,6 +70,7 @@ export function createSubmission({
   stepMs,
   maxFailures,
   forgets = false,
+  longWaitMs,
 }: SubmissionOptions): Submit {
   async function channelProblem({ client, responseChannel }: Submission): Promise<SubmissionProblem | undefined> {
     if (responseChannel === undefined) return undefined;
@@ -122,7 +124,7 @@ export function createSubmission({
       ...(forgets || (await store.hasForgotten()) ? { firstGeneration: Math.floor(submittedAt / 1000) } : {}),
       answer: JSON.stringify({ orderId, processState: claimOnSubmit ? 'Processing' : 'Pending', submittedAt: timeText(submittedAt) }),
     };
-    const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures });
+    const created = await scheduler.create(order, { claim: claimOnSubmit, stepMs, maxFailures, longWaitMs });
     if (created.outcome === 'written') return { outcome: 'accepted', order, replayed: false };
     return created.order.hash === digest ? { outcome: 'accepted', order: created.order, replayed: true } : { outcome: 'key-reused' };
   };

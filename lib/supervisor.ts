@@ -5,7 +5,7 @@ import type { Channel } from './channel.ts';
 import { createChannelKeeper } from './channel-keeper.ts';
 import { absenceOf, type ChannelState, type Closures, closures } from './channel-state.ts';
 import type { Clock } from './clock.ts';
-import { outboxMs } from './deadlines.ts';
+import { longWaitMs, outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
 import { intoError } from './exhausted.ts';
 import { queues, type Whose, wakeUpOf } from './messages.ts';
@@ -60,8 +60,6 @@ interface Late {
 
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
-/** What is late above its threshold is given so long, where its workflow says `wait`. */
-export const waitLongMs = 3_600_000;
 /**
  * A wake-up that got lost is sent again after what the order's steps may take, then after twice as long, and so on: whoever
  * waits seconds is not to wait half a minute. After so long at the latest.
@@ -212,20 +210,21 @@ export function createSupervisor({
 
   /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
   async function countExpiry(head: StateHead, now: number, counts: Counts): Promise<void> {
-    const failureCount = head.failureCount + 1;
-    const exhausted = failureCount > head.maxFailures;
+    const failures = (head.nextDueFor?.failures ?? 0) + 1;
+    const failureCount = Math.max(head.failureCount, failures);
+    const exhausted = failures > head.maxFailures;
     const path = head.nextDueFor?.path;
     const place = path === undefined ? {} : { path };
-    telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failureCount });
+    telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failures });
 
     // Who resets whole orders has no step that could fault.
     const intoErrorNow = head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim');
     if (exhausted && intoErrorNow) {
       counts.intoError += 1;
-      return change(head, intoError(head, failureCount, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount }), counts);
+      return change(head, intoError(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures }), counts);
     }
     const waits = exhausted && head.onExhausted === 'wait';
-    const due = now + (waits ? waitLongMs : head.stepMs);
+    const due = now + (waits ? (head.longWaitMs ?? longWaitMs) : head.stepMs);
     if (head.nextDueFor?.kind === 'claim' && !exhausted) {
       const reset: StateHead = {
         ...head,
@@ -234,7 +233,7 @@ export function createSupervisor({
         epoch: head.epoch + 1,
         completeBy: due,
         failureCount,
-        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount }],
+        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: failures }],
         nextDueAt: now,
         nextDueFor: { kind: 'unclaimed' },
         worklistAt: now,
@@ -244,9 +243,9 @@ export function createSupervisor({
     const asked: StateHead = {
       ...head,
       failureCount,
-      notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount }],
+      notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount: failures }],
       nextDueAt: due,
-      nextDueFor: { ...head.nextDueFor, kind: 'ask' },
+      nextDueFor: { ...head.nextDueFor, kind: 'ask', failures },
       worklistAt: due,
     };
     return change(head, asked, counts, waits ? 0 : 1);

@@ -72,7 +72,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     onTerminated: (orderId, record) => emit('workflowTerminated', { orderId, record }),
     onServiceException: (orderId, error) => emit('servicesExceptionNotHandled', { service: 'store', orderId, error }),
   });
-  const { stepMs, maxFailures, claimOnSubmit, defaultWorkflow } = config;
+  const { stepMs, maxFailures, longWaitMs, claimOnSubmit, defaultWorkflow } = config;
   const submit = createSubmission({
     store: ports.store,
     clock: ports.clock,
@@ -83,6 +83,7 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     stepMs,
     maxFailures,
     forgets: config.retentionMs !== undefined,
+    longWaitMs,
   });
   const channelHealth = createChannelHealth({ ...ports, documents: ports.store, policies: app.channels });
   return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };

@@ -29,6 +29,10 @@ export function planNew(loaded: Loaded, begin: Beginning, now: number, settings:
   return draft.finish(true) as Planned;
 }
 
+/** An order to which nothing happens, with what the supervisor noted. */
+export const withNotes = (loaded: Loaded, now: number, settings: Settings): Pick<Planned, 'record' | 'instance'> =>
+  new OrderDraft(loaded, now, settings).withNotes();
+
 /** The deadline and worklist entry that a record gets as its last touch, once its outbox is known. */
 export function withDeadline(program: Program, instance: Instance, record: StateRecord, now: number): StateRecord {
   const deadline = nextDeadline(program, instance.state, record, now);

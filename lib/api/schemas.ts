@@ -183,7 +183,7 @@ const Order = z.object({
   processState,
   outcome: outcome.nullable(),
   suspended: z.boolean(),
-  failureCount: z.int().min(0),
+  failureCount: z.int().min(0).describe('how often the step was late that was late most, of those at work; 0 once they have succeeded'),
   completeBy: timeOrNull.describe('null while the order is suspended: its time stands still'),
   remainingSeconds: z.int().min(0).nullable().describe('of a suspended order: what is left of that time, from when it is resumed'),
   submittedAt: time,

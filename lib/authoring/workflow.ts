@@ -41,6 +41,8 @@ interface Options<O extends z.ZodType, P extends string, C extends string> {
   readonly recover?: 'step' | 'order';
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
+  /** With `onExhausted: 'wait'`: seconds until a step above the threshold is requested again. At most a year. */
+  readonly longWaitSeconds?: number;
 }
 
 /** Describes a workflow. The function runs once; what it returns becomes plain data. */

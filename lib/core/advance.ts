@@ -5,6 +5,7 @@ import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
 import { engineFault, engineFaults, isQuestion } from './fault.ts';
 import { askingOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
+import { countLate, endWait, forgetLate } from './lateness.ts';
 import { withSignal } from './memory.ts';
 import { nodeAt, type Program } from './program.ts';
 import { isKept, recordable, refused } from './size.ts';
@@ -41,6 +42,8 @@ function happen(draft: Draft, event: Event): void {
       return extend(draft, event);
     case 'woken':
       return state.phase === 'running' ? wakeAll(draft) : undefined;
+    case 'counted':
+      return state.phase === 'running' ? countLate(draft, event.path, event.waitsUntil) : undefined;
     case 'expired':
       return state.phase === 'running' ? repeatWhere(draft, (asked) => !asked.mode && asked.completeBy <= event.at) : undefined;
     case 'reclaimed':
@@ -54,6 +57,7 @@ function happen(draft: Draft, event: Event): void {
     case 'signalled':
       return state.phase === 'closed' ? undefined : signal(draft, event);
     case 'markedCompensated':
+      if (state.phase === 'running') forgetLate(draft);
       return state.phase === 'running' ? markCompensated(draft, event.path) : undefined;
     case 'recalled':
       return state.phase === 'closed' && state.outcome === 'completed' && state.called ? recall(draft) : undefined;
@@ -211,7 +215,9 @@ function wake(draft: Draft, path: string): void {
   const activity = draft.activity(path);
   if (!activity || !draft.goesOn()) return;
   const own = activity.own as StepState;
-  if (asks(draft.node(path)) && own?.mode === 'cancel') {
+  if (activity.waitsUntil !== undefined && !own.mode) {
+    if (!waitsLong(draft, path) && !activity.waits) repeat(draft, path);
+  } else if (asks(draft.node(path)) && own?.mode === 'cancel') {
     if (own.phase === 'asked' && draft.event.at >= own.completeBy) leaveUnknown(draft, path, own);
   } else if (activity.status === 'Executing' || own?.mode) {
     draft.apply(path, draft.behaviour(path).woken?.(draft.node(path), activity.own, draft.context(path)));
@@ -222,9 +228,12 @@ function wake(draft: Draft, path: string): void {
 function repeatWhere(draft: Draft, which: (asked: StepState) => boolean): void {
   for (const [path, activity] of Object.entries(draft.state.activities)) {
     if (!asks(nodeAt(draft.program, path)) || activity.reply || activity.own === undefined) continue;
+    if (draft.event.type === 'expired' && waitsLong(draft, path)) continue;
     if (draft.goesOn() && draft.activity(path) && !draft.activity(path)?.waits && which(activity.own as StepState)) repeat(draft, path);
   }
 }
+
+const waitsLong = (draft: Draft, path: string): boolean => (draft.activity(path)?.waitsUntil ?? 0) > draft.event.at;
 
 /** A new claim takes up every step that the former one left open, under the same idempotency keys. */
 function reclaim(draft: Draft): void {
@@ -263,6 +272,7 @@ const noAnswer = engineFault(engineFaults.deadlineExceeded, 'No answer came in t
  */
 function resubmit(draft: Draft, path: string, completeWithinSeconds: number | undefined): void {
   const { at, epoch } = draft.event;
+  forgetLate(draft);
   const failed = draft.activity(path);
   draft.release(path, completeWithinSeconds);
   draft.goesOnRegardless = true;
@@ -299,6 +309,7 @@ function answerRecorded(draft: Draft): void {
 
 /** `late` is what came after all while the order was held; a definite "no" makes the next asking a new effect. */
 function repeat(draft: Draft, path: string, late?: StepReply): void {
+  endWait(draft, path);
   const behaviour = draft.behaviour(path);
   const node = draft.node(path);
   const refused = late !== undefined && isDefiniteRefusal(late);
@@ -322,6 +333,7 @@ function holdOrGoOn(draft: Draft): void {
 /** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
 function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
   restoreTimes(draft);
+  forgetLate(draft);
   const { held, activities } = draft.state;
   const waiting = Object.keys(activities).filter((path) => activities[path]?.waits);
   if (held) draft.release(held.path);

@@ -32,12 +32,15 @@ export function check(definition: WorkflowDefinition, catalogue?: Catalogue): re
     report('', `version is ${definition.version}; it is a whole number from 1 up.`);
   if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
 
-  const { completeWithinSeconds, maxFailures } = definition;
+  const { completeWithinSeconds, maxFailures, onExhausted, longWaitSeconds } = definition;
   const tooLong =
     completeWithinSeconds === undefined ? undefined : secondsProblem('completeWithinSeconds', completeWithinSeconds, 'above 0');
-  if (tooLong) report('', tooLong);
+  const waitsTooLong = longWaitSeconds === undefined ? undefined : secondsProblem('longWaitSeconds', longWaitSeconds, 'above 0');
+  for (const problem of [tooLong, waitsTooLong]) if (problem) report('', problem);
   if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
     report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
+  if (longWaitSeconds !== undefined && onExhausted !== 'wait')
+    report('', `longWaitSeconds has no effect with onExhausted "${onExhausted ?? 'error'}": set onExhausted to "wait", or leave it out.`);
 
   const root = treeOf(definition.root, report);
   if (!root) return problems;

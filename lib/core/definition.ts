@@ -67,6 +67,8 @@ export interface WorkflowDefinition {
   /** Expiries above this many put the order in Error (default: the system's `MAX_FAILURES`). */
   readonly maxFailures?: number;
   readonly onExhausted?: OnExhausted;
+  /** With `onExhausted: 'wait'`: the pause before a step above the threshold is requested again (default: the system's `LONG_WAIT_SECONDS`). */
+  readonly longWaitSeconds?: number;
   readonly root: Activity;
 }
 

@@ -39,7 +39,9 @@ export type Event = EventBase &
     | { readonly type: 'heartbeat'; readonly requestId: string; readonly completeBy: number }
     /** Time has passed: whatever is due happens now. */
     | { readonly type: 'woken' }
-    /** The supervisor counted an expiry: every step that is past its time is asked again. */
+    /** The supervisor counted an expiry: of the step at this path, or of all that is at work. `waitsUntil`: the long wait begins. */
+    | { readonly type: 'counted'; readonly path?: string; readonly waitsUntil?: number }
+    /** Every step that is past its time is asked again, unless it waits for long. */
     | { readonly type: 'expired' }
     /** The order was reset and claimed anew: every asking is void. */
     | { readonly type: 'reclaimed' }

@@ -30,6 +30,10 @@ export interface ActivityState<S = unknown> {
   readonly vars?: Variables;
   /** The newest page of the undo list when it began: neither that one nor those below hold anything of it. */
   readonly above?: number;
+  /** Of a step: how often it was late. With the step that succeeds its count is gone. */
+  readonly late?: number;
+  /** Late above its threshold, it is requested again then, and not before: milliseconds since 1970. */
+  readonly waitsUntil?: number;
 }
 
 export type Variables = { readonly [name: string]: Json };

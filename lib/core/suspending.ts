@@ -20,7 +20,8 @@ function postpone(draft: Draft, path: string, byMs: number): void {
   const { own: before, reply } = draft.activity(path) ?? {};
   if (before === undefined || byMs === 0) return;
   const own = draft.behaviour(path).postponed?.(before, byMs) ?? before;
-  draft.patch(path, { own });
+  const waitsUntil = draft.activity(path)?.waitsUntil;
+  draft.patch(path, { own, ...(waitsUntil === undefined ? {} : { waitsUntil: waitsUntil + byMs }) });
   draft.wakeLater(path);
   if (!asks(draft.node(path)) || reply || (own as StepState).phase !== 'asked') return;
   draft.fact({ type: 'StepExtended', path, asking: askingOf(own as StepState), completeBy: (own as StepState).completeBy });

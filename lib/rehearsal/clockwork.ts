@@ -1,8 +1,9 @@
 import type { StepState } from '../core/activities/step.ts';
 import type { Event } from '../core/event.ts';
+import { mostLate, workingSteps } from '../core/lateness.ts';
 import { behaviourAt, nodeAt, type Program } from '../core/program.ts';
 import type { State } from '../core/state.ts';
-import { waitLongMs } from '../supervisor.ts';
+import { longWaitMs } from '../deadlines.ts';
 
 /** What time brings next: a wake-up, or a step whose answer has not come. */
 export interface Due {
@@ -16,16 +17,22 @@ export interface Due {
 const maxFailuresUsual = 3;
 /** The next moment at which anything happens that nobody answers: with the rules of `lib/deadlines.ts`. */
 export function nextDue(program: Program, state: State): Due | undefined {
-  const all = Object.entries(state.activities).flatMap(([path, { own }]): readonly Due[] => {
+  const working = workingSteps(program, state);
+  const isWorking = new Set(working.map(({ path }) => path));
+  const others = Object.entries(state.activities).flatMap(([path, { own }]): readonly Due[] => {
     const { activity } = nodeAt(program, path);
     const { mode, completeBy } = (own ?? {}) as Partial<StepState>;
-    if (activity === 'step' && mode === undefined) return [{ at: completeBy ?? 0, late: path, counts: true }];
     // What is called answers by itself when it ends: only the order's own time is waited for.
     if (activity === 'call' && mode === undefined)
       return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
-    const at = behaviourAt(program, path).wakeAt?.(own);
+    const at = isWorking.has(path) ? undefined : behaviourAt(program, path).wakeAt?.(own);
     return at === undefined ? [] : [{ at, counts: false }];
   });
+  const late = working.map(
+    ({ path, own, activity: { waitsUntil } }): Due =>
+      waitsUntil === undefined ? { at: own.completeBy, late: path, counts: true } : { at: waitsUntil, counts: false },
+  );
+  const all = [...late, ...others];
   const steps = all.filter(({ counts }) => counts);
   const whole = program.definition.recover === 'order' && steps.length > 0;
   const expiries = whole ? [{ at: Math.max(...all.map(({ at }) => at)), counts: true }] : steps;
@@ -39,30 +46,33 @@ type Happening = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoc
 /** What the supervisor and the scheduler make of an expiry: counted, asked again, and above the threshold as the workflow says. */
 export class Supervision {
   private readonly program: Program;
-  private failures = 0;
-  /** Hours that it has waited above its threshold. */
+  /** How often it has waited for long above its threshold. */
   longWaits = 0;
 
   constructor(program: Program) {
     this.program = program;
   }
 
-  expire({ late }: Due): { readonly event: Happening; readonly laterMs: number; readonly newClaim: boolean } {
-    const { maxFailures = maxFailuresUsual, onExhausted = 'error', recover } = this.program.definition;
-    const again = recover === 'order' ? ({ type: 'reclaimed' } as const) : ({ type: 'expired' } as const);
-    this.failures += 1;
-    if (this.failures <= maxFailures) return { event: again, laterMs: 0, newClaim: recover === 'order' };
+  expire({ late }: Due, state: State, at: number): { readonly events: readonly Happening[]; readonly newClaim: boolean } {
+    const { maxFailures = maxFailuresUsual, onExhausted = 'error', recover, longWaitSeconds } = this.program.definition;
+    const place = late === undefined ? {} : { path: late };
+    const counted = { type: 'counted', ...place } as const;
+    const failures = 1 + (late === undefined ? mostLate(this.program, state) : (state.activities[late]?.late ?? 0));
+    if (failures <= maxFailures) {
+      const again = recover === 'order' ? ({ type: 'reclaimed' } as const) : ({ type: 'expired' } as const);
+      return { events: [counted, again], newClaim: recover === 'order' };
+    }
     if (onExhausted === 'wait') {
       this.longWaits += 1;
-      return { event: { type: 'expired' }, laterMs: waitLongMs, newClaim: false };
+      const waitMs = longWaitSeconds === undefined ? longWaitMs : longWaitSeconds * 1000;
+      return { events: [{ ...counted, waitsUntil: at + waitMs }, { type: 'expired' }], newClaim: false };
     }
-    this.failures = 0;
-    if (onExhausted === 'undo') return now({ type: 'cancelled', outcome: 'compensated' });
-    if (onExhausted === 'fault' && late !== undefined) return now({ type: 'overdue', path: late });
-    return now({ type: 'exhausted', ...(late === undefined ? {} : { path: late }) });
+    if (onExhausted === 'undo') return now(counted, { type: 'cancelled', outcome: 'compensated' });
+    if (onExhausted === 'fault' && late !== undefined) return now(counted, { type: 'overdue', path: late });
+    return now(counted, { type: 'exhausted', ...place });
   }
 }
 
-const now = (event: Happening) => ({ event, laterMs: 0, newClaim: false });
+const now = (...events: readonly Happening[]) => ({ events, newClaim: false });
 
 export type { Happening };

@@ -133,10 +133,9 @@ export class World {
   private timeIsUp(player: Player, due: Due): void {
     this.now = Math.max(this.now, due.at);
     if (!due.counts) return this.happen(player, { type: 'woken' });
-    const { event, laterMs, newClaim } = player.supervision.expire(due);
-    this.now += laterMs;
+    const { events, newClaim } = player.supervision.expire(due, player.state, this.now);
     if (newClaim) player.epoch += 1;
-    this.happen(player, event);
+    for (const event of events) this.happen(player, event);
   }
 
   private isStuck(): boolean {

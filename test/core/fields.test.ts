@@ -109,6 +109,7 @@ test('a workflow at the limits of what it may say is right', () => {
     { name: `a${'-1'.repeat(31)}b` },
     { version: 1 },
     { maxFailures: 0 },
+    { onExhausted: 'wait', longWaitSeconds: 31_622_400 },
     { completeWithinSeconds: 0.5 },
   ];
   for (const more of definitions) assert.deepEqual(check(workflow(step('a'), more)), [], JSON.stringify(more));
@@ -120,6 +121,11 @@ test('a workflow beyond the limits of what it may say is refused', () => {
   assert.deepEqual(messages({ maxFailures: -1 }), [': maxFailures is -1; it is a whole number from 0 up.']);
   assert.deepEqual(messages({ maxFailures: 0.5 }), [': maxFailures is 0.5; it is a whole number from 0 up.']);
   assert.deepEqual(messages({ completeWithinSeconds: 0 }), [': completeWithinSeconds is 0; it is a number above 0.']);
+  for (const longWaitSeconds of [0, 31_622_401])
+    assert.match(messages({ onExhausted: 'wait', longWaitSeconds }).join(), new RegExp(`^: longWaitSeconds is ${longWaitSeconds}; `));
+  assert.deepEqual(messages({ longWaitSeconds: 5 }), [
+    ': longWaitSeconds has no effect with onExhausted "error": set onExhausted to "wait", or leave it out.',
+  ]);
   const name = '"1a" is no name for a workflow: small letters, digits and "-", at most 64.';
   assert.deepEqual(messages({ name: '1a' }), [`: ${name}`]);
   assert.deepEqual(messages({ name: 'a.b' }), [`: ${name.replace('1a', 'a.b')}`]);

@@ -61,7 +61,7 @@ test('F-50: another scheduler claims the order as before, and its open step runs
 
   assert.deepEqual(served, ['one#1', 'two#1', 'two#2']);
   assert.equal(new Set(keys).size, 2);
-  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', lockedBy: null, failureCount: 1, epoch: 3 });
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', lockedBy: null, failureCount: 0, epoch: 3 });
   const claims = (await journalOf(system, orderId)).filter(({ type }) => type === 'OrderClaimed' || type === 'OrderReset');
   assert.deepEqual(
     claims.map(({ type }) => type),

@@ -24,7 +24,9 @@ import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
 type Build = (step: (name: string) => StepActivity<never, object>) => Activity<never>;
 type Nothing = Record<string, never>;
 type Serve = (step: string, call: Call) => Nothing | Promise<Nothing>;
-type Options = Partial<Pick<WorkflowDefinition, 'recover' | 'maxFailures' | 'onExhausted' | 'completeWithinSeconds'>> & {
+type Options = Partial<
+  Pick<WorkflowDefinition, 'recover' | 'maxFailures' | 'onExhausted' | 'longWaitSeconds' | 'completeWithinSeconds'>
+> & {
   readonly serve?: Serve;
 };
 

@@ -25,7 +25,7 @@ export type Item = { readonly [attribute: string]: unknown };
  * `false`, no value that is the `usual` one. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels,
  * and its numbers are not JavaScript's. Two forms that every state has are shorter than that.
  */
-type Kind = 'plain' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
+type Kind = 'plain' | 'optional' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
 
 const usual: { readonly [name: string]: unknown } = { failureCount: 0, errorGen: 0, statusSeq: 0, recover: 'step', onExhausted: 'error' };
 
@@ -50,6 +50,7 @@ const headAttributes = {
   recover: 'plain',
   maxFailures: 'plain',
   onExhausted: 'plain',
+  longWaitMs: 'optional',
   stepMs: 'plain',
   client: 'plain',
   responseChannel: 'plain',
@@ -61,7 +62,7 @@ const headAttributes = {
   outbox: 'list',
   notes: 'list',
   updatedAt: 'plain',
-} as const satisfies { readonly [Name in Exclude<keyof StateHead, 'schemaVersion' | 'orderId' | 'worklist'>]: Kind };
+} as const satisfies { readonly [Name in Exclude<keyof StateHead, 'schemaVersion' | 'orderId' | 'worklist'>]-?: Kind };
 
 const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
 
@@ -102,7 +103,7 @@ const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
 
 const stored = (kind: Kind, value: unknown): unknown => {
   if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;
-  if (kind === 'plain' || kind === 'flag') return value;
+  if (kind === 'plain' || kind === 'optional' || kind === 'flag') return value;
   if (kind === 'workflow') return workflowText(value as StateHead['workflow']);
   return kind === 'writeIds' ? writeIdsText(value as StateHead['writeIds']) : JSON.stringify(value);
 };
@@ -133,7 +134,9 @@ export function headOf(item: Item): StateHead {
   const orderId = orderIdIn(String(item['pk']));
   const version = item['schemaVersion'];
   if (version !== 1) throw unknownVersion(orderId, version, item['updatedAt']);
-  const attributes = names.map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])]);
+  const attributes = names
+    .map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])] as const)
+    .filter(([, value]) => value !== undefined);
   const worklist = item['worklist'];
   const head = {
     schemaVersion: 1,
@@ -155,6 +158,8 @@ function restored(orderId: string, kind: Kind, value: unknown): unknown {
   switch (kind) {
     case 'plain':
       return value ?? null;
+    case 'optional':
+      return value;
     case 'flag':
       return value === true;
     case 'workflow': {

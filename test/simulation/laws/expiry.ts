@@ -1,5 +1,3 @@
-import type { StateRecord } from '../../../lib/record.ts';
-import type { History } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
 const counting: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
@@ -9,12 +7,12 @@ export function expiry({ toleranceMs }: Times): Law {
   const counted = new Set<string>();
   return {
     name: 'expiry',
-    after: on(['written'], (happening, history) => {
+    after: on(['written'], (happening) => {
       if (!happening.before) return undefined;
       const { before, after } = happening;
       const { orderId, failureCount } = after;
       const notes = after.notes.slice(before.notes.length).filter(({ type }) => counting.has(type));
-      if (failureCount !== before.failureCount + notes.length && !isCleared(before, after, history))
+      if (notes.length > 1 || (notes.length === 0 && failureCount > before.failureCount))
         return `${orderId} has ${before.failureCount} failures, ${notes.length} more are counted, and it has ${failureCount}`;
       // When it was found to be late: until it is written its clock may have been set back.
       const foundAt = notes[0]?.at;
@@ -28,12 +26,4 @@ export function expiry({ toleranceMs }: Times): Law {
       return undefined;
     }),
   };
-}
-
-/** By a person, by what the workflow says of steps that are late for good, or because the whole order is taken back. */
-function isCleared(before: StateRecord, { orderId, failureCount, onExhausted }: StateRecord, history: History): boolean {
-  if (failureCount !== 0) return false;
-  const isInstructed = history.orders.get(orderId)?.news.some(({ type }) => type === 'InstructionGiven');
-  const isDealtWith = before.failureCount > before.maxFailures && (onExhausted === 'fault' || onExhausted === 'undo');
-  return isInstructed === true || isDealtWith || before.outcome === 'completed';
 }

@@ -12,6 +12,7 @@ import { claims } from './claims.ts';
 import { closed } from './closed.ts';
 import { comesAgain } from './comes-again.ts';
 import { compensation } from './compensation.ts';
+import { counts } from './counts.ts';
 import { damage } from './damage.ts';
 import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
@@ -129,6 +130,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(settling(times)),
   sound(handlers()),
   sound(expiry(times)),
+  sound(counts()),
   sound(closed(times)),
   sound(suspended()),
   sound(threshold()),

@@ -115,9 +115,9 @@ function missesDeadline(
     nextDueFor?.waitsUntil !== undefined
   )
     return undefined;
-  const late = Object.entries(activities).find(([, { own, waits, reply }]) => {
+  const late = Object.entries(activities).find(([, { own, waits, reply, waitsUntil }]) => {
     const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
-    return phase === 'asked' && mode === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
+    return phase === 'asked' && mode === undefined && waitsUntil === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
   });
   return late && `waits for ${late[0]} longer than it was given`;
 }

@@ -7,13 +7,14 @@ export const threshold = (): Law => ({
     if (!happening.before) return undefined;
     const { before, after } = happening;
     const { orderId, failureCount, maxFailures, onExhausted, processState } = after;
-    const types = new Set(after.notes.slice(before.notes.length).map(({ type }) => type));
-    const isAbove = failureCount > maxFailures;
-    if (types.has('ThresholdExceeded') && !isAbove)
-      return `${orderId} goes into Error for ${failureCount} failures, and may have ${maxFailures}`;
-    if (types.has('OrderReset') && isAbove) return `${orderId} is reset after ${failureCount} failures, and may have ${maxFailures}`;
-    if (types.has('DeadlineExpired') && isAbove && onExhausted === 'error')
-      return `${orderId} is ${processState} after ${failureCount} failures, and may have ${maxFailures}`;
+    for (const note of after.notes.slice(before.notes.length)) {
+      if (!('failureCount' in note)) continue;
+      const late = `${note.failureCount} failures, and may have ${maxFailures}`;
+      const isAbove = note.failureCount > maxFailures;
+      if (note.type === 'ThresholdExceeded' && !isAbove) return `${orderId} goes into Error for ${late}`;
+      if (note.type === 'OrderReset' && isAbove) return `${orderId} is reset after ${late}`;
+      if (note.type === 'DeadlineExpired' && isAbove && onExhausted === 'error') return `${orderId} is ${processState} after ${late}`;
+    }
     const isInstructed = history.orders
       .get(orderId)
       ?.news.some((fact) => fact.type === 'InstructionGiven' && fact.kind !== 'suspend' && fact.kind !== 'resume');
