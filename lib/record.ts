@@ -182,9 +182,12 @@ export const announcedAs = ({ orderId, submittedAt }: Pick<StateHead, 'orderId' 
 
 export const shardCount = 16;
 
-/** The shard of the worklist in which an order stands: its id is a hash already. */
-export const shardOf = (orderId: string): number => {
+/** Spreads orders evenly over the numbers below 2^32. */
+export const hashOf = (orderId: string): number => {
   let hash = 0;
   for (let index = 0; index < orderId.length; index++) hash = (hash * 31 + orderId.charCodeAt(index)) >>> 0;
-  return hash % shardCount;
+  return hash;
 };
+
+/** The shard of the worklist in which an order stands: its id is a hash already. */
+export const shardOf = (orderId: string): number => hashOf(orderId) % shardCount;

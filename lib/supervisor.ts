@@ -3,7 +3,7 @@ import { createBacklogWatch } from './backlog-watch.ts';
 import { type Breaker, excuses, phaseOf, turnOf } from './breaker.ts';
 import type { Channel } from './channel.ts';
 import { createChannelKeeper } from './channel-keeper.ts';
-import { absenceOf, type ChannelState, type Closures, closures } from './channel-state.ts';
+import { absenceOf, type ChannelState, type Closures, closures, isShut } from './channel-state.ts';
 import type { Clock } from './clock.ts';
 import { longWaitMs, outboxMs } from './deadlines.ts';
 import { UnreadableRecordError } from './errors.ts';
@@ -14,6 +14,7 @@ import { type Note, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { Valves } from './valves.ts';
+import { createWakeUps } from './wake-ups.ts';
 
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
@@ -60,12 +61,8 @@ interface Late {
 
 type Counts = { -readonly [K in keyof SupervisorPass]: number };
 
-/**
- * A wake-up that got lost is sent again after what the order's steps may take, then after twice as long, and so on: whoever
- * waits seconds is not to wait half a minute. After so long at the latest.
- */
-const wakeAgainMaxMs = 30_000;
-const rememberedMax = 10_000;
+/** An order that cannot be read does not say what its steps may take. */
+const unreadableMs = 30_000;
 /** So many expiries are enough to judge by whether the system itself is behind. */
 const judgedMax = 100;
 
@@ -82,8 +79,6 @@ export function createSupervisor({
   periodMs = Number.POSITIVE_INFINITY,
   pageSize = 100,
 }: SupervisorOptions): Supervisor {
-  const lastWoken = new Map<string, { readonly deadline: string; readonly at: number; readonly againMs: number }>();
-
   async function look(orderId: string, counts: Counts): Promise<void> {
     counts.looked += 1;
     let head: StateHead | undefined;
@@ -92,7 +87,7 @@ export function createSupervisor({
     } catch (error) {
       if (!(error instanceof UnreadableRecordError)) throw error;
       // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
-      return wakeOnce({ orderId, stepMs: wakeAgainMaxMs }, 'unreadable', counts);
+      return wakeOnce({ orderId, stepMs: unreadableMs }, 'unreadable', counts);
     }
     if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
 
@@ -153,6 +148,7 @@ export function createSupervisor({
 
   let known: Promise<Closures> | undefined;
   const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
+  const wakeUps = createWakeUps<Whose & Pick<StateHead, 'stepMs'>>({ clock, send: (head) => wake(head) });
   const keeper = createChannelKeeper({ documents: store, publisher, valves, clock, telemetry });
   const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
   /** Expiries that this pass has found and not judged yet. */
@@ -175,6 +171,7 @@ export function createSupervisor({
     known = undefined;
     late.length = 0;
     backlog.begin();
+    wakeUps.begin();
   };
 
   /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
@@ -286,17 +283,11 @@ export function createSupervisor({
     return write.outcome === 'written';
   }
 
-  /** For the same deadline again only after a while: when no scheduler runs, its queue must not fill with repetitions. */
+  /** While its channel is closed nobody takes a wake-up: what is due then is found again when it is open. */
   async function wakeOnce(head: Whose & Pick<StateHead, 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
-    const { orderId, stepMs } = head;
-    const now = clock.now();
-    const known = lastWoken.get(orderId);
-    const last = known?.deadline === deadline ? known : undefined;
-    if (last && now - last.at < last.againMs) return;
-    if (lastWoken.size >= rememberedMax) lastWoken.clear();
-    lastWoken.set(orderId, { deadline, at: now, againMs: Math.min(wakeAgainMaxMs, last ? 2 * last.againMs : stepMs) });
-    counts.woken += 1;
-    await wake(head);
+    const [shut] = closedIn(await closed(), queues.wakeUps);
+    if (shut && isShut(shut, queues.wakeUps, clock.now())) return;
+    if (await wakeUps.once(head, deadline)) counts.woken += 1;
   }
 
   const wake = (head: Whose): Promise<void> => channel.send([wakeUpOf(head, clock.now())]);
