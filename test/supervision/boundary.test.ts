@@ -28,6 +28,7 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
     './store.ts',
     './telemetry.ts',
     './valves.ts',
+    './wake-ups.ts',
   ]);
 });
 
