@@ -6,7 +6,9 @@ import {
   ChildNotCompleted,
   call,
   cel,
+  close,
   DeadlineExceeded,
+  defineActivity,
   defineAgent,
   defineApp,
   defineWorkflow,
@@ -19,9 +21,12 @@ import {
   operation,
   parallel,
   retry,
+  run,
   scope,
   secret,
   sequence,
+  succeeded,
+  wait,
   waitFor,
 } from 'redress';
 import * as z from 'zod';
@@ -215,6 +220,47 @@ const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order 
   return sequence(lock, reserve(order.item), charge(order.item)).on(Refused, ({ compensate }) => compensate());
 });
 
+/** Runs `do` again after any fault but these, without a pause: a retry of the app's own. */
+const again = defineActivity<{ readonly count: number; readonly except: readonly string[] }, { readonly attempt: number }, 'do'>(
+  'simulated:again',
+  ['do'],
+  {
+    execute: (activity) => ({ ...run([activity.do.name], { attempt: 1 }), fresh: true }),
+    absorbs: ({ count, except }, { attempt }, { type }) => attempt <= count && !except.includes(type),
+    childFaulted: (activity, { attempt }) => ({ ...run([activity.do.name], { attempt: attempt + 1 }), fresh: true }),
+    childClosed: (_, __, closing) => close(closing),
+  },
+);
+
+/** Runs both at once. */
+const both = defineActivity<object, { readonly open: number }, 'one' | 'other'>('simulated:both', ['one', 'other'], {
+  execute: ({ one, other }) => run([one.name, other.name], { open: 2 }),
+  childClosed: (_, { open }) => (open === 1 ? close(succeeded()) : wait({ open: open - 1 })),
+});
+
+/** What it charges depends on what it has found: found in a later run only, that is another effect. */
+const picked = (item: Expr<string>) => {
+  const find = scope('find', reserve(item)).on(OutOfStock, () => mail.tell({ what: item }).lasting());
+  return sequence(find, charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`), ship(item));
+};
+const picking = defineWorkflow('picking', { version: 1, order: Body }, ({ order }) =>
+  retry(picked(order.item), { count: 3, interval: 5, evenPermanent: true, except: [CardDeclined] })
+    .on(Refused, ({ compensate }) => compensate())
+    .on(AddressInvalid, ({ compensate }) => compensate()),
+);
+const packing = defineWorkflow('packing', { version: 1, order: Body }, ({ order }) =>
+  again({ count: 3, except: [CardDeclined.path] }, { do: picked(order.item) })
+    .on(Refused, ({ compensate }) => compensate())
+    .on(AddressInvalid, ({ compensate }) => compensate()),
+);
+
+/** It charges for what it has found by then: asked again, it has found more, and charges for the same. */
+const guessing = defineWorkflow('guessing', { version: 1, order: Body }, ({ order }) =>
+  both({}, { one: reserve(order.item), other: charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`) }).on(Refused, ({ compensate }) =>
+    compensate(),
+  ),
+);
+
 /** What a deployment brings while orders of the first version are on their way: another order of steps. */
 const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
@@ -237,7 +283,26 @@ export const openingOf = (key: string) => {
 };
 
 const app = defineApp({
-  workflows: [sale, pair, lines, approval, trip, stay, stayLater, visit, weekend, journey, tour, renewal, entry, letter, staySafely],
+  workflows: [
+    sale,
+    pair,
+    lines,
+    approval,
+    trip,
+    stay,
+    stayLater,
+    visit,
+    weekend,
+    journey,
+    tour,
+    renewal,
+    entry,
+    letter,
+    staySafely,
+    picking,
+    packing,
+    guessing,
+  ],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
 
@@ -256,6 +321,12 @@ export const offers: readonly { readonly workflow: string; readonly body: { read
 
 /** Only some worlds have it: see `addThemes`. */
 export const staySafelyOffer: (typeof offers)[number] = { workflow: 'stay', body: { item: 'gem' } };
+
+/** Only some worlds have these: each run may find what the one before did not. */
+export const pickingOffers: typeof offers = ['picking', 'packing', 'guessing', 'picking', 'packing'].map((workflow) => ({
+  workflow,
+  body: { item: 'tea' },
+}));
 
 /** What stands behind the operations on one host. */
 export interface Remote {

@@ -39,6 +39,8 @@ export class Services {
   readonly outOfReach = new Map<string, (orderId: string) => boolean>();
   /** How long some operations take, by name, instead of what is usual. */
   readonly lasts = new Map<string, () => number>();
+  /** What some operations refuse beside what is usual, by name. */
+  readonly refuses = new Map<string, (orderId: string) => boolean>();
   private readonly known = new Map<string, Known>();
   private calls = 0;
 
@@ -168,10 +170,19 @@ export class Services {
   }
 
   private decide(operation: string, key: string): Known {
-    const refused = refusals[operation] !== undefined && this.sight.faults.hits('service refuses', operation, () => aboutKey(key));
+    const refused = this.refusesNow(operation, key);
     const known = { operation, answer: refused ? ('refused' as const) : ('done' as const) };
     this.known.set(key, known);
     return known;
+  }
+
+  private refusesNow(operation: string, key: string): boolean {
+    const { faults } = this.sight;
+    const victim = () => aboutKey(key);
+    if (refusals[operation] === undefined) return false;
+    if (faults.over || !this.refuses.get(operation)?.(victim().orderId ?? '')) return faults.hits('service refuses', operation, victim);
+    faults.lands('service refuses', operation, victim());
+    return true;
   }
 
   private effect(operation: string, key: string, input: unknown): void {

@@ -54,6 +54,8 @@ describe('orders among crashes, lost messages and services that fail', () => {
       OrderReset: 20,
       UndoFailed: 50,
       LateResult: 3,
+      RunFailed: 20,
+      'steps with another input': 1,
       'worlds with the figures that are deployed': 60,
     };
     assert.deepEqual(

@@ -1,4 +1,4 @@
-import { offers, staySafelyOffer } from './app.ts';
+import { offers, pickingOffers, staySafelyOffer } from './app.ts';
 import { type Role, roleAtWork } from './at-work.ts';
 import { corrupt } from './corruption.ts';
 import { forge } from './forgeries.ts';
@@ -34,6 +34,7 @@ export function addThemes(reach: Reach, services: Services, outside: Outside, se
   if (forger) forge(reach, forger);
   missLedger(services, outside, seed);
   kill(reach.sight, seed);
+  pickAgain(services, outside, seed);
   corrupt(reach, outside, seed);
 }
 
@@ -55,6 +56,17 @@ function shipSlowly(services: Services, outside: Outside, seed: number): void {
   if (!chance) return;
   services.lasts.set('carrier.ship', () => chance.between(...shipsInMs));
   for (let number = chance.between(2, 4); number > 0; number--) outside.submitSomething(300 + number, chance.pick(shipping));
+}
+
+/** Orders whose runs are repeated, each with another luck: what an earlier one was requested with is not right any more. */
+function pickAgain(services: Services, outside: Outside, seed: number): void {
+  const chance = isIn(seed, 7);
+  if (!chance) return;
+  const orders = new Set<string>();
+  for (let number = chance.between(6, 9); number > 0; number--)
+    orders.add(outside.submitSomething(500 + number, chance.pick(pickingOffers)));
+  for (const operation of ['stock.reserve', 'carrier.ship'])
+    services.refuses.set(operation, (orderId) => orders.has(orderId) && chance.happens(0.6));
 }
 
 /** Some orders take every process with them that does one kind of work for them. */

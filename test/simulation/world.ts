@@ -51,6 +51,15 @@ const paces = {
 } as const satisfies { readonly [pace: string]: Pace };
 
 /** What came of one run. */
+/** How often a step was undone in the middle of its life, since a later run of it has another input. */
+const replacedIn = (journal: Tracked['journal']): number =>
+  journal.filter(
+    (fact, index) =>
+      fact.type === 'ActivityClosed' &&
+      fact.result === 'Canceled' &&
+      journal.slice(index + 1, index + 3).some((next) => next.type === 'StepAsked' && next.path === fact.path),
+  ).length;
+
 export interface Outcome {
   readonly seed: number;
   /** What is broken, in words; empty when everything held. */
@@ -328,6 +337,7 @@ export class World implements Sight {
       count('signals', signals.size);
       count('errors', state.errorGen);
       for (const { type } of journal) count(type);
+      count('steps with another input', replacedIn(journal));
     }
     for (const [what, times] of this.seen) count(what, times);
     for (const [site, times] of this.io) if (site.startsWith('emitted ')) count(site, times);

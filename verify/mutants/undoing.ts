@@ -125,4 +125,25 @@ export const moreCompensation: readonly Mutant[] = [
     find: settledAndLate,
     replace: "if (message.settling) return fail(message, { type: 'NotDone', message: '', permanent: true });",
   },
+  {
+    name: 'done with another input',
+    why: 'a step of a retry that was done counts as done in a later run, whatever it is to be requested with',
+    file: 'lib/core/activities/step.ts',
+    find: 'if (isOther(known, input.value)) return replace(step, known, context);',
+    replace: '',
+  },
+  {
+    name: 'own retry is none',
+    why: 'only the built-in retry keeps what its runs have come to',
+    file: 'lib/core/activities/index.ts',
+    find: 'return absorbs !== undefined || reruns === true;',
+    replace: "return activity === 'retry' && (absorbs !== undefined || reruns === true);",
+  },
+  {
+    name: 'one key with two inputs',
+    why: 'a step that reads what need not be there yet is asked again with what is there by then',
+    file: 'lib/core/template.ts',
+    find: 'const changing = /\\bvars\\b|\\bsteps\\s*(?:\\.\\s*\\?|\\[\\s*\\?)/;',
+    replace: 'const changing = /\\bvars\\b/;',
+  },
 ];

@@ -29,6 +29,7 @@ import { givenUp } from './given-up.ts';
 import { handlers } from './handlers.ts';
 import { heartbeats } from './heartbeats.ts';
 import { inDoubt } from './in-doubt.ts';
+import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
 import { kept } from './kept.ts';
@@ -116,6 +117,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(done(times)),
   sound(replies()),
   inDoubt(),
+  inputs(),
   agentFaults(),
   forgeries(),
   requests(),
@@ -168,6 +170,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
 const misled: ReadonlySet<string> = new Set([
   'done',
   'handlers',
+  'inputs',
   'instructions',
   'journal',
   'newer',

@@ -40,6 +40,8 @@ export function retries(): Law {
     if (fact.type === 'ActivityClosed') return void closed(fact, order.orderId);
     if (fact.type !== 'ActivityStarted' && fact.type !== 'StepAsked') return undefined;
     const run = failed.get(`${order.orderId}/${parentOf(fact.path)}`);
+    // A handler of the retry itself is no run of it.
+    if (run && !fact.path.endsWith(`/${run.retry.do.name}`)) return undefined;
     const isForIt = (order.instance.state.activities[fact.path]?.own as StepState | undefined)?.mode === undefined;
     // A step is asked again within the same run as well: only what begins says that it is another one.
     if (!run || (fact.type === 'StepAsked' && (run.isRunAgain || !isForIt))) return undefined;
