@@ -2,7 +2,7 @@ import type { FunctionContext, Invocation } from '../lib/function.ts';
 import { createSupervisor, type SupervisorPass } from '../lib/supervisor.ts';
 import { replyQueuesOf, type SupervisorTask } from '../lib/topology.ts';
 
-/** Runs on schedules. Nothing is lost when it doesn't: the next run begins where this one stopped. */
+/** Runs on schedules. Nothing is lost when it doesn't: the next pass sees what is due, and the next sweep goes on where this one stopped. */
 export const create = ({ system }: FunctionContext) => {
   const { config, app, ...ports } = system;
   const { clock } = ports;
@@ -25,5 +25,5 @@ export const create = ({ system }: FunctionContext) => {
   }
 
   return ({ task, repeatForMs = 0 }: SupervisorTask, { stopping }: Invocation): Promise<SupervisorPass> =>
-    task === 'sweep' ? supervisor.sweep() : passes(repeatForMs, stopping);
+    task === 'sweep' ? supervisor.sweep(stopping) : passes(repeatForMs, stopping);
 };

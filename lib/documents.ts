@@ -41,4 +41,6 @@ export const collections = {
   calls: (orderId: string) => `CALLS#${orderId}`,
   /** What steers each version of a workflow, under the version, as it was when it was first started. */
   workflow: (name: string) => `WORKFLOW#${name}`,
+  /** How far the sweep has come through all orders. */
+  sweep: 'SWEEP',
 } as const;

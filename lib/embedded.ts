@@ -6,6 +6,7 @@ import { type SqlitePublisher, sqlitePublisher } from './publishers/sqlite.ts';
 import type { Store } from './store.ts';
 import { type Database, openDatabase } from './stores/sqlite/database.ts';
 import { sqliteStore } from './stores/sqlite/store.ts';
+import { sqliteTidying } from './stores/sqlite/tidying.ts';
 
 /** Store, channel and publisher on one SQLite file. */
 export interface Embedded {
@@ -13,6 +14,8 @@ export interface Embedded {
   readonly store: Store;
   readonly channel: SqliteChannel;
   readonly publisher: SqlitePublisher;
+  /** Removes what nobody needs any more; to be called now and then. */
+  readonly tidy: () => Promise<void>;
 }
 
 export const dataFile = (folder: string): string => join(folder, 'redress.sqlite');
@@ -34,5 +37,11 @@ export function openEmbedded(
     publisher.publishWithin(announcements);
     return channel.sendWithin(messages);
   };
-  return { database, channel, publisher, store: sqliteStore(database, sendsAlong ? sendWithin : undefined) };
+  return {
+    database,
+    channel,
+    publisher,
+    store: sqliteStore(database, sendsAlong ? sendWithin : undefined),
+    tidy: sqliteTidying(database, clock),
+  };
 }

@@ -56,6 +56,12 @@ export interface OrderPage {
   readonly next?: ListPosition;
 }
 
+export interface SweepPage {
+  readonly ids: readonly string[];
+  /** The place where it goes on; absent where all orders were looked at. */
+  readonly next?: string;
+}
+
 /** One asking for an effect that may be asked for only once. */
 export interface OneAsking {
   readonly orderId: string;
@@ -100,8 +106,11 @@ export interface Store extends Asked, Breakers, Documents {
 
   /** Ids of orders in a shard of the worklist with a time up to `until`, oldest first. A proposal: the record decides. */
   due(worklist: 'due' | 'error', shard: number, until: number, limit: number): Promise<readonly string[]>;
-  /** All orders that have a deadline, in pages, for what the worklist may have missed; there may be others among them. */
-  sweep(after: string | undefined, limit: number): Promise<readonly string[]>;
+  /**
+   * Looks at so many orders, from behind a place, for what the worklist may have missed: those that have a deadline; there may
+   * be others among them, or none at all.
+   */
+  sweep(after: string | undefined, limit: number): Promise<SweepPage>;
 
   /** Puts a page of the journal aside under the rev at which it was read; the same again changes nothing. */
   putPage(orderId: string, rev: number, page: Page): Promise<void>;

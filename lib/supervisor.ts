@@ -12,6 +12,7 @@ import { queues, type Whose, wakeUpOf } from './messages.ts';
 import type { Publisher } from './publisher.ts';
 import { type Note, type StateHead, shardCount } from './record.ts';
 import type { Store } from './store.ts';
+import { sweepThrough } from './sweep.ts';
 import type { Telemetry } from './telemetry.ts';
 import type { Valves } from './valves.ts';
 import { createWakeUps } from './wake-ups.ts';
@@ -49,8 +50,8 @@ export interface SupervisorPass {
 export interface Supervisor {
   /** Looks once at everything that is due, oldest first. Several may do so at once: each expiry counts once. */
   pass(): Promise<SupervisorPass>;
-  /** Looks at every order for what the worklist may have missed. */
-  sweep(): Promise<SupervisorPass>;
+  /** Looks at every order for what the worklist may have missed; where it is stopped before the end, the next one goes on there. */
+  sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
 }
 
 /** When it was found to be late: until it is judged the clock may have been set back. */
@@ -330,13 +331,10 @@ export function createSupervisor({
     }
   }
 
-  async function lookAtEveryOrder(counts: Counts): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const ids = await store.sweep(after, pageSize);
-      if (ids.length === 0) return;
-      await lookAtAll(ids, counts);
-      after = ids.at(-1);
-    }
+  async function lookAtEveryOrder(counts: Counts, stopping: AbortSignal | undefined): Promise<void> {
+    await sweepThrough({ store, clock, stopping }, async (ids) => {
+      for (let from = 0; from < ids.length; from += pageSize) await lookAtAll(ids.slice(from, from + pageSize), counts);
+    });
   }
 
   /** What was found is judged, also where the looking ends before its time. */
@@ -361,9 +359,9 @@ export function createSupervisor({
       return counts;
     },
 
-    async sweep() {
+    async sweep(stopping) {
       const counts = zero();
-      await looking(counts, () => lookAtEveryOrder(counts));
+      await looking(counts, () => lookAtEveryOrder(counts, stopping));
       return counts;
     },
   };

@@ -27,6 +27,8 @@ export interface Ports {
   readonly cursorKey: Uint8Array;
   /** Where something beside the system feeds the functions; else whoever does it looks at the channels' records himself. */
   readonly valves?: Valves | undefined;
+  /** Removes what nobody needs any more, where the ports do not do so by themselves. */
+  readonly tidy?: (() => Promise<void>) | undefined;
 }
 
 /** What the host may be told of. */

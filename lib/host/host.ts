@@ -123,7 +123,7 @@ export async function startHost({
   const takesAnything = running.some(({ sources }) => sources.length > 0);
   const watching = takesAnything ? gate.watch(stopping.signal).catch(onFatal) : undefined;
   const { retentionMs } = config;
-  if (retentionMs !== undefined) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
+  if (retentionMs !== undefined || ports.tidy) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
   for (const service of services) await service.start(runtimeFor(service));
 
   function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
@@ -142,8 +142,9 @@ export async function startHost({
     return { run, ended: loop() };
   }
 
-  async function housekeeping(olderThanMs: number): Promise<void> {
-    while ((await store.forget(clock.now() - olderThanMs, 500)) === 500) await clock.sleep(10);
+  async function housekeeping(olderThanMs = Number.POSITIVE_INFINITY): Promise<void> {
+    while (Number.isFinite(olderThanMs) && (await store.forget(clock.now() - olderThanMs, 500)) === 500) await clock.sleep(10);
+    await ports.tidy?.();
   }
 
   function runtimeFor({ name }: RuntimeService): ServiceRuntime {

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { Ports } from '../system.ts';
 
 /** What the host keeps orders, messages and announcements in, opened. */
-export interface OpenPorts extends Pick<Ports, 'store' | 'channel' | 'publisher'> {
+export interface OpenPorts extends Pick<Ports, 'store' | 'channel' | 'publisher' | 'tidy'> {
   /** For whoever starts the system: what is kept, and where. */
   readonly about: readonly (readonly [what: string, where: string])[];
   /** All of it is on this machine, so that stand-ins for the remote services do no harm. */

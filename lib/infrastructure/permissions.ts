@@ -104,7 +104,11 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   supervisor: ({ schedules }, app) => {
     const given = supervising(app);
     return schedules.some(({ input }) => input.task === 'sweep')
-      ? { ...given, table: [...given.table, 'Scan'] }
+      ? {
+          ...given,
+          table: [...given.table, 'Scan'],
+          documents: [...given.documents, { actions: ['PutItem'], partitions: [collections.sweep] }],
+        }
       : {
           ...given,
           indexes: [indexes.worklist.name],

@@ -11,7 +11,7 @@ import { stateItem } from '../../lib/stores/dynamodb/items.ts';
 import { partitionOf } from '../../lib/stores/dynamodb/keys.ts';
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
 import { startDynoxide } from '../support/emulators.ts';
-import { alone, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
+import { alone, headOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { clientsAt, createTable, interfere, itemBytes, retentionMs } from './support.ts';
 
 const dynoxide = await startDynoxide();
@@ -152,6 +152,27 @@ test('F2: a write whose answer was lost is refused when the SDK repeats it, and 
   );
   const written = next(state, { writeIds: [{ id: 'mine', rev: 2 }] });
   assert.deepEqual(await store.update(written, state, alone), { outcome: 'refused', current: written });
+});
+
+test('F2: a patch whose answer was lost is settled by the store itself: to whoever wrote it, it is written', async () => {
+  const { store, dynamodb } = await open();
+  const state = await put(store, 'o1');
+  let lost = 1;
+  interfere(
+    dynamodb,
+    'UpdateItem',
+    async (proceed) => {
+      const result = await proceed();
+      if (lost-- > 0) throw Object.assign(new Error('no answer in time'), { name: 'TimeoutError' });
+      return result;
+    },
+    'request',
+  );
+  const noted = next(headOf(state), { notes: [{ at: noon, type: 'OrderReset', failureCount: 1 }] });
+  assert.deepEqual(await store.patch(noted, state), { outcome: 'written' });
+  assert.equal(lost, 0, 'the SDK repeated it');
+  assert.deepEqual(await store.head('o1'), noted);
+  assert.equal((await store.patch(next(noted, { failureCount: 2 }), state)).outcome, 'refused', 'another one still loses his race');
 });
 
 test('F2: whoever submits an order once more because the answer was lost learns that it was he who wrote it', async () => {
@@ -342,5 +363,5 @@ test('F-57: a sweep finds every order that waits for something, and none that is
       }),
       alone,
     );
-  assert.deepEqual((await store.sweep(undefined, 10)).toSorted(), ['held', 'live']);
+  assert.deepEqual((await store.sweep(undefined, 10)).ids.toSorted(), ['held', 'live']);
 });

@@ -14,6 +14,7 @@ import { askedPartitionOf, keys, orderIdIn, partitionOf } from '../../lib/stores
 import { dynamoDbStore } from '../../lib/stores/dynamodb/store.ts';
 import { expiryAttribute, tableShape } from '../../lib/stores/dynamodb/table.ts';
 import type { OpenChannel, OpenChannels } from '../contracts/channel.contract.ts';
+import { fewLooked } from '../contracts/list.contract.ts';
 import type { OpenPublisher } from '../contracts/publisher.contract.ts';
 import type { OpenStore } from '../contracts/store.contract.ts';
 import type { Emulator, EventBus, Fauxqs } from '../support/emulators.ts';
@@ -68,6 +69,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
   return {
     store: { ...store, forget },
     other: { ...other, forget },
+    few: dynamoDbStore({ client, table, clock, retentionMs, lookedMax: fewLooked }),
     channel,
     announced: () => [],
     async damage(orderId, part, text) {

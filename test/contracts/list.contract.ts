@@ -2,29 +2,36 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import type { StateHead } from '../../lib/record.ts';
-import type { ListPosition, OrderFilter, Store, Write } from '../../lib/store.ts';
+import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 
+/** Orders that the store `few` looks at for one page; so much is read at a time by others. */
+export const fewLooked = 5;
+
 interface Opened {
   readonly store: Store;
+  /** The same, for a filter that no index serves. */
+  readonly few: Store;
   close(): Promise<void>;
 }
 
-async function idsInPages(store: Store, filter: OrderFilter, limit: number): Promise<readonly string[]> {
-  const found: string[] = [];
+async function pagesOf(store: Store, filter: OrderFilter, limit: number): Promise<readonly OrderPage[]> {
+  const pages: OrderPage[] = [];
   let after: ListPosition | undefined;
-  let pages = 0;
   do {
-    assert.ok(++pages <= 100, 'the list has no end');
+    assert.ok(pages.length <= 100, 'the list has no end');
     const page = await store.list(filter, after, limit);
     assert.ok(page.items.length <= limit);
-    found.push(...idsOf(page));
+    pages.push(page);
     after = page.next;
   } while (after);
-  return found;
+  return pages;
 }
+
+const idsInPages = async (store: Store, filter: OrderFilter, limit: number): Promise<readonly string[]> =>
+  (await pagesOf(store, filter, limit)).flatMap(idsOf);
 
 /** The two ways in which a state is written: with its instance, as the scheduler does, and without, as the supervisor. */
 const ways = ['update', 'patch'] as const;
@@ -125,6 +132,39 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       'from behind a time that is later than all',
     );
     assert.deepEqual(await store.list({}, { submittedAt: noon - 1, orderId: 'z' }, 100), { items: [] });
+  });
+
+  it('a list whose filter no index serves gives up its page in time, and says where it goes on', async ({ store, few }) => {
+    for (let index = 0; index < 40; index++) {
+      const own = index % 20 === 3 ? { outcome: 'cancelled' as const, workflow: { name: 'return', version: 1 } } : {};
+      await put(store, `o${index}`, { processState: index % 20 === 3 ? 'Processed' : 'Processing', ...own }, { submittedAt: noon + index });
+    }
+    for (const filter of [{ outcome: 'cancelled' }, { state: 'Processed' }, { workflow: 'return', client: 'shop' }] as const) {
+      const pages = await pagesOf(few, filter, 3);
+      assert.deepEqual(pages.flatMap(idsOf), ['o23', 'o3'], JSON.stringify(filter));
+      assert.ok(pages.length >= 6, `${pages.length} pages for ${JSON.stringify(filter)}`);
+      assert.ok(
+        pages.every(({ items }, index) => items.length <= 3 && (index === pages.length - 1) === (pages[index]?.next === undefined)),
+      );
+    }
+    assert.deepEqual((await pagesOf(few, { fault: 'NoSuchFault' }, 3)).flatMap(idsOf), []);
+  });
+
+  it('a filter that an index serves fills its pages, however many others there are', async ({ store, few }) => {
+    for (let index = 0; index < 40; index++) {
+      const rare = index % 10 === 3;
+      const [state, order] = [rare ? held : {}, rare ? { client: 'mail', reference: 'r1' } : {}];
+      await put(store, `o${index}`, state, { submittedAt: noon + index, ...order });
+    }
+    const served: readonly OrderFilter[] = [
+      { client: 'mail' },
+      { client: 'mail', reference: 'r1' },
+      { state: 'Error' },
+      { state: 'Error', client: 'mail' },
+      { submittedAfter: noon + 2, submittedBefore: noon + 34, client: 'mail' },
+    ];
+    for (const filter of served)
+      assert.deepEqual(idsOf(await few.list(filter, undefined, 4)), ['o33', 'o23', 'o13', 'o3'], JSON.stringify(filter));
   });
 
   it('orders in Error are listed newest first and in pages, over all days and whoever put them there', async ({ store }) => {

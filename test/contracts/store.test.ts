@@ -1,10 +1,12 @@
 import { after } from 'node:test';
 import { manualClock } from '../../lib/clock.ts';
 import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { sqliteListing } from '../../lib/stores/sqlite/listing.ts';
 import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
 import { openDynamoDbStore } from '../aws/support.ts';
 import { startDynoxide } from '../support/emulators.ts';
 import { temporaryFolder } from '../support/folders.ts';
+import { fewLooked } from './list.contract.ts';
 import { type OpenStore, storeContract } from './store.contract.ts';
 
 const damaging =
@@ -24,6 +26,7 @@ function openInMemory(sendsAlong: boolean): OpenStore {
   return {
     store,
     other: sqliteStore(database),
+    few: { ...store, ...sqliteListing(database, fewLooked) },
     channel,
     announced: () => publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(embedded),
@@ -39,6 +42,7 @@ function openInFile(): OpenStore {
   return {
     store: here.store,
     other: there.store,
+    few: { ...here.store, ...sqliteListing(here.database, fewLooked) },
     channel: here.channel,
     announced: () => there.publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(there),

@@ -35,6 +35,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await stuckOrders(roles);
   await heldOrders(roles);
   await callingOrders(roles, deployment);
+  await endedCaller(roles);
   await messagesSetAside(roles);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
@@ -112,6 +113,9 @@ async function stuckOrders(roles: Roles): Promise<void> {
   await submit(roles, 'both');
   await roles.lose('stock-requests');
   roles.pass(stepMs);
+  // An earlier run of it came so far.
+  const place = { collection: collections.sweep, id: 'PLACE', rev: 1, content: { after: JSON.stringify(keys.order('')) } };
+  assert.equal((await roles.outside.store.putDocument(place, 0)).outcome, 'written');
   await roles.supervise('sweeper');
   await roles.settle();
 }
@@ -157,6 +161,16 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
     },
   ]);
   await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.settle();
+}
+
+/** What is called for an order that has ended meanwhile ends with nobody to keep it. */
+async function endedCaller(roles: Roles): Promise<void> {
+  const id = await submit(roles, 'outer');
+  const { headers } = await roles.call('GET', `/orders/${id}`, operator);
+  const body = { kind: 'terminate', reason: 'a mistake' };
+  const match = { 'if-match': String(headers['etag']) };
+  assert.equal((await roles.call('POST', `/orders/${id}/instructions`, { ...operator, body, headers: match })).status, 202);
   await roles.settle();
 }
 

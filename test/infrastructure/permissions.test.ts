@@ -190,6 +190,13 @@ describe('to close a channel takes narrow rights', () => {
     );
   });
 
+  test('F-54, F-57: the sweeper puts the place to which it has come, and nothing else', () => {
+    assert.deepEqual(
+      statementFor('sweeper', 'dynamodb:PutItem').map(({ Condition }) => Condition),
+      [{ 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [collections.sweep] } }],
+    );
+  });
+
   for (const name of ['supervisor', 'sweeper'])
     test(`F-54: the ${name} reads the names of closed channels in the table, and no other list`, () => {
       const [statement, ...others] = statementFor(name, 'dynamodb:Query').filter(
@@ -207,7 +214,7 @@ describe('the supervisor knows no business', () => {
       const allowed = sorted(allowedFor(name)).filter((each) => /^(dynamodb|sqs|events):/.test(each));
       assert.deepEqual(allowed, [
         'dynamodb:GetItem table',
-        ...(name === 'supervisor' ? ['dynamodb:PutItem table'] : []),
+        'dynamodb:PutItem table',
         'dynamodb:Query table',
         ...(name === 'supervisor' ? ['dynamodb:Query table/index/worklist'] : ['dynamodb:Scan table']),
         'dynamodb:UpdateItem table',

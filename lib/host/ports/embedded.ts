@@ -6,11 +6,12 @@ import type { OpenPorts, OpenPortsOptions } from '../ports.ts';
 /** All in one file of the data folder. */
 export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPortsOptions): OpenPorts {
   const isNew = !existsSync(dataFile(dataFolder));
-  const { store, channel, publisher, database } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  const { store, channel, publisher, database, tidy } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
   return {
     store,
     channel,
     publisher,
+    tidy,
     about: [['store, channels, announcements', `embedded (${dataFolder})`]],
     isHere: true,
     isNew,

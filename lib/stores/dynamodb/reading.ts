@@ -51,14 +51,15 @@ export async function* query({ client, table }: Table, input: Unpaged<QueryComma
   } while (start);
 }
 
-/** Items of a whole table, from behind a place. */
-export async function* scan({ client, table }: Table, input: Unpaged<ScanCommandInput>, after: Key | undefined): AsyncGenerator<Item> {
-  let start: Record<string, unknown> | undefined = after && { ...after };
-  do {
-    const page = await client.send(new ScanCommand({ ...input, TableName: table, ExclusiveStartKey: start }));
-    yield* page.Items ?? [];
-    start = page.LastEvaluatedKey;
-  } while (start);
+/** One page of a whole table, from behind a place; and where it goes on. */
+export async function scanned(
+  { client, table }: Table,
+  input: Unpaged<ScanCommandInput>,
+  after: Key | undefined,
+): Promise<{ readonly items: readonly Item[]; readonly next?: Record<string, unknown> }> {
+  const start = after && { ExclusiveStartKey: { ...after } };
+  const { Items: items = [], LastEvaluatedKey: next } = await client.send(new ScanCommand({ ...input, TableName: table, ...start }));
+  return { items, ...(next ? { next } : {}) };
 }
 
 /** Everything that a stream gives, or the first so many of it. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { stateBehind, UnreadableRecordError } from '../../errors.ts';
 import type { CallerRef, OrderRecord, StateHead, StateRecord } from '../../record.ts';
@@ -38,7 +38,7 @@ import {
 } from './items.ts';
 import { dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
 import { candidates, isMeant } from './listing.ts';
-import { collect, get, getAll, query, scan } from './reading.ts';
+import { collect, get, getAll, query, scanned } from './reading.ts';
 import { restIn } from './rest.ts';
 import { indexes, type Table } from './table.ts';
 import { type Answer, deleteIf, itemIn, putIf, setIf } from './update-if.ts';
@@ -142,16 +142,20 @@ export function dynamoDbStore({
     head: StateHead,
     when: Fence,
     write: (expiresAt: number | undefined, when: Condition) => Promise<Answer>,
+    patchId?: string,
   ): Promise<Write> {
+    // The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time.
+    const settled = (answer: Answer): Answer =>
+      answer.outcome === 'refused' && patchId !== undefined && answer.current?.['patchId'] === patchId ? { outcome: 'written' } : answer;
     const due = expiryOf(head);
     const caller = due === undefined ? undefined : await callerOf(head.orderId);
     const expiresAt = caller !== undefined && (await keepsWhatItCalled(caller)) ? undefined : due;
     const fence = fencedBy(when);
     // An order that goes on after its end was set takes its rest along first: only one without an end is written at once.
-    let answer = await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence));
+    let answer = settled(await attempt(() => write(expiresAt, expiresAt === undefined ? allOf(fence, endless) : fence)));
     if (expiresAt === undefined && answer.outcome === 'refused' && isLive(answer.current) && isAt(answer.current, when)) {
       const isWhole = await rest.keep(head.orderId, head.rev);
-      answer = await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless)));
+      answer = settled(await attempt(() => write(undefined, isWhole ? fence : allOf(fence, endless))));
     }
     if (answer.outcome === 'refused') return { outcome: 'refused', current: isLive(answer.current) ? stateOf(answer.current) : null };
     // Its caller may have ended meanwhile, and have seen this order at work.
@@ -211,8 +215,14 @@ export function dynamoDbStore({
     },
 
     update: (state, when) => conditional(state, when, (expiresAt, condition) => putIf(table, stateItem(state, expiresAt), condition)),
-    patch: (head, when) =>
-      conditional(head, when, (expiresAt, condition) => setIf(table, keys.state(head.orderId), headChange(head, expiresAt), condition)),
+    patch(head, when) {
+      const patchId = randomBytes(6).toString('base64url');
+      const write = (expiresAt: number | undefined, condition: Condition): Promise<Answer> => {
+        const { set, remove } = headChange(head, expiresAt);
+        return setIf(table, keys.state(head.orderId), { set: { ...set, patchId }, remove }, condition);
+      };
+      return conditional(head, when, write, patchId);
+    },
 
     due: (worklist, shard, until, limit) => {
       const { name: index, partition, sort } = indexes.worklist;
@@ -230,14 +240,15 @@ export function dynamoDbStore({
      * A scan of the table itself, for the index is what may have missed an order. Who has no deadline waits for nothing:
      * of finished orders there are ever more. Four items an order are read at a time.
      */
-    sweep: (after, limit) => {
+    async sweep(after, limit) {
       const input = {
         FilterExpression: 'sk = :state AND attribute_exists(nextDueAt)',
         ExpressionAttributeValues: { ':state': 'STATE' },
         ProjectionExpression: 'pk',
         Limit: 4 * limit,
       };
-      return attempt(() => collect(scan(table, input, after === undefined ? undefined : keys.state(after)), idOf, limit));
+      const { items, next } = await attempt(() => scanned(table, input, placeOf(after)));
+      return { ids: items.map(idOf), ...(next === undefined ? {} : { next: JSON.stringify(next) }) };
     },
 
     putPage: async (orderId, rev, page) => putAside(pageItem(orderId, rev, page)),
@@ -263,7 +274,11 @@ export function dynamoDbStore({
         const stream = candidates(table, filter, after);
         let last: ListPosition | undefined;
         // A filter that the indexes do not serve throws away most of what is read: after the first look, more at a time.
-        for (let looked = 0, wanted = Math.min(listChunk, limit); found.length < limit && looked < lookedMax; wanted = listChunk) {
+        for (
+          let looked = 0, wanted = Math.min(listChunk, limit);
+          found.length < limit && looked < lookedMax;
+          wanted = Math.min(listChunk, lookedMax - looked)
+        ) {
           const places = await nextOf(stream, wanted);
           found.push(
             ...(await meant(
@@ -326,6 +341,8 @@ function pageOf(found: readonly Listed[], limit: number, last: ListPosition | un
 }
 
 const isAt = (item: Item, { epoch, rev }: Fence): boolean => item['epoch'] === epoch && item['rev'] === rev;
+/** Where a sweep goes on; one of another kind of store says nothing here. */
+const placeOf = (after: string | undefined): Key | undefined => (after?.startsWith('{') ? (JSON.parse(after) as Key) : undefined);
 const idOf = (item: Item): string => orderIdIn(String(item['pk']));
 const textOf = ({ pk, sk }: Key): string => `${pk} ${sk}`;
 

@@ -73,7 +73,12 @@ const groups = `
   CREATE INDEX messages_by_group ON messages (queue, grp, visibleAt);
 `;
 
+/** Those that are over are found without looking at the others. */
+const expiry = `
+  CREATE INDEX documents_by_expiry ON documents (expiresAt) WHERE expiresAt IS NOT NULL;
+`;
+
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked, undoPages, breakers, documents, groups];
+export const changes: readonly string[] = [first, asked, undoPages, breakers, documents, groups, expiry];
 
 export const schemaVersion = changes.length;

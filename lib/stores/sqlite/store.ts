@@ -1,13 +1,15 @@
 import type { Breaker } from '../../breaker.ts';
 import type { UndoPage } from '../../core/state.ts';
-import { stateBehind, UnreadableRecordError, unknownVersion } from '../../errors.ts';
+import { stateBehind } from '../../errors.ts';
 import type { ClientRecord } from '../../record.ts';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../record.ts';
-import type { Along, Fence, OrderFilter, Page, Store, Write } from '../../store.ts';
+import type { Along, Fence, Page, Store, Write } from '../../store.ts';
 import type { Database } from './database.ts';
 import { sqliteDocuments } from './documents.ts';
 import { sqliteForgetting } from './forgetting.ts';
 import { refuseTooLarge } from './item-size.ts';
+import { sqliteListing } from './listing.ts';
+import { headOf, orderOf, parsed } from './rows.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
 export type SendWithin = (along: Along) => void;
@@ -34,7 +36,6 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const selectDue = database.prepare(
     'SELECT o.orderId FROM states s JOIN orders o ON o.id = s.id WHERE s.worklist = ? AND s.shard = ? AND s.worklistAt <= ? ORDER BY s.worklistAt LIMIT ?',
   );
-  const selectAll = database.prepare('SELECT orderId FROM orders WHERE orderId > ? ORDER BY orderId LIMIT ?');
   const insertPage = database.prepare('INSERT INTO pages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const selectPages = database.prepare('SELECT page FROM pages WHERE orderId = ? ORDER BY rev');
   const insertUndoPage = database.prepare('INSERT INTO undoPages (orderId, rev, page) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
@@ -146,7 +147,6 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
       }),
 
     due: async (worklist, shard, until, limit) => idsOf(selectDue.all(worklist, shard, until, limit)),
-    sweep: async (after, limit) => idsOf(selectAll.all(after ?? '', limit)),
 
     putPage: (orderId, rev, page) => database.write(() => putPage(orderId, rev, page)),
     pages: async (orderId) => selectPages.all(orderId).map((row) => JSON.parse((row as { page: string }).page) as Page),
@@ -155,20 +155,6 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     async undoPage(orderId, rev) {
       const row = selectUndoPage.get(orderId, rev) as { page: string } | undefined;
       return row && parsed<UndoPage>(orderId, row.page);
-    },
-
-    async list(filter, after, limit) {
-      const { from, where, values } = conditionsOf(filter, after);
-      const rows = database
-        .prepare(
-          `SELECT o.orderId, o.submittedAt, o.record, s.head FROM ${from} ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
-        )
-        .all(...values, limit + 1) as { orderId: string; submittedAt: number; record: string; head: string }[];
-      const page = rows.slice(0, limit);
-      const items = page.flatMap((row) => readable(() => ({ order: orderOf(row.orderId, row), state: headOf(row.orderId, row.head) })));
-      const last = page.at(-1);
-      // One more than wanted tells whether the list goes on.
-      return { items, ...(rows.length > limit && last ? { next: { submittedAt: last.submittedAt, orderId: last.orderId } } : {}) };
     },
 
     putClient: (client) => database.write(() => void upsertClient.run(client.id, JSON.stringify(client))),
@@ -193,6 +179,7 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
       }),
 
     ...documents,
+    ...sqliteListing(database),
 
     ...sqliteForgetting(database),
   };
@@ -214,55 +201,8 @@ const columnsOf = (state: StateHead | StateRecord): Columns => {
   ];
 };
 
-function headOf(orderId: string, text: string): StateHead {
-  const head = parsed<StateHead | null>(orderId, text);
-  if (head?.schemaVersion !== 1) throw unknownVersion(orderId, head?.schemaVersion, head?.updatedAt);
-  return head;
-}
-
-const orderOf = (orderId: string, row: unknown): OrderRecord => parsed(orderId, (row as { record: string }).record);
-
-function parsed<T>(orderId: string, text: string): T {
-  try {
-    return JSON.parse(text) as T;
-  } catch {
-    throw new UnreadableRecordError(orderId, 'it is damaged');
-  }
-}
-
-/** One damaged record must not hide all the others from a list. */
-function readable<T>(read: () => T): readonly T[] {
-  try {
-    return [read()];
-  } catch (error) {
-    if (error instanceof UnreadableRecordError) return [];
-    throw error;
-  }
-}
-
 const breakerOf = (row: unknown): Breaker | undefined =>
   row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as Breaker);
 const clientOf = (row: unknown): ClientRecord | undefined =>
   row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as ClientRecord);
 const idsOf = (rows: readonly unknown[]): readonly string[] => rows.map((row) => (row as { orderId: string }).orderId);
-
-function conditionsOf(filter: OrderFilter, after: { submittedAt: number; orderId: string } | undefined) {
-  const parts: [string, ...(string | number)[]][] = [];
-  if (filter.client !== undefined) parts.push(['o.client = ?', filter.client]);
-  if (filter.reference !== undefined) parts.push(['o.reference = ?', filter.reference]);
-  if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
-  if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
-  // An index holds the orders in Error. Only a literal finds it, and only CROSS JOIN begins there, not at all of a client's orders.
-  const inError = filter.state === 'Error';
-  const from = inError ? 'states s CROSS JOIN orders o' : 'orders o JOIN states s';
-  if (inError) parts.push(["s.processState = 'Error'"]);
-  else if (filter.state !== undefined) parts.push(['s.processState = ?', filter.state]);
-  if (after) parts.push(['(o.submittedAt, o.orderId) < (?, ?)', after.submittedAt, after.orderId]);
-
-  const inHead = { schemaVersion: 1, outcome: filter.outcome, 'workflow.name': filter.workflow, 'fault.type': filter.fault };
-  const wanted = Object.entries(inHead).flatMap(([path, value]) => (value === undefined ? [] : [{ path, value }]));
-  // One unreadable record must not keep the others from being listed; nor may it be looked into.
-  const readable = wanted.map(({ path }) => `json_extract(s.head, '$.${path}') = ?`).join(' AND ');
-  parts.push([`json_valid(o.record) AND CASE WHEN json_valid(s.head) THEN ${readable} ELSE 0 END`, ...wanted.map(({ value }) => value)]);
-  return { from, where: `WHERE ${parts.map(([text]) => text).join(' AND ')}`, values: parts.flatMap(([, ...values]) => values) };
-}
