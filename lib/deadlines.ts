@@ -1,3 +1,4 @@
+import { isCounted } from './core/activities/step.ts';
 import { type WorkingStep, workingSteps } from './core/lateness.ts';
 import { behaviourAt, nodeAt, type Program } from './core/program.ts';
 import type { State } from './core/state.ts';
@@ -35,8 +36,11 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
   return [...steps.map((step) => deadlineOf(program, step)), ...timers];
 }
 
-function deadlineOf(program: Program, { path, own: { completeBy }, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
-  if (waitsUntil !== undefined) return { at: waitsUntil, for: { kind: 'timer', path }, counts: false, completeBy };
+function deadlineOf(program: Program, { path, own, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
+  const { completeBy, limit = Infinity } = own;
+  if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
+  // Then it fails, and is not late.
+  if (!isCounted(own)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
   const node = nodeAt(program, path);
   const agent = node.activity === 'step' ? { agent: node.agent } : {};
   return { at: completeBy, for: { kind: 'step', path, ...agent, ...(late ? { failures: late } : {}) }, counts: true };

@@ -14,6 +14,11 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
    * compensated, and is repeated until it succeeds: its own faults go nowhere.
    */
   undo<G extends string>(by: (output: Ref<O>) => StepActivity<G, unknown>): StepActivity<F, O>;
+  /**
+   * Seconds for all attempts of the step together. When they are over it fails with `DeadlineExceeded`, which a handler may take; whether
+   * it was done is found out before it is undone.
+   */
+  within(seconds: number): StepActivity<F, O>;
   /** There is nothing to take back: what it did is meant to stay when a scope around it is compensated. `check` then asks for no undo. */
   lasting(): StepActivity<F, O>;
 }
@@ -28,6 +33,7 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
     output,
     named: (name: string) => recordStep<F, O>({ ...shape, name }, undoBy),
     undo: (by: UndoBy<O>) => recordStep<F, O>(shape, by),
+    within: (seconds: number) => recordStep<F, O>({ ...shape, withinSeconds: seconds }, undoBy),
     lasting: () => recordStep<F, O>({ ...shape, lasting: true }, undoBy),
   }) as StepActivity<F, O>;
 };

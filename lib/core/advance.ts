@@ -172,7 +172,7 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
   // An asking that was cancelled is not waited for any longer than it was.
   if (own.mode === 'cancel') return;
   const longestMs = asks(step) ? (step.longestSeconds ?? 0) * 1000 : 0;
-  const completeBy = Math.min(event.completeBy, own.since + longestMs, draft.state.endBy ?? Infinity);
+  const completeBy = Math.min(event.completeBy, own.since + longestMs, draft.state.endBy ?? Infinity, own.limit ?? Infinity);
   if (completeBy <= own.completeBy) return;
 
   draft.keep(path, { ...own, completeBy });
@@ -233,7 +233,11 @@ function repeatWhere(draft: Draft, which: (asked: StepState) => boolean): void {
   }
 }
 
-const waitsLong = (draft: Draft, path: string): boolean => (draft.activity(path)?.waitsUntil ?? 0) > draft.event.at;
+/** Not beyond its own time limit. */
+function waitsLong(draft: Draft, path: string): boolean {
+  const { limit = Infinity } = (draft.own(path) ?? {}) as Partial<StepState>;
+  return Math.min(draft.activity(path)?.waitsUntil ?? 0, limit) > draft.event.at;
+}
 
 /** A new claim takes up every step that the former one left open, under the same idempotency keys. */
 function reclaim(draft: Draft): void {

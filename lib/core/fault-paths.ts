@@ -1,5 +1,6 @@
 import { behaviourOf } from './activities/index.ts';
 import { type Retry, retry } from './activities/retry.ts';
+import type { Step } from './activities/step.ts';
 import type { Activity, FaultHandler, WorkflowDefinition } from './definition.ts';
 import { rootPath } from './definition.ts';
 import { engineFaults, type Fault, isKindOf, isTransient } from './fault.ts';
@@ -98,7 +99,7 @@ function engineFaultPaths(program: Program, path: string, node: Activity): reado
   const engine = (type: string, permanent = true) => faultPathOf(program, path, { type, permanent }, 'engine');
   switch (node.activity) {
     case 'step':
-      return stepFaultPaths(program, path, engine);
+      return stepFaultPaths(program, path, node, engine);
     case 'call':
       return [engine(engineFaults.childNotCompleted)];
     case 'waitFor':
@@ -110,13 +111,20 @@ function engineFaultPaths(program: Program, path: string, node: Activity): reado
   }
 }
 
-function stepFaultPaths(program: Program, path: string, engine: (type: string, permanent?: boolean) => FaultPath): readonly FaultPath[] {
+function stepFaultPaths(
+  program: Program,
+  path: string,
+  { withinSeconds }: Step,
+  engine: (type: string, permanent?: boolean) => FaultPath,
+): readonly FaultPath[] {
   const { deadlineExceeded, invalidReply, serviceUnavailable } = engineFaults;
   return [
-    afterSilence(program, { path, fault: silence, origin: 'engine', retries: [] }),
+    withinSeconds === undefined
+      ? afterSilence(program, { path, fault: silence, origin: 'engine', retries: [] })
+      : { ...engine(deadlineExceeded), fault: silence, askedAgain: true },
     engine(serviceUnavailable, false),
     engine(invalidReply, true),
-    ...(program.definition.completeWithinSeconds === undefined ? [] : [engine(deadlineExceeded, true)]),
+    ...(program.definition.completeWithinSeconds === undefined && withinSeconds === undefined ? [] : [engine(deadlineExceeded, true)]),
   ];
 }
 

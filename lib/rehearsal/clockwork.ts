@@ -1,4 +1,4 @@
-import type { StepState } from '../core/activities/step.ts';
+import { isCounted, type StepState } from '../core/activities/step.ts';
 import type { Event } from '../core/event.ts';
 import { mostLate, workingSteps } from '../core/lateness.ts';
 import { behaviourAt, nodeAt, type Program } from '../core/program.ts';
@@ -30,7 +30,9 @@ export function nextDue(program: Program, state: State): Due | undefined {
   });
   const late = working.map(
     ({ path, own, activity: { waitsUntil } }): Due =>
-      waitsUntil === undefined ? { at: own.completeBy, late: path, counts: true } : { at: waitsUntil, counts: false },
+      waitsUntil === undefined && isCounted(own)
+        ? { at: own.completeBy, late: path, counts: true }
+        : { at: Math.min(waitsUntil ?? Infinity, own.limit ?? Infinity), counts: false },
   );
   const all = [...late, ...others];
   const steps = all.filter(({ counts }) => counts);

@@ -144,6 +144,8 @@ export const wrong = defineWorkflow('wrong', { version: 1, order: Order, toOpera
 
   // @ts-expect-error an undo fed from a field that the step does not return: chargeId
   reserve.undo(({ chargeId }) => payment.refund({ chargeId }));
+  // @ts-expect-error a time that is a text: number
+  reserve.within('45 s');
   // @ts-expect-error an undo that is no step: sequence
   reserve.undo(() => sequence());
   // @ts-expect-error a handler on a step, which has nothing inside it: on

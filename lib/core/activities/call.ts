@@ -15,7 +15,10 @@ const asStep = (call: Call): Step => call as unknown as Step;
 
 export const call: Behaviour<Call, StepState> = {
   ...(step as unknown as Behaviour<Call, StepState>),
-  problems: ({ agent, operation }) => [
+  problems: ({ agent, operation, withinSeconds }) => [
+    ...(withinSeconds === undefined
+      ? []
+      : ['A call has no time limit of its own: give the workflow that it calls completeWithinSeconds, and leave out .within(…).']),
     ...(agent === workflowsAgent ? [] : [`Its agent is "${agent}"; the agent of a call is "${workflowsAgent}".`]),
     ...(/^[a-z][a-z0-9-]{0,63}@[1-9]\d*$/.test(operation) ? [] : [`"${operation}" names no workflow: its name, "@" and its version.`]),
   ],

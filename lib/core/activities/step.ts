@@ -1,11 +1,12 @@
 import { ask, type Behaviour, type Context, close, type Known, type Next, raise, succeeded } from '../behaviour.ts';
 import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
-import { type ActivityBase, limits, secondsProblem, type Template } from '../definition.ts';
+import { type ActivityBase, limits, type Template } from '../definition.ts';
 import type { StepReply } from '../event.ts';
 import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
 import { mayChange } from '../template.ts';
+import { problems } from './step-problems.ts';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
@@ -15,6 +16,8 @@ export interface Step extends ActivityBase {
   /** What it does is meant to stay when a scope around it is compensated: it has no undo, and needs none. */
   readonly lasting?: true;
   readonly completeWithinSeconds?: number;
+  /** Seconds for all of its attempts together. */
+  readonly withinSeconds?: number;
   /** Seconds over all heartbeats of one asking. */
   readonly longestSeconds?: number;
   /** It is never asked again blindly: the service does not know a key that comes again. */
@@ -56,6 +59,8 @@ interface Asked {
   readonly replaces?: true;
   /** Of what is canceled: its agent has answered, and does not know whether it was done. */
   readonly gaveUp?: true;
+  /** When the time of all its attempts is over. */
+  readonly limit?: number;
   /** The first asking under its key, although not the first of the step: nothing can have been done under it before. */
   readonly newKey?: true;
 }
@@ -92,9 +97,11 @@ export const step: Behaviour<Step, StepState> = {
     // Nothing was requested: what earlier runs came to still decides.
     if (attempt === 0 && context.known) return begin(step, context);
     if (own.mode) return again(step, own, context);
+    const limit = isOpen(own) ? own.limit : undefined;
+    if (limit !== undefined && context.at >= limit) return timeIsOver(step, own);
     return phase === 'refused'
       ? askAgent(step, generation + 1, attempt + 1, context, { newKey: true })
-      : askAgent(step, generation, attempt + 1, context, { input });
+      : askAgent(step, generation, attempt + 1, context, { input, limit });
   },
 
   replied(_, asked, reply, context) {
@@ -115,13 +122,18 @@ export const step: Behaviour<Step, StepState> = {
   },
 
   woken(step, own, context) {
+    if (own.limit !== undefined && own.mode === undefined && isOpen(own) && context.at >= own.limit) return timeIsOver(step, own);
     if (own.mode !== 'undo' && own.mode !== 'settle') return undefined;
     if (context.at < own.completeBy || own.phase === 'impossible') return undefined;
     return own.phase === 'resting' ? again(step, own, context) : rest(own, context);
   },
-  wakeAt: ({ mode, phase, completeBy }) => (mode && phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined),
+  wakeAt: ({ mode, phase, completeBy, limit }) => (mode ? (phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined) : limit),
   // Not `since` and `until`: what its agent still does with it does not stop.
-  postponed: (own, byMs) => ({ ...own, completeBy: own.completeBy + byMs }),
+  postponed: (own, byMs) => ({
+    ...own,
+    completeBy: own.completeBy + byMs,
+    ...(own.limit === undefined ? {} : { limit: own.limit + byMs }),
+  }),
 };
 
 /** In a later run of what is around it: what is done is not requested again, and what is unknown goes on under its key. */
@@ -266,6 +278,8 @@ interface Before {
   /** What it was asked with under the same key. */
   readonly input?: Json | undefined;
   readonly newKey?: true;
+  /** When its time is over, where that has begun already. */
+  readonly limit?: number | undefined;
 }
 
 const askAgent = (
@@ -273,11 +287,12 @@ const askAgent = (
   generation: number,
   attempt: number,
   context: Context,
-  { input: before, ...own }: Before = {},
+  { input: before, limit: given, ...own }: Before = {},
 ): Next<StepState> => {
   const { at, epoch, endBy } = context;
   const kept = before === undefined ? {} : { input: before };
-  const asked = { generation, attempt, epoch, since: at, ...kept, ...own };
+  const limit = given ?? (step.withinSeconds === undefined ? Infinity : at + step.withinSeconds * 1000);
+  const asked = { generation, attempt, epoch, since: at, ...kept, ...own, ...(limit === Infinity ? {} : { limit }) };
   const formerly = { generation, attempt: attempt - 1, ...kept };
 
   if (endBy !== undefined && at >= endBy) return refuse(deadlinePassed, formerly, context);
@@ -287,22 +302,23 @@ const askAgent = (
   const tooLarge = before === undefined ? refusedInput(input.value) : undefined;
   if (tooLarge) return refuse(tooLarge, formerly, context);
 
-  const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity);
+  const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity, limit);
   const asking = { input: input.value, generation, attempt, completeBy, ...own };
   return ask(asking, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
+};
+
+const isOpen = ({ phase }: StepState): boolean => phase === 'asked' || phase === 'failedForNow';
+
+/** Whether its time is the supervisor's to count: where the time of all attempts ends with that of this one, the fault follows instead. */
+export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
+  mode === undefined && (limit === undefined || completeBy < limit);
+
+/** It may be done all the same: who undoes it finds that out first. */
+const timeIsOver = ({ withinSeconds }: Step, own: StepState): Next<StepState> => {
+  const message = `The step was not done within ${withinSeconds} seconds.`;
+  return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...own, phase: 'unknown' });
 };
 
 /** Nothing is requested. */
 const refuse = (fault: Fault, asked: Pick<StepState, 'generation' | 'attempt' | 'input'>, { at, epoch }: Context): Next<StepState> =>
   raise<StepState>(fault, { ...asked, epoch, since: at, phase: 'unknown', completeBy: at });
-
-function problems({ agent, operation, completeWithinSeconds, longestSeconds, undo, lasting }: Step): readonly string[] {
-  const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
-  const times = Object.entries({ completeWithinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
-  return [
-    ...nameless.map(([field]) => `It names no ${field}.`),
-    ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
-    ...(lasting === undefined || (lasting as unknown) === true ? [] : [`lasting is ${JSON.stringify(lasting)}; it is true, or left out.`]),
-    ...(lasting && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .lasting().'] : []),
-  ];
-}
