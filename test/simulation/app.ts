@@ -270,6 +270,18 @@ const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator
   ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
 
+/** What somebody deploys who edits a workflow and forgets its version: the shipment comes before the charge. */
+const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
+  sequence(
+    reserve(order.item),
+    ship(order.item),
+    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
+    mail.tell({ what: order.item }).lasting(),
+  )
+    .on(CardDeclined, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+);
+
 /** What begins so is secret wherever it stands. */
 export const secretWord = 'a secret of ';
 /** What the hotel answers to a booking under this key, beside its name. */
@@ -334,12 +346,18 @@ export interface Remote {
   looked(operation: string, key: string, call: Call<string>): Promise<unknown>;
 }
 
-/** Which of the two deployments a host is from. */
-export type Release = 'old' | 'new';
+/** Which deployment a host is from. `edited`: another workflow under the version of the old one. */
+export type Release = 'old' | 'new' | 'edited';
+
+const workflowsIn: { readonly [release in Release]: App['workflows'] } = {
+  old: app.workflows,
+  new: [...app.workflows, newerSale],
+  edited: app.workflows.map((workflow) => (workflow === sale ? editedSale : workflow)),
+};
 
 /** The app as one host runs it. */
 export const appOn = (remote: Remote, release: Release = 'old'): App => ({
-  workflows: release === 'new' ? [...app.workflows, newerSale] : app.workflows,
+  workflows: workflowsIn[release],
   agents: app.agents.map(({ name, operations }) => ({
     name,
     operations: Object.fromEntries(
@@ -357,6 +375,7 @@ export const appOn = (remote: Remote, release: Release = 'old'): App => ({
 export const loaded: { readonly [release in Release]: Definitions } = {
   old: loadDefinitions(appOn({} as Remote, 'old')),
   new: loadDefinitions(appOn({} as Remote, 'new')),
+  edited: loadDefinitions(appOn({} as Remote, 'edited')),
 };
 /** All versions that there are. */
 export const definitions: Definitions = loaded.new;

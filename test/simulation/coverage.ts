@@ -37,13 +37,20 @@ const ofServices: readonly AnyFault[] = [
   'service answer lost',
   'stricter schema',
 ];
-const atCalls: readonly AnyFault[] = [...faultKinds, 'older process'];
+const atCalls: readonly AnyFault[] = [...faultKinds, 'older process', 'edited definition'];
 const ofTheRest = kinds.filter((kind) => ![...atCalls, ...ofMessages, ...ofServices].includes(kind));
 
 /** What happens to a whole process or to all supervisors is about no order. */
 const aboutNone: readonly AnyFault[] = ['clock jumps', 'host stands still', 'supervisors gone', 'time runs out'];
 /** What needs an order that is there already. */
-const aboutStored: readonly AnyFault[] = ['index late', 'index ghost', 'older process', 'record damaged', 'order held'];
+const aboutStored: readonly AnyFault[] = [
+  'index late',
+  'index ghost',
+  'older process',
+  'edited definition',
+  'record damaged',
+  'order held',
+];
 /** What is always about an order: a service is asked for one, and these writes are of one. */
 const aboutOne: readonly AnyFault[] = [...ofServices, 'transaction conflict', 'written twice', 'index never'];
 
@@ -58,7 +65,11 @@ const ofTheIndex: readonly AnyFault[] = ['index late', 'index never', 'index gho
 const canBefall = ({ name, faults }: Site, kind: AnyFault): boolean => {
   // It is read without a call of its own, whatever is in its list.
   if (name === 'store.due') return ofTheIndex.includes(kind);
-  return kind.startsWith('crash ') || faults.some((fault) => fault === kind) || (name === 'store.load' && kind === 'older process');
+  return (
+    kind.startsWith('crash ') ||
+    faults.some((fault) => fault === kind) ||
+    (name === 'store.load' && (kind === 'older process' || kind === 'edited definition'))
+  );
 };
 
 /** For people, to be kept: how often each kind of fault befell whom, where, and how the order stood. */

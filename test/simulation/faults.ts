@@ -48,6 +48,7 @@ export const otherFaults = [
   'service slow',
   'service answer lost',
   'stricter schema',
+  'edited definition',
 ] as const;
 export type OtherFault = (typeof otherFaults)[number];
 export type AnyFault = FaultKind | OtherFault;
@@ -68,7 +69,7 @@ export interface Site {
 export type Profile = { readonly [kind in AnyFault]: number };
 
 /** How likely each is at each of its chances, in a run with a middling amount of everything. */
-const usual: Omit<Profile, 'stricter schema'> = {
+const usual: Omit<Profile, 'stricter schema' | 'edited definition'> = {
   'crash before': 0.01,
   'crash applied': 0.015,
   'crash after': 0.01,
@@ -124,8 +125,8 @@ export function profileFrom(chance: Chance): Profile {
   const much = 0.2 + chance.next() * 2;
   const often = (least: number) => (chance.happens(0.3) ? 0 : least * much * (0.2 + chance.next()));
   const chosen = Object.entries(usual).map(([kind, least]) => [kind, chance.happens(rare[kind] ?? 1) ? often(least) : 0]);
-  // It is chosen for the whole world, and draws from no chance here: that would change all others.
-  return Object.fromEntries([...chosen, ['stricter schema', 0]]) as Profile;
+  // They are chosen for the whole world, and draw from no chance here: that would change all others.
+  return Object.fromEntries([...chosen, ['stricter schema', 0], ['edited definition', 0]]) as Profile;
 }
 
 /** Whom a fault befell: whoever is at work, where nothing else is said, and his order, as far as it has one. */

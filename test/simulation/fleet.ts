@@ -1,3 +1,4 @@
+import { queues } from '../../lib/messages.ts';
 import type { FunctionSpec } from '../../lib/topology.ts';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
@@ -108,7 +109,7 @@ export class Fleet {
 
   /** One that is alive and runs this function, or takes what lies on this queue; undefined while there is none. */
   anyHost(name: string): SimulatedHost | undefined {
-    const alive = this.all.filter((host) => !host.isDead && !host.isLeaving && host.runs(name));
+    const alive = this.all.filter((host) => !host.isDead && !host.isLeaving && host.runs(name) && mayServe(host, name));
     return alive.length > 0 ? this.options.sight.chance.pick(alive) : undefined;
   }
 
@@ -148,6 +149,10 @@ export class Fleet {
     timeline.after(1, `more on ${queue}`, () => this.deliver(queue));
   }
 }
+
+/** What takes new orders compares its workflows with what is recorded, and does not start with edited ones. */
+const mayServe = ({ release }: SimulatedHost, name: string): boolean =>
+  release !== 'edited' || (name !== 'api' && name !== queues.submissions);
 
 /** Roles at work on a host, each once. */
 export const rolesOn = ({ atWork }: SimulatedHost): readonly Role[] => [...new Set(atWork)];

@@ -141,8 +141,11 @@ export class SimulatedHost {
     return this.options.release;
   }
 
-  knows({ name, version }: StateRecord['workflow']): boolean {
-    return loaded[this.options.release].program(name, version) !== undefined;
+  /** Why it cannot go on with an order; undefined where it can. */
+  strangeTo(state: StateRecord): 'older process' | 'edited definition' | undefined {
+    const { program, programOf } = loaded[this.options.release];
+    if (programOf(state)) return undefined;
+    return program(state.workflow.name, state.workflow.version) ? 'edited definition' : 'older process';
   }
 
   runs(name: string): boolean {

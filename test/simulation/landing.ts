@@ -54,6 +54,7 @@ export const reach: { readonly [kind in AnyFault]: Reach } = {
   'host stands still': everybody,
   'supervisors gone': { roles: ['supervisor', 'sweeper'], because: 'it is about them' },
   'record damaged': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
+  'edited definition': { roles: ['scheduler'], because: 'nobody else goes on with an order, and what takes new ones refuses to start' },
   'older process': { roles: ['scheduler', 'client', 'operator'], because: 'nobody else looks at how far an order of the newer version is' },
   'order held': { roles: ['scheduler'], because: 'it is in the way of whoever works on the order' },
   poison: { roles: without(readers, 'dead-letter'), because: 'the dead letters take everything: there is no poison for them' },

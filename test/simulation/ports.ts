@@ -258,7 +258,8 @@ function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Si
         sites.load,
         async () => {
           const found = await store.load(id);
-          if (found && !host.knows(found.state.workflow)) faults.lands('older process', sites.load.name, { orderId: id });
+          const strange = found && host.strangeTo(found.state);
+          if (strange) faults.lands(strange, sites.load.name, { orderId: id });
           return found;
         },
         { about: () => id },

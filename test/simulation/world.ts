@@ -1,6 +1,6 @@
 import { lockPolicies } from '../../lib/lease.ts';
 import type { StateRecord } from '../../lib/record.ts';
-import type { Release } from './app.ts';
+import { offers, type Release } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
@@ -95,6 +95,8 @@ export class World implements Sight {
   private readonly fleet: Fleet;
   private readonly pace: Pace;
   private readonly isRollout: boolean;
+  /** Where a workflow is deployed that was edited under its version: whether the next process is one of those. */
+  private readonly edited: Chance | undefined;
   private readonly toleranceMs: number;
   private readonly times: Times;
   private laws: readonly Law[];
@@ -118,6 +120,7 @@ export class World implements Sight {
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
     // One that takes longer than an hour is a person's business.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
+    this.edited = this.pace === paces.days || this.isRollout || isIn(seed, 5) ? undefined : isIn(seed, 6);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     // By the seed alone: it changes nothing else of a world.
     const isDeployed = chanceOf(seed + deployedSeeds).happens(0.5);
@@ -168,6 +171,8 @@ export class World implements Sight {
     visit(this.reach, this.outside);
     operate(this.reach, this.outside, this.seed);
     addThemes(this.reach, this.services, this.outside, this.seed);
+    const sale = offers.find(({ workflow }) => workflow === 'sale');
+    for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.outside.submitSomething(600 + number, sale);
     const restored = isIn(this.seed, 5);
     if (restored) restore({ sight: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
     for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
@@ -234,6 +239,7 @@ export class World implements Sight {
 
   /** While one deployment is replaced by the next, both are at work. */
   private nextRelease(): Release {
+    if (this.edited && !this.faults.over && this.edited.happens(0.5)) return 'edited';
     if (!this.isRollout) return 'old';
     return this.faults.over || this.chance.happens(0.5) ? 'new' : 'old';
   }
@@ -244,6 +250,7 @@ export class World implements Sight {
     this.quietSince = this.timeline.now;
     for (const host of this.fleet.all) host.jump(0);
     this.fleet.supervisorsReturn();
+    for (const host of this.fleet.all) if (host.release === 'edited') host.crash('to be replaced by what was deployed before');
     if (this.isRollout) for (const host of this.fleet.all) if (host.release === 'old') host.crash('to be replaced by a newer one');
   }
 

@@ -53,6 +53,13 @@ export const claims: readonly Mutant[] = [
 
 export const moreClaims: readonly Mutant[] = [
   {
+    name: 'orders go by whatever stands under their version',
+    why: 'a workflow that was edited under the same version is taken for the one with which the order began',
+    file: 'lib/pinning.ts',
+    find: '!pinned || pinned === hashOf(definition)',
+    replace: 'true',
+  },
+  {
     name: 'write without its fence',
     why: 'whoever writes last wins',
     file: sqlite,

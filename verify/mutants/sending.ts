@@ -52,7 +52,7 @@ export const sending: readonly Mutant[] = [
   {
     name: 'timer > 15 min sent to SQS raw',
     why: 'a delay longer than queues know is handed to the queue as it is',
-    file: scheduler,
+    file: 'lib/sent-along.ts',
     find: 'delayMs: Math.min(Math.max(0, at - now), delayMaxMs),',
     replace: 'delayMs: Math.max(0, at - now),',
   },
@@ -68,8 +68,8 @@ export const sending: readonly Mutant[] = [
     name: 'alert id without errorGen',
     why: 'the second alert of an order has the id of the first, and is taken for a repetition',
     file: draft,
-    find: `\`\${this.record.orderId}#\${errorGen}\`, this.detailOf(fault)`,
-    replace: 'this.record.orderId, this.detailOf(fault)',
+    find: `\`\${announcedAs(this.record)}#\${errorGen}\`, this.detailOf(fault)`,
+    replace: 'announcedAs(this.record), this.detailOf(fault)',
   },
   {
     name: 'response after terminal',

@@ -29,6 +29,7 @@ import { givenUp } from './given-up.ts';
 import { handlers } from './handlers.ts';
 import { heartbeats } from './heartbeats.ts';
 import { inDoubt } from './in-doubt.ts';
+import { inOrder } from './in-order.ts';
 import { inputs } from './inputs.ts';
 import { instructions } from './instructions.ts';
 import { journal } from './journal.ts';
@@ -102,6 +103,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   leaseTimes(times),
   processState(),
   sound(pinned()),
+  sound(inOrder()),
   newer(),
   ownership(),
   submissions(times),
