@@ -43,7 +43,7 @@ describe('F-103: an undo that fails', () => {
     return said;
   };
 
-  test('rests twice as long each time, for an hour at the most, and somebody is told after the third', () => {
+  test('rests twice as long each time, for an hour at the most; a person is told after the third, and reminded an hour later', () => {
     const run = undoing();
     const all = Array.from({ length: 12 }, () => fail(run, false));
     for (const [index, most] of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600].entries()) {
@@ -52,17 +52,19 @@ describe('F-103: an undo that fails', () => {
     }
     assert.deepEqual(
       all.flatMap(([, stuck], index) => (stuck ? [index + 1] : [])),
-      [3],
+      [3, 11],
     );
   });
 
-  test('is tried every hour where it is refused for good, and somebody is told three times', () => {
+  test('is tried every hour where it is refused for good; a person is told at once, and reminded at intervals that double up to a day', () => {
     const run = undoing();
-    const all = Array.from({ length: 5 }, () => fail(run, true));
-    assert.deepEqual(
-      all.map(([, stuck]) => stuck),
-      [true, true, true, false, false],
-    );
+    const all = Array.from({ length: 150 }, () => fail(run, true));
+    const toldAt = all.flatMap(([, stuck], index) => (stuck ? [all.slice(0, index).reduce((sum, [seconds]) => sum + seconds, 0)] : []));
+    const hours = toldAt.map((at, index) => (at - (toldAt[index - 1] ?? 0)) / 3600);
+    for (const [index, least] of [0, 1, 2, 4, 8, 16, 24, 24].entries()) {
+      const between = hours[index] ?? -1;
+      assert.ok(between >= least && between < least + 1, `reminder ${index} after ${between} hours, at least ${least}`);
+    }
     for (const [seconds] of all) assert.ok(seconds <= 3600 && seconds > 1800, `${seconds} s`);
   });
 

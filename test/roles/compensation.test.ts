@@ -74,7 +74,7 @@ for (const sendsAlong of [true, false]) {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
-    test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and somebody is told once', async (context) => {
+    test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and a person is told at once, and reminded', async (context) => {
       const desk = openDesk(context, app(), { sendsAlong });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
@@ -87,7 +87,7 @@ for (const sendsAlong of [true, false]) {
         if (hour < 2) await desk.requests();
       }
       assert.deepEqual(await ended(desk, orderId), { processState: 'Processing', outcome: null, fault: null, failureCount: 0 });
-      assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck').length, 1);
+      assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck').length, 2);
     });
   });
 }

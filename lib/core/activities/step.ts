@@ -55,6 +55,8 @@ interface Asked {
   readonly until?: number;
   /** Of an undo or a settling: it has failed before. */
   readonly failed?: true;
+  /** How often a person was told that it goes on failing, and when that is due again: milliseconds since 1970. */
+  readonly told?: { readonly times: number; readonly nextAt: number };
   /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is cancelled. */
   readonly replaces?: true;
   /** Of what is canceled: its agent has answered, and does not know whether it was done. */
@@ -200,16 +202,25 @@ export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds
   Math.max(completeBy, since + longestSeconds * 1000);
 
 const restMs = { first: 5_000, longest: 3_600_000 };
-/** Failures after which somebody is told. */
+/** Failures after which a person is told; one that is refused for good is told at once. */
 const stuckAfter = 3;
+/** Then a person is reminded, at intervals that double. */
+const remindMs = { first: 3_600_000, longest: 86_400_000 };
 
 /** Delays grow with every asking; one that is refused for good goes on being tried, slowly. */
 function rest(own: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
   const failures = own.attempt - (own.from ?? 1) + 1;
   const growing = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
   const pause = Math.round(growing * jitter(own.generation));
-  const stuck = failures === stuckAfter || (fault?.permanent === true && failures <= stuckAfter);
-  return { state: { ...own, phase: 'resting', completeBy: at + pause, failed: true }, undoFailed: { stuck, ...(fault ? { fault } : {}) } };
+  const { times, nextAt } = own.told ?? { times: 0, nextAt: at };
+  const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);
+  const told = stuck
+    ? { told: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
+    : {};
+  return {
+    state: { ...own, phase: 'resting', completeBy: at + pause, failed: true, ...told },
+    undoFailed: { stuck, ...(fault ? { fault } : {}) },
+  };
 }
 
 /** Milliseconds that an asking has. */
