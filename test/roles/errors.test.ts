@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { cel, defineAgent, defineApp, defineWorkflow, type JsonObject, operation, PermanentFailure, parallel } from 'redress';
+import { askOperator, cel, defineAgent, defineApp, defineWorkflow, type JsonObject, operation, PermanentFailure, parallel } from 'redress';
 import * as z from 'zod';
 import type { RuntimeService, ServiceRuntime } from '../../lib/host/host.ts';
 import type { Request } from '../../lib/messages.ts';
@@ -237,6 +237,20 @@ describe('the host is told once', () => {
     assert.equal((await desk.state(orderId)).rev, rev + 1, 'the other answer is recorded');
     assert.deepEqual(heard, ['workflowTerminated']);
     assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
+  });
+});
+
+describe('the host is not told', () => {
+  test('F-62 of a question to a person: nothing went wrong, though the order waits in Error', async (context) => {
+    const heard: string[] = [];
+    const asks = defineWorkflow('asks', { version: 1, order: z.object({ item: z.string() }) }, () =>
+      askOperator('right', { question: 'Is it right?', answer: z.object({}) }),
+    );
+    const desk = openDesk(context, defineApp({ workflows: [asks], agents: [] }), { emit: (event) => void heard.push(event) });
+    const orderId = await submitted(desk);
+    const { processState, fault } = await desk.state(orderId);
+    assert.deepEqual([processState, fault?.type, heard], ['Error', 'OperatorAsked', []]);
+    assert.deepEqual(typesOf(desk.announced()), ['Order In Error']);
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type JsonObject, UnprocessableMessage } from 'redress';
 import type { ChannelPolicies } from '../../lib/authoring/channels.ts';
-import { queues } from '../../lib/messages.ts';
+import { queues, type Request } from '../../lib/messages.ts';
 import { topologyOf } from '../../lib/topology.ts';
 import {
   type Desk,
@@ -117,6 +117,27 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual(hiddenWhenCounted, [1]);
   });
 
+  test('F-112 until its failure is counted no other reader gets it, however long the count takes', async (context) => {
+    const seen: number[] = [];
+    const around: DeskOptions['around'] = ({ store, channel }) => ({
+      store: {
+        ...store,
+        async putDocument(...document) {
+          for (let second = 0; document[0].collection.startsWith('TRACK#') && second < 20; second++) {
+            const others = await channel.receive(requests, { max: 10, visibilityMs: 0, waitMs: 0 });
+            seen.push(others.length);
+            await desk.clock.advance(1000);
+          }
+          return store.putDocument(...document);
+        },
+      },
+    });
+    const desk = deskWhose(context, 9, {}, { around });
+    await submitted(desk);
+    await desk.deliver(requests);
+    assert.deepEqual([seen.length, Math.max(...seen)], [20, 0]);
+  });
+
   test('F-117 how often it may fail is each channel’s own affair: an order before its new customer', async (context) => {
     const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
     await submitted(patient);
@@ -151,13 +172,15 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual(await tracksOf(desk), []);
   });
 
-  test('F-122 what a step fails for is counted in the record of its order', async (context) => {
-    const desk = openDesk(context, lineOf({ pick: nothing }));
+  test('F-122 that a step is late is counted in the record of its order, and what its message failed for beside it', async (context) => {
+    const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
+    const failed = [[`${orderId}/order/pick`, 2]];
+    for (const comesAgain of [1, 1]) assert.equal(await desk.deliver(requests), comesAgain);
+    assert.deepEqual([(await desk.state(orderId)).failureCount, await tracksOf(desk)], [0, failed]);
     await desk.clock.advance(120_000);
     await desk.supervisor.pass();
-    assert.equal((await desk.state(orderId)).failureCount, 1);
-    assert.deepEqual(await tracksOf(desk), []);
+    assert.deepEqual([(await desk.state(orderId)).failureCount, await tracksOf(desk)], [1, failed]);
   });
 });
 
@@ -176,6 +199,24 @@ describe('a message that can be judged by its content', () => {
       desk.messages(replies).map(({ requestId, result }) => [requestId, (result as JsonObject)['status']]),
       [[request.requestId, 'rejected']],
     );
+  });
+
+  test('F-113 a message of an unknown type to the scheduler is given up on its first delivery, and its order goes on', async (context) => {
+    for (const queue of [replies, 'wake-ups']) {
+      const desk = deskWhose(context, 0);
+      const orderId = await submitted(desk);
+      const request = await desk.request();
+      await desk.take('wake-ups');
+      await desk.send(queue, { ...replyTo(request, ok(), desk.clock.now()), type: 'inquiry' });
+      assert.equal(await desk.deliver(queue), 0);
+      assert.deepEqual(
+        (await desk.setAside()).map(({ type, failures }) => [type, failures]),
+        [['inquiry', 1]],
+      );
+      assert.deepEqual([await tracksOf(desk), (await desk.state(orderId)).rev], [[], 1]);
+      await desk.answer(request);
+      assert.equal((await desk.state(orderId)).rev, 2);
+    }
   });
 
   test('F-116 a submission without an order is refused where its client listens', async (context) => {
@@ -206,6 +247,38 @@ describe('a message that can be judged by its content', () => {
     assert.equal(await desk.deliver(replies), 0);
     assert.deepEqual([await desk.setAside(), (await desk.state(orderId)).outcome], [[], 'completed']);
   });
+});
+
+describe('what a channel drops', () => {
+  const broken = {
+    heartbeat: (desk: Desk, request: Request) => ({
+      ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()),
+      completeBy: 'soon',
+    }),
+    reply: (desk: Desk, request: Request) => ({ ...replyTo(request, ok(), desk.clock.now()), sentAt: 'now' }),
+  };
+  const rows = [
+    ['nothing where its list is empty: a heartbeat that makes no sense is kept', [], 'heartbeat', ['heartbeat']],
+    ['what its own list names: a reply that makes no sense', ['reply'], 'reply', []],
+    ['not what the usual list names and its own does not', ['reply'], 'heartbeat', ['heartbeat']],
+    ['nothing that its list does not name', ['heartbeat'], 'reply', ['reply']],
+  ] as const;
+
+  for (const [what, drop, type, kept] of rows) {
+    test(`F-118 is ${what}; the next message is handled`, async (context) => {
+      const desk = openDesk(context, { ...lineOf({ pick: nothing }), channels: { worker: { drop, conversation: 'goes on' } } });
+      const orderId = await submitted(desk);
+      const request = await desk.request();
+      await desk.send(replies, broken[type](desk, request));
+      await desk.send(replies, replyTo(request, ok(), desk.clock.now()));
+      assert.equal(await desk.deliver(replies), 0);
+      assert.deepEqual(
+        (await desk.setAside()).map((aside) => aside.type),
+        kept,
+      );
+      assert.equal((await desk.state(orderId)).outcome, 'completed');
+    });
+  }
 });
 
 describe('what ends a conversation', () => {

@@ -17,7 +17,7 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt'))) 
   const text = readFileSync(file, 'utf8');
   const { about, workflow, order, story } = parse(text);
   test(about.split('. ')[0] ?? name, () => {
-    assert.match(about, /^F-\d+.*\. .*\.$/, `${name} begins with two sentences`);
+    assert.match(about, /^(?:F-\d+|Signals).*\. .*\.$/, `${name} begins with two sentences`);
     const told = transcript(outline(workflow), story, { order });
     const actual = [text.slice(0, text.indexOf(story)), told, '\n'].join('');
     if (process.env['UPDATE_TRANSCRIPTS']) writeFileSync(file, actual);
