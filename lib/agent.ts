@@ -65,11 +65,14 @@ export function createAgent(
   /** Ids of what is not to be begun any more, oldest first. */
   const canceled = new Set<string>();
 
-  function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false }: ServeOptions): AtWork {
+  function begin(request: Request, operation: Work['operation'], { signal: stopping, redelivered = false, group }: ServeOptions): AtWork {
     const cancelling = new AbortController();
     if (canceled.has(request.requestId)) cancelling.abort();
     const deadline = startDeadline(request, clock, stopping, cancelling.signal);
-    const work = { agent: name, request, operation, deadline, redelivered, stopping, cancelling, cancelled: cancelling.signal };
+    const { longestSeconds, heartbeats } = operation;
+    const beating = { isAutomatic: heartbeats !== 'manual', agent: name, channel: inGroup(channel, group), clock };
+    const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
+    const work = { agent: name, request, operation, deadline, heartbeat, redelivered, stopping, cancelling, cancelled: cancelling.signal };
     // Of two deliveries the first is at work.
     if (!atWork.has(request.requestId)) atWork.set(request.requestId, work);
     return work;
@@ -81,9 +84,7 @@ export function createAgent(
     const to = inGroup(channel, options.group);
     if (!operation) return reply(request, notHere(request, name), to);
     const work = begin(request, operation, options);
-    const { deadline } = work;
-    const { longestSeconds } = operation;
-    const beat = longestSeconds === undefined ? undefined : startHeartbeat(request, longestSeconds, deadline, name, { channel: to, clock });
+    const { deadline, heartbeat } = work;
     try {
       const result = !guard.isCalm && (await guard.isShut()) ? notNow : await answerOf(work, tools);
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
@@ -95,7 +96,7 @@ export function createAgent(
     } finally {
       if (atWork.get(requestId) === work) atWork.delete(requestId);
       deadline.stop();
-      await beat?.stop();
+      await heartbeat?.stop();
     }
   };
 

@@ -6,6 +6,7 @@ import { isRepeated, type Request } from '../messages.ts';
 import type { Telemetry } from '../telemetry.ts';
 import type { Deadline } from './deadline.ts';
 import type { Admission, Guard } from './guard.ts';
+import type { Heartbeat } from './heartbeat.ts';
 import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
 
 /** One request that is being served. */
@@ -14,6 +15,8 @@ export interface Work {
   readonly request: Request;
   readonly operation: AnyOperation;
   readonly deadline: Deadline;
+  /** Absent where the operation says no longest time. */
+  readonly heartbeat: Heartbeat | undefined;
   /** The queue has delivered this very message before: somebody may have done what it asks for. */
   readonly redelivered: boolean;
   /** Aborted when the host stops. */
@@ -108,6 +111,7 @@ export const callOf = (
   idempotencyKey: work.request.idempotencyKey,
   attempt: work.request.attempt,
   repeated,
+  heartbeat: async () => work.heartbeat?.beat(),
   completeBy: new Date(work.deadline.at()),
   signal,
   faults: work.operation.faults ?? [],

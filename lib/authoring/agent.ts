@@ -25,6 +25,11 @@ export interface Call<F extends string = never> {
   readonly repeated: boolean;
   /** Nobody waits for the answer after this. */
   readonly completeBy: Date;
+  /**
+   * Says that the work gets on: the step has its time anew, up to the operation's `longestSeconds`. It may be called as often as
+   * you like: at most one message leaves in each tenth of the time. Without `longestSeconds` it does nothing.
+   */
+  heartbeat(): Promise<void>;
   /** Aborted when `completeBy` passes, when the step is canceled, and when the system stops. The answer still counts after a cancellation. */
   readonly signal: AbortSignal;
   /** The faults that the operation declares, for whoever translates a service's refusals. */
@@ -43,6 +48,11 @@ export interface Operation<I extends z.ZodType, O extends z.ZodType, F extends s
   readonly completeWithinSeconds?: number;
   /** Seconds for one asking at the most, heartbeats included. Without it there are no heartbeats. */
   readonly longestSeconds?: number;
+  /**
+   * `automatic`, the default: the agent asks for more time by itself as long as its process lives. `manual`: only `call.heartbeat()`
+   * does, so that work that hangs is requested again when the time of one attempt is over.
+   */
+  readonly heartbeats?: 'automatic' | 'manual';
   /** Tries within one asking, for failures that may pass. */
   readonly attemptsMax?: number;
   /**
@@ -68,6 +78,7 @@ export interface AnyOperation {
   readonly faults?: readonly FaultType[];
   readonly completeWithinSeconds?: number;
   readonly longestSeconds?: number;
+  readonly heartbeats?: 'automatic' | 'manual';
   readonly attemptsMax?: number;
   readonly atMostOnce?: true;
   run(input: never, call: never): unknown;
@@ -111,7 +122,11 @@ export function defineAgent<const Ops extends { readonly [name: string]: AnyOper
   if (!/^[a-z][a-z0-9-]{0,39}$/.test(name))
     throw new TypeError(`"${name}" is no name for an agent: small letters, digits and "-", at most 40.`);
   if (name === workflowsAgent) throw new TypeError(`"${name}" is the agent behind calls of other workflows. Call yours something else.`);
-  for (const [operation, { faults = [] }] of Object.entries(operations)) {
+  for (const [operation, { faults = [], heartbeats, longestSeconds }] of Object.entries(operations)) {
+    if (heartbeats !== undefined && longestSeconds === undefined)
+      throw new TypeError(
+        `${name}.${operation} has heartbeats, and no longest time: say with longestSeconds how long it may take with them.`,
+      );
     const alike = faults.find(({ name: fault }, index) => faults.findIndex((each) => each.name === fault) !== index);
     if (alike)
       throw new TypeError(`${name}.${operation} declares two faults that are called ${alike.name}: agents answer with that name alone.`);

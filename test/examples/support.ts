@@ -11,6 +11,7 @@ export const callOf = <F extends string = never>({ faults = [], ...change }: Par
   idempotencyKey: 'o1/order/charge',
   attempt: 1,
   repeated: false,
+  heartbeat: async () => undefined,
   completeBy: new Date(Date.now() + 10_000),
   signal: AbortSignal.timeout(10_000),
   faults,

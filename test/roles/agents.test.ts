@@ -304,6 +304,39 @@ describe('long work', () => {
     assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
   });
 
+  /** Beats every second, for so many of them; then it hangs, or is done after 45. */
+  const beating = async (context: TestContext, beats: number) => {
+    const clock = manualClock();
+    const ran: number[] = [];
+    const run: Run = async (_, call) => {
+      ran.push(clock.now());
+      for (let second = 0; second < 45; second++) {
+        if (second < beats) await call.heartbeat();
+        await clock.sleep(1_000);
+      }
+      return {};
+    };
+    const operation = { longestSeconds: 60, completeWithinSeconds: 10, heartbeats: 'manual' } as const;
+    const system = await started(context, lineOf({ pick: run }, { operation }), { clock });
+    return { system, ran, orderId: await submitted(system) };
+  };
+
+  test('F-37 an operation that says itself that it gets on has its time anew, and not for each word', async (context) => {
+    const { system, ran, orderId } = await beating(context, 45);
+    await reaches(system, orderId, 'Processed');
+    const extended = (await journalOf(system, orderId)).filter(({ type }) => type === 'StepExtended');
+    assert.equal(ran.length, 1);
+    assert.equal((await system.state(orderId)).failureCount, 0);
+    assert.ok(extended.length >= 4 && extended.length <= 45, `${extended.length} messages`);
+  });
+
+  test('F-37, F-39 one that hangs after three seconds is asked for again ten seconds later, though its process lives', async (context) => {
+    const { system, ran, orderId } = await beating(context, 3);
+    await system.clock.advance(20_000);
+    assert.equal((await system.state(orderId)).failureCount, 1);
+    assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `asked ${ran.length} times`);
+  });
+
   test('F-37 work of many minutes is begun once, however long its message stays in flight', async (context) => {
     const { system, ran, orderId } = await longWork(context, 400, 600);
     await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
