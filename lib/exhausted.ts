@@ -8,7 +8,7 @@ export function intoError(head: StateHead, failureCount: number, now: number, no
   const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;
   const message = `No answer came in time, ${failureCount} times in all.`;
-  const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: true, ...(source ? { source } : {}) };
+  const fault = { type: 'DeadlineExceeded', class: 'basic-failure' as const, message, permanent: false, ...(source ? { source } : {}) };
   const detail = {
     id,
     orderId: head.orderId,

@@ -3,10 +3,11 @@ import { workflowsAgent } from './child-order.ts';
 import { asks, limits, rootPath } from './definition.ts';
 import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
 import type { Event, StepReply } from './event.ts';
-import { engineFault, engineFaults, isQuestion } from './fault.ts';
+import { type Fault, isQuestion } from './fault.ts';
 import { askingOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
 import { countLate, endWait, forgetLate } from './lateness.ts';
 import { withSignal } from './memory.ts';
+import { noAnswer } from './no-answer.ts';
 import { nodeAt, type Program } from './program.ts';
 import { isKept, recordable, refused } from './size.ts';
 import type { State } from './state.ts';
@@ -252,8 +253,8 @@ function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhauste
       ? path
       : Object.keys(draft.state.activities).find((each) => asks(nodeAt(draft.program, each)));
   const at = late ?? rootPath;
-  const raised = { ...(fault ?? noAnswer), source: at };
   const own = draft.own(at) as StepState | undefined;
+  const raised = { ...(fault ?? noAnswerTo(draft, at)), source: at };
   // What undoes, settles or is being cancelled goes on with that afterwards, as do waits and handlers.
   if (asks(draft.node(at)) && draft.activity(at)?.status === 'Executing' && !own?.mode) draft.faulting(at, raised, true);
   draft.hold(at, raised);
@@ -263,12 +264,13 @@ function overdue(draft: Draft, path: string): void {
   const own = draft.own(path) as StepState | undefined;
   // What was answered "not now" waits for its time to pass, as if the agent had been silent.
   const waits = own?.phase === 'asked' || own?.phase === 'failedForNow';
-  if (waits && !own.mode && own.completeBy <= draft.event.at) raise(draft, path, noAnswer);
+  if (waits && !own.mode && own.completeBy <= draft.event.at) raise(draft, path, noAnswerTo(draft, path));
 }
 
-const noAnswer = engineFault(engineFaults.deadlineExceeded, 'No answer came in time, however often it was asked.', {
-  outcomeUnknown: true,
-});
+function noAnswerTo(draft: Draft, path: string): Fault {
+  const node = draft.node(path);
+  return noAnswer(node.activity === 'step' ? node : {}, (draft.own(path) ?? {}) as Partial<StepState>);
+}
 
 /**
  * The failed activity first, unless its answer came after all; then what waited meanwhile, and what has expired. Where it

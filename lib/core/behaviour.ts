@@ -129,6 +129,8 @@ export interface Behaviour<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly reruns?: boolean;
   /** Whether a fault of its child stays with it for now, before any handler sees it. */
   readonly absorbs?: (activity: A, state: S, fault: Fault) => boolean;
+  /** Whether it would run its child again after this fault, and has no run left: what its child answered last is its answer. */
+  readonly isUsedUp?: (activity: A, state: S, fault: Fault) => boolean;
   /** Its child closed with a fault that it absorbs. */
   readonly childFaulted?: (activity: A, state: S, fault: Fault, context: Context) => Next<S>;
   /** Nothing is left to undo. Left out, the activity closes. */

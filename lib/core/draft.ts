@@ -13,7 +13,7 @@ import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutRe
 import { inputOf, nodeAt, type Program, parentOf } from './program.ts';
 import { Sizes } from './sizes.ts';
 import type { ActivityState, Outcome, State } from './state.ts';
-import { isTaken } from './takers.ts';
+import { isTaken, isUsedUp } from './takers.ts';
 import type { Handed, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
 
@@ -214,8 +214,7 @@ export class Draft {
   apply(path: string, wanted: Next<unknown> | undefined): void {
     if (wanted === undefined) return;
     const next = this.rules.refused(this, path, wanted) ?? wanted;
-    if (next.raise && next.unlessNobodyTakesIt && !isTaken(this, path, { ...next.raise, source: path }, true))
-      return this.failForNow(path, next);
+    if (next.raise && next.unlessNobodyTakesIt && this.isToWait(path, { ...next.raise, source: path })) return this.failForNow(path, next);
     if (next.state !== undefined) this.keep(path, next.state);
     if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
     if (next.holds) this.rules.hold(this, path, next.holds);
@@ -285,6 +284,10 @@ export class Draft {
   /** Cancels what runs inside an activity that goes on itself; what was about to begin does not. */
   stop(path: string): void {
     this.stopped = new Set([...(this.stopped ?? []), path]);
+  }
+
+  private isToWait(path: string, fault: Fault): boolean {
+    return !isTaken(this, path, fault, true) && !isUsedUp(this, path, fault);
   }
 
   private failForNow(path: string, { state, raise }: Next<unknown>): void {

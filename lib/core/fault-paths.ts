@@ -78,20 +78,32 @@ const declaredFault = (type: string): Raised => ({ type, permanent: !isTransient
 
 /** By the engine's own rules: `takes` in `draft.ts`, `woundUp` in `winding-up.ts`. */
 export function faultPathOf(program: Program, path: string, fault: Raised, origin: FaultPath['origin']): FaultPath {
+  const { retries, end } = wayOf(program, path, fault);
+  const found = { path, fault: fault.type, origin, retries };
+  // Where no agent is asked, nothing waits for the next time.
+  if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? heldFor(program, fault) };
+  const { onExhausted = 'error' } = program.definition;
+  // The retry has asked often enough.
+  if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: heldFor(program, fault) };
+  return afterSilence(program, found);
+}
+
+const heldFor = (program: Program, { type }: Raised): FaultEnd => ({
+  kind: 'operator',
+  foreseen: program.definition.toOperator.some((each) => isKindOf(type, each)),
+});
+
+/** The retries that take it as long as they have runs left, and whose handler takes it then. */
+function wayOf(program: Program, path: string, fault: Raised): { readonly retries: readonly RetryTaken[]; readonly end?: FaultEnd } {
   const used = new Map<string, RetryTaken>();
   for (;;) {
     const taker = takerOf(program, path, fault, used);
-    if (taker?.kind === 'retry') {
-      const { count, interval, except = [], undoFirst = false } = taker.node;
-      used.set(taker.path, { path: taker.path, count, interval, except, undoFirst });
-      continue;
+    if (taker?.kind !== 'retry') {
+      const end = taker && handledBy(program, taker.path, taker.handler);
+      return { retries: [...used.values()], ...(end ? { end } : {}) };
     }
-    const found = { path, fault: fault.type, origin, retries: [...used.values()] };
-    if (taker) return { ...found, askedAgain: false, end: handledBy(program, taker.path, taker.handler) };
-    // Where no agent is asked, nothing waits for the next time.
-    if (!fault.permanent && origin !== 'raised') return afterSilence(program, found);
-    const foreseen = program.definition.toOperator.some((type) => isKindOf(fault.type, type));
-    return { ...found, askedAgain: false, end: { kind: 'operator', foreseen } };
+    const { count, interval, except = [], undoFirst = false } = taker.node;
+    used.set(taker.path, { path: taker.path, count, interval, except, undoFirst });
   }
 }
 
@@ -136,9 +148,17 @@ function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'e
   // Where the order is recovered as a whole, no single step is late.
   if (onExhausted === 'error' || recover === 'order') return { ...found, askedAgain: true, end: { kind: 'operator', foreseen: false } };
 
-  const late = faultPathOf(program, found.path, { type: engineFaults.deadlineExceeded, permanent: true }, 'engine');
-  const more = late.retries.filter((each) => found.retries.every(({ path }) => path !== each.path));
-  return { ...found, retries: [...found.retries, ...more], askedAgain: true, end: late.end };
+  const late = lateFaultOf(program, found.path);
+  const way = wayOf(program, found.path, late);
+  const more = way.retries.filter((each) => found.retries.every(({ path }) => path !== each.path));
+  return { ...found, retries: [...found.retries, ...more], askedAgain: true, end: way.end ?? heldFor(program, late) };
+}
+
+/** What may be asked for only once is in doubt then, and no retry asks for it again. */
+function lateFaultOf(program: Program, path: string): Raised {
+  const node = program.nodes.get(path);
+  const isOnce = node?.activity === 'step' && node.atMostOnce === true;
+  return isOnce ? { type: engineFaults.outcomeUnknown, permanent: true } : { type: engineFaults.deadlineExceeded, permanent: false };
 }
 
 type Taker =

@@ -19,6 +19,21 @@ export function isTaken(draft: Draft, path: string, fault: Fault, forNow = false
   return goesToCaller(draft, fault);
 }
 
+/**
+ * Whether a retry around it has had all its runs, and the workflow leaves what nobody answers to a person: he is asked at once,
+ * with what was answered last. What cleans up goes on being tried.
+ */
+export function isUsedUp(draft: Draft, path: string, fault: Fault): boolean {
+  const { onExhausted = 'error' } = draft.program.definition;
+  for (let at = draft.waiterFor(path); at !== undefined && onExhausted === 'error'; at = draft.waiterFor(at)) {
+    const activity = draft.activity(at);
+    if (activity?.cleaning) return false;
+    if (activity?.status !== 'Executing') continue;
+    if (draft.behaviour(at).isUsedUp?.(draft.node(at), activity.own, fault)) return true;
+  }
+  return false;
+}
+
 /** An order that another one called ends with the faults that are for its caller, once all that it did is undone. */
 function goesToCaller({ program, state }: Draft, fault: Fault): boolean {
   const { toCaller = [] } = program.definition;

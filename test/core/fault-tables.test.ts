@@ -69,11 +69,11 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
       late({ onExhausted, recover: 'order', completeWithinSeconds: 60 }),
     ] as const,
   ]),
-  ['late, and no retry takes it', workflow(on(retry('order', step('a')), ['Engine', stop]), { onExhausted: 'fault' })],
   [
-    'late, and only one of two retries takes it',
-    workflow(retry('order', retry('q', step('a'), { evenPermanent: true })), { onExhausted: 'fault' }),
+    'late, and a retry takes it as long as it has runs left',
+    workflow(on(retry('order', step('a')), ['Engine', stop]), { onExhausted: 'fault' }),
   ],
+  ['late, and both retries take it', workflow(retry('order', retry('q', step('a'), { evenPermanent: true })), { onExhausted: 'fault' })],
   [
     'late, and only the outer one of two retries takes that alone',
     workflow(

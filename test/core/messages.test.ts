@@ -98,7 +98,32 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   [
     'is asked too often',
     () => heldFor(step('a'), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
-    engine('DeadlineExceeded', 'No answer came in time, however often it was asked.', { source: 'order/a', outcomeUnknown: true }),
+    engine('DeadlineExceeded', 'No answer came in time, however often it was asked.', {
+      source: 'order/a',
+      outcomeUnknown: true,
+      permanent: false,
+    }),
+  ],
+  [
+    'is asked too often, and was answered "not now" each time',
+    () =>
+      heldFor(step('a'), (run) => {
+        run.reply('order/a', fault('Busy', { permanent: false }));
+        run.happen({ type: 'exhausted', path: 'order/a' });
+      }),
+    engine('DeadlineExceeded', 'No answer came in time, however often it was asked. The last answer was "not now": Busy: Busy it is', {
+      source: 'order/a',
+      outcomeUnknown: true,
+      permanent: false,
+    }),
+  ],
+  [
+    'is not answered where it may be asked for only once',
+    () => heldFor(step('a', { atMostOnce: true }), (run) => run.happen({ type: 'exhausted', path: 'order/a' })),
+    engine('OutcomeUnknown', 'No answer came in time. It may be asked for only once, so nobody knows whether it was done.', {
+      source: 'order/a',
+      outcomeUnknown: true,
+    }),
   ],
   [
     'is no message to its agent',

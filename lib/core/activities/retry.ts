@@ -33,6 +33,7 @@ export const retry: Behaviour<Retry, RetryState> = {
   execute: (retry) => tryOnce(retry, 1),
 
   absorbs: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt <= retry.count && isRetried(retry, fault),
+  isUsedUp: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt > retry.count && isRetried(retry, fault),
   childFaulted: (retry, { attempt }, _, { at, path }) =>
     retry.undoFirst ? { state: { phase: 'undoing', attempt, scope: path }, undoNext: true } : tryLater(retry, attempt, at),
 

@@ -2,7 +2,7 @@ import { ask, type Behaviour, type Context, close, type Known, type Next, raise,
 import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
 import { type ActivityBase, limits, type Template } from '../definition.ts';
 import type { StepReply } from '../event.ts';
-import { deadlinePassed, engineFault, engineFaults, type Fault } from '../fault.ts';
+import { deadlinePassed, engineFault, engineFaults, type Fault, shortType } from '../fault.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
 import { mayChange } from '../template.ts';
@@ -59,6 +59,8 @@ interface Asked {
   readonly told?: { readonly times: number; readonly nextAt: number };
   /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is cancelled. */
   readonly replaces?: true;
+  /** Of what was answered "not now": what the answer said. */
+  readonly said?: string;
   /** Of what is canceled: its agent has answered, and does not know whether it was done. */
   readonly gaveUp?: true;
   /** When the time of all its attempts is over. */
@@ -120,7 +122,7 @@ export const step: Behaviour<Step, StepState> = {
     }
     if (reply.fault.permanent) return raise(reply.fault, { ...asked, phase: reply.fault.outcomeUnknown ? 'unknown' : 'refused' });
 
-    return { ...raise(reply.fault, { ...asked, phase: 'failedForNow' }), unlessNobodyTakesIt: true };
+    return { ...raise(reply.fault, { ...asked, phase: 'failedForNow', said: brief(reply.fault) }), unlessNobodyTakesIt: true };
   },
 
   woken(step, own, context) {
@@ -169,6 +171,9 @@ export const inputChanged = (path: string): Fault =>
     engineFaults.inputChanged,
     `${path} was done with another input in an earlier run of what is around it, and can't be undone for itself. Give it an undo, .undo(…), or say that what it does is to stay each time: .lasting().`,
   );
+
+const saidMax = 200;
+const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, saidMax);
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import { type Call, defineAgent, defineApp, defineWorkflow, type Operation, operation, retry, sequence, TransientFailure } from 'redress';
+import { rehearse, when } from 'redress/testing';
+import * as z from 'zod';
+import { reaches, started, submitted } from './support.ts';
+
+const Empty = z.object({});
+
+/** A till whose one operation is asked for by a retry, and all that it was asked. */
+function tillOf(charge: (call: Call) => Promise<never>, more: Partial<Operation<typeof Empty, typeof Empty, never>> = {}) {
+  const attempts: number[] = [];
+  const run = (_: unknown, call: Call) => {
+    attempts.push(call.attempt);
+    return charge(call);
+  };
+  const till = defineAgent('till', { charge: operation({ input: Empty, output: Empty, attemptsMax: 1, ...more, run }) });
+  const pay = defineWorkflow('pay', { version: 1, order: Empty }, () => sequence(retry(till.charge({}), { count: 2, interval: 1 })));
+  return { attempts, till, pay, app: defineApp({ workflows: [pay], agents: [till] }) };
+}
+
+async function inError(context: TestContext, { app }: ReturnType<typeof tillOf>, variables = {}) {
+  const system = await started(context, app, { variables });
+  const orderId = await submitted(system, {});
+  await reaches(system, orderId, 'Error');
+  return (await system.state(orderId)).fault;
+}
+
+describe('what the fault of a blocked order says', () => {
+  const full = () => Promise.reject(new TransientFailure('the till is full'));
+
+  test('F-43, F-93 a retry that is used up has asked often enough: the order is blocked at once, with the last answer', async (context) => {
+    const till = tillOf(full);
+    const fault = await inError(context, till);
+    assert.deepEqual([till.attempts, fault?.type, fault?.message], [[1, 2, 3], 'ServiceUnavailable', 'the till is full']);
+  });
+
+  test('F-93 a rehearsal says the same of it', () => {
+    const { pay, till } = tillOf(full);
+    const { outcome, steps, fault } = rehearse(pay, {}, when(till.charge).failsForNow());
+    assert.deepEqual([outcome, steps.length, fault?.type], ['held', 3, 'Engine/ServiceUnavailable']);
+  });
+
+  test('F-53, F20 what may be asked for only once is in doubt above the threshold, and not only late', async (context) => {
+    const till = tillOf(() => new Promise<never>(() => {}), { atMostOnce: true });
+    const fault = await inError(context, till, { MAX_FAILURES: '0' });
+    assert.deepEqual([till.attempts, fault?.type], [[1], 'OutcomeUnknown']);
+  });
+});
