@@ -4,6 +4,11 @@ import type { Request } from '../messages.ts';
 /** A reason of its own: without one, every abort makes an exception with a stack that nobody reads. */
 export const answered = 'answered';
 
+/** Why the signal of an operation is aborted that nobody wants any more. */
+export class RequestCanceled extends Error {
+  override readonly name = 'RequestCanceled';
+}
+
 export interface Deadline {
   /** Aborted when the time is over, when the host stops, and when the work is canceled. */
   readonly signal: AbortSignal;
@@ -34,7 +39,7 @@ export function startDeadline(
     controller.abort(reason);
     reject(reason);
   };
-  const cancel = () => controller.abort(new Error('This request is canceled.'));
+  const cancel = () => controller.abort(new RequestCanceled('This request is canceled.'));
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted && clock.now() < at) await clock.sleep(at - clock.now(), stopped.signal);
     if (stopped.signal.aborted) return;

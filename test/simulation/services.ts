@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
+import { RequestCanceled } from '../../lib/agent/deadline.ts';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
@@ -113,24 +114,30 @@ export class Services {
     return true;
   }
 
-  /** Tells of the call, and of its end: whoever has given it up hears nothing more of it. */
+  /**
+   * Tells of the call, and of its end: whoever has given it up hears nothing more of it. What is canceled is not given up: its
+   * answer is waited for until its time is over.
+   */
   private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
     const call = ++this.calls;
     let isOver = false;
+    const goes = () => (signal.reason instanceof RequestCanceled ? undefined : hears('gone'));
+    const isTooLate = () => signal.aborted && this.sight.timeline.now + host.skewMs >= asked.completeBy;
     const hears = (how: 'answered' | 'failed' | 'gone'): void => {
       if (isOver) return;
       isOver = true;
       host.guarded(agent, { what: 'hears', call, how, isToStop: host.isLeaving || host.isHurried, stoodStillUntil: host.frozenUntil });
     };
     host.guarded(agent, { what: 'asks', call, ...asked, isGone: signal.aborted, stoodStillUntil: host.frozenUntil });
-    if (signal.aborted) hears('gone');
-    signal.addEventListener('abort', () => hears('gone'), { once: true });
+    if (signal.aborted) goes();
+    signal.addEventListener('abort', goes, { once: true });
     try {
       const answer = await work();
-      hears('answered');
+      hears(isTooLate() ? 'gone' : 'answered');
       return answer;
     } catch (error) {
-      hears(error instanceof PermanentFailure ? 'answered' : 'failed');
+      const isGone = isTooLate() || (signal.aborted && !(error instanceof PermanentFailure));
+      hears(isGone ? 'gone' : error instanceof PermanentFailure ? 'answered' : 'failed');
       throw error;
     }
   }

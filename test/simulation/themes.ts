@@ -21,6 +21,12 @@ const deadlyShare = 0.3;
 const cancelled = 0.2;
 const cancelledWithinMs = 2000;
 
+/** How long canceled work goes on, and how many orders are canceled, how soon. */
+const answersInMs = [1_000, 9_000] as const;
+const unwanted = 0.4;
+const unwantedWithinMs = 3_000;
+
+const pairs = offers.filter(({ workflow }) => workflow === 'pair' || workflow === 'sale');
 const entering = offers.filter(({ workflow }) => workflow === 'entry' || workflow === 'letter');
 const shipping = offers.filter(({ workflow }) => workflow === 'sale' || workflow === 'tour');
 
@@ -35,6 +41,7 @@ export function addThemes(reach: Reach, services: Services, outside: Outside, se
   missLedger(services, outside, seed);
   kill(reach.sight, seed);
   pickAgain(services, outside, seed);
+  answerLate(services, outside, seed);
   corrupt(reach, outside, seed);
 }
 
@@ -67,6 +74,19 @@ function pickAgain(services: Services, outside: Outside, seed: number): void {
     orders.add(outside.submitSomething(500 + number, chance.pick(pickingOffers)));
   for (const operation of ['stock.reserve', 'carrier.ship'])
     services.refuses.set(operation, (orderId) => orders.has(orderId) && chance.happens(0.6));
+}
+
+/** What is canceled while it is at work goes on with that, and answers in the end. */
+function answerLate(services: Services, outside: Outside, seed: number): void {
+  const chance = isIn(seed, 9);
+  if (!chance) return;
+  for (const operation of ['stock.reserve', 'bank.charge']) services.lasts.set(operation, () => chance.between(...answersInMs));
+  for (const agent of ['stock', 'bank'])
+    services.outOfReach.set(agent, (orderId) => {
+      if (chance.happens(unwanted)) outside.cancel(orderId, unwantedWithinMs);
+      return false;
+    });
+  for (let number = chance.between(3, 5); number > 0; number--) outside.submitSomething(600 + number, chance.pick(pairs));
 }
 
 /** Some orders take every process with them that does one kind of work for them. */

@@ -105,6 +105,20 @@ export const moreCompensation: readonly Mutant[] = [
     replace: "return mode === 'settle' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
   },
   {
+    name: 'what was told to stop is begun again at once',
+    why: 'a canceled step that is answered without saying whether it was done is run again while it may still be at work',
+    file: windingUp,
+    find: "if (runsAgain && own.mode === 'cancel' && own.completeBy > draft.event.at) return waitForItsTime(draft, path, own, reply);",
+    replace: '',
+  },
+  {
+    name: 'canceled work is given up before it ends',
+    why: 'an agent says that it has given up as soon as it is told to stop, and throws the answer of its operation away',
+    file: 'lib/agent/deadline.ts',
+    find: "const cancel = () => controller.abort(new RequestCanceled('This request is canceled.'));",
+    replace: "const cancel = () => [controller.abort(new RequestCanceled('')), reject(new Error(''))];",
+  },
+  {
     name: 'cancelled call tells nobody',
     why: 'a call that is cancelled does not tell the order that it called',
     file: children,

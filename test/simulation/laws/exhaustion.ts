@@ -1,5 +1,6 @@
 import type { StepState } from '../../../lib/core/activities/step.ts';
 import { rootPath } from '../../../lib/core/definition.ts';
+import { nodeAt } from '../../../lib/core/program.ts';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
@@ -22,15 +23,21 @@ function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): stri
 }
 
 /** Whom the supervisor puts before a person for a step that is late for good is there for that. */
-function heldOtherwise({ orderId, state, news }: Tracked): string | undefined {
+function heldOtherwise(order: Tracked): string | undefined {
+  const { orderId, state, news } = order;
   const [first, next] = news;
   if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderHeld') return undefined;
   const { type, message } = next.fault;
-  const isSo =
-    type === 'Engine/DeadlineExceeded' &&
-    message.length > 8 &&
-    (state.processState !== 'Error' || state.fault?.type === 'DeadlineExceeded');
+  const told = state.processState !== 'Error' ? type : `Engine/${state.fault?.type}`;
+  const isSo = (type === 'Engine/DeadlineExceeded' || isInDoubt(order, next.path, type)) && message.length > 8 && told === type;
   return isSo ? undefined : `${orderId} is late for good, and is held for ${type}`;
+}
+
+/** What may be asked for only once is not late: nobody knows whether it was done. */
+function isInDoubt({ state: { workflow } }: Tracked, path: string, type: string): boolean {
+  const program = definitions.program(workflow.name, workflow.version);
+  const node = program && nodeAt(program, path);
+  return type === 'Engine/OutcomeUnknown' && node?.activity === 'step' && node.atMostOnce === true;
 }
 
 /** The write in which the instance hears of an expiry above the threshold: nothing else has answered or decided meanwhile. */

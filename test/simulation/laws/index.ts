@@ -66,6 +66,7 @@ import { signals } from './signals.ts';
 import { silence } from './silence.ts';
 import { sizes } from './sizes.ts';
 import { statuses } from './statuses.ts';
+import { stopped } from './stopped.ts';
 import { submissions } from './submissions.ts';
 import { suspended } from './suspended.ts';
 import { threshold } from './threshold.ts';
@@ -132,6 +133,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   sound(compensation()),
   undoOrder(),
   sound(settling(times)),
+  stopped(),
   sound(handlers()),
   sound(expiry(times)),
   sound(counts()),

@@ -1,0 +1,66 @@
+import { isRunToSettle, type StepState } from '../../../lib/core/activities/step.ts';
+import { asks } from '../../../lib/core/definition.ts';
+import { nodeAt } from '../../../lib/core/program.ts';
+import { definitions } from '../app.ts';
+import type { Tracked } from '../history.ts';
+import { type Law, on } from './law.ts';
+
+/**
+ * F-80: what was told to stop is not begun again before its time is over, and an agent does not say that it has given up while its
+ * operation is at work.
+ */
+export function stopped(): Law {
+  /** How often each request was delivered. */
+  const deliveries = new Map<string, number>();
+  /** Calls of services that are under way, with their requests. */
+  const atWork = new Map<number, string>();
+  return {
+    name: 'stopped',
+    after: on(['written', 'delivered', 'guarded', 'sent'], (happening, history) => {
+      switch (happening.type) {
+        case 'written': {
+          const order = history.orders.get(happening.after.orderId);
+          const path = order?.before && order.damagedAt === undefined ? begunAgain(order) : undefined;
+          return path && `${happening.after.orderId} begins ${path} again, which was told to stop and may still be at work`;
+        }
+        case 'delivered':
+          for (const { body } of happening.messages) {
+            const requestId = requestIn(body);
+            if (requestId !== undefined) deliveries.set(requestId, (deliveries.get(requestId) ?? 0) + 1);
+          }
+          return undefined;
+        case 'guarded':
+          if (happening.event.what === 'asks') atWork.set(happening.event.call, happening.event.requestId);
+          if (happening.event.what === 'hears') atWork.delete(happening.event.call);
+          return undefined;
+        case 'sent': {
+          const requestId = givenUpIn(happening.queue, happening.body);
+          // Another delivery of the same request may be at work in another process.
+          if (requestId === undefined || deliveries.get(requestId) !== 1 || ![...atWork.values()].includes(requestId)) return undefined;
+          return `${requestId} is said to be given up while it is at work`;
+        }
+      }
+    }),
+  };
+}
+
+const requestIn = (body: string): string | undefined =>
+  body.includes('"type":"request"') ? /"requestId":"([^"]+)"/.exec(body)?.[1] : undefined;
+
+const givenUpIn = (queue: string, body: string): string | undefined =>
+  queue.endsWith('-replies') && body.includes('"type":"Canceled"') && body.includes('"outcomeUnknown":true')
+    ? /"requestId":"([^"]+)"/.exec(body)?.[1]
+    : undefined;
+
+/** A step that this write settles by running it once more, too early. */
+function begunAgain({ before, instance, state, news }: Tracked): string | undefined {
+  const program = definitions.program(state.workflow.name, state.workflow.version);
+  const isTooEarly = (path: string, at: number): boolean => {
+    const was = before?.state.activities[path]?.own as StepState | undefined;
+    const own = instance.state.activities[path]?.own as StepState | undefined;
+    const node = program && nodeAt(program, path);
+    if (own?.mode !== 'settle' || !node || !asks(node) || !isRunToSettle(node)) return false;
+    return was?.mode === 'cancel' && was.phase === 'asked' && at < was.completeBy;
+  };
+  return news.flatMap((fact) => (fact.type === 'StepAsked' && isTooEarly(fact.path, fact.at) ? [fact.path] : []))[0];
+}
