@@ -235,6 +235,25 @@ test('the history tells an operator everything, and a client what concerns it', 
     assert.ok(!own.text.includes(hidden), hidden);
 });
 
+test('F-168: the history names each request by the id under which it was sent', async () => {
+  const { ask, orderInError } = startApi();
+  const orderId = await orderInError('k');
+  const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
+  const requests = all.flatMap(({ type, requestId }) => (type === 'StepAsked' ? [requestId] : []));
+  assert.deepEqual(requests, [`${orderId}/order/reserve/1#1.1`, `${orderId}/order/charge/1#1.1`]);
+  assert.ok(all.every((entry) => !('asking' in entry)));
+});
+
+test('F-08: a list shows a client nothing of who is at work on its orders, and operators who it is', async () => {
+  const { ask, submitOrder } = startApi();
+  const orderId = await submitOrder('k');
+  const own = await ask('GET', '/orders', { as: 'acme' });
+  assert.equal(own.json.items[0].orderId, orderId);
+  for (const hidden of ['lockedBy', 'heldBy', 'host-canary', 'epoch', '"client"']) assert.ok(!own.text.includes(hidden), hidden);
+  const all = await ask('GET', '/orders', { as: 'operator' });
+  assert.deepEqual([all.json.items[0].lockedBy, all.json.items[0].client], ['host-canary', 'acme']);
+});
+
 /** Ten orders, a second apart: the odd ones of acme, the even ones of another client. */
 async function tenOrders() {
   const system = startApi();

@@ -45,7 +45,7 @@ async function late(desk: Desk): Promise<void> {
 
 describe('a person is told that an order is in Error', () => {
   for (const { sendsAlong, how } of modes) {
-    test(`F-59 F-74 after a permanent failure: once, with the order, the cause, the step and the count (${how})`, async (context) => {
+    test(`F-59, F-74, F-136: after a permanent failure: once, with the order, the cause, the step and the count (${how})`, async (context) => {
       const desk = openDesk(context, line, { sendsAlong });
       const orderId = await submitted(desk);
       await late(desk);

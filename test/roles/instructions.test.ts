@@ -131,7 +131,7 @@ describe('an instruction is refused, and changes nothing', () => {
     assert.deepEqual(await instruct(desk, 'ord_unknown'), { outcome: 'not-found' });
   });
 
-  test('F-60 where nothing has failed: the order waits to begin, is at work, or is finished', async (context) => {
+  test('F-60, F-157 where nothing has failed: the order waits to begin, is at work, or is finished', async (context) => {
     const pending = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(pending);
     const reasons: unknown[] = [];
@@ -149,7 +149,7 @@ describe('an instruction is refused, and changes nothing', () => {
     ]);
   });
 
-  test('F-60 where the time of the whole order is over, unless it is given more', async (context) => {
+  test('F-60, F-157 where the time of the whole order is over, unless it is given more', async (context) => {
     const { desk, orderId } = await inError(context, { line: { completeWithinSeconds: 60 } });
     await desk.clock.advance(60_000);
     assert.deepEqual(await unchanged(desk, orderId, () => instruct(desk, orderId)), {
@@ -161,7 +161,7 @@ describe('an instruction is refused, and changes nothing', () => {
     assert.equal(Date.parse(request.completeBy) - desk.clock.now(), 5_000, 'no step may take longer than the order');
   });
 
-  test('F-60 where it is only a dry run: it shows what would be asked', async (context) => {
+  test('F-60, F-157 where it is only a dry run: it shows what would be asked', async (context) => {
     const { desk, orderId } = await inError(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
     const asks = [

@@ -254,8 +254,13 @@ describe('a long order', () => {
         journal.map((_, index) => index + 1),
       );
       assert.deepEqual(
-        journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [entry.path] : [])),
-        names.map((name) => `order/${name}`),
+        journal.flatMap((entry) => (entry.type === 'ActivityClosed' && entry.path !== 'order' ? [[entry.path, entry.output]] : [])),
+        names.map((name, step) => [`order/${name}`, { step, text: 'x'.repeat(50) }]),
+        'with what each step has answered',
+      );
+      assert.deepEqual(
+        journal.flatMap((entry) => (entry.type === 'ActivityStarted' || entry.type === 'StepAsked' ? [entry.path] : [])),
+        ['order', ...names.map((name) => `order/${name}`)],
       );
     });
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
+import * as z from 'zod';
 import {
   type Desk,
   type DeskOptions,
@@ -36,6 +38,31 @@ const resubmit = (desk: Pick<Desk, 'system' | 'clock'>, orderId: string) =>
     desk.clock,
     desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'olga', reason: 'mended' }, { id: `i-${desk.clock.now()}` }),
   );
+
+const Refused = fault('Refused');
+const clerk = defineAgent('worker', {
+  sell: operation({ input: z.object({}), output: z.unknown(), faults: [Refused], run: () => ({}) }),
+  takeBack: operation({ input: z.object({}), output: z.unknown(), run: () => ({}) }),
+});
+const sale = defineApp({
+  workflows: [
+    defineWorkflow('sale', { version: 1, order: z.object({}) }, () => {
+      const sold = (name: string) =>
+        clerk
+          .sell({})
+          .named(name)
+          .undo(() => clerk.takeBack({}));
+      return sequence(sold('first'), sold('second')).on(Refused, ({ compensate }) => compensate());
+    }),
+  ],
+  agents: [clerk],
+});
+/** The one request that waits, past what says that another is not wanted any more. */
+const waiting = async (desk: Desk) => (await desk.requests()).find(({ type }) => type === 'request') ?? assert.fail('nothing is requested');
+const answers = async (desk: Desk) => desk.answer(await waiting(desk));
+const refuses = async (desk: Desk) => desk.answer(await waiting(desk), failed('Refused'));
+const end = (desk: Desk, orderId: string, kind: 'cancel' | 'terminate') =>
+  desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'a test' }, { id: kind });
 
 describe('the submitter is told', () => {
   for (const { sendsAlong, how } of modes) {
@@ -110,6 +137,34 @@ describe('the submitter is told', () => {
       assert.deepEqual(desk.messages(channel), []);
     });
   }
+
+  for (const [outcome, play] of [
+    ['rejected', (desk) => refuses(desk)],
+    [
+      'compensated',
+      (desk) =>
+        answers(desk)
+          .then(() => refuses(desk))
+          .then(() => answers(desk)),
+    ],
+    [
+      'cancelled',
+      (desk, orderId) =>
+        answers(desk)
+          .then(() => end(desk, orderId, 'cancel'))
+          .then(() => refuses(desk))
+          .then(() => answers(desk)),
+    ],
+    ['terminated', (desk, orderId) => answers(desk).then(() => end(desk, orderId, 'terminate'))],
+  ] satisfies readonly (readonly [string, (desk: Desk, orderId: string) => Promise<unknown>])[])
+    test(`F-07 an order that ends ${outcome} is told as failed, with that outcome, and nothing after it`, async (context) => {
+      const desk = openDesk(context, sale);
+      await desk.store.putClient({ id: 'acme', responseChannels: [channel], senders: [] });
+      const orderId = await submitted(desk, {}, listened);
+      await play(desk, orderId);
+      assert.equal((await desk.state(orderId)).outcome, outcome);
+      assert.deepEqual(heard(desk), ['1 received', `2 failed ${outcome}`]);
+    });
 
   test('F-07 an order that is late too often is delayed, not failed', async (context) => {
     const system = await started(context, lineOf({ pick: () => new Promise(() => {}) }), {

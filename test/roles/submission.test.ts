@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, type Json, operation } from 'redress';
+import { defineAgent, defineApp, defineWorkflow, type Json, operation, sequence } from 'redress';
 import * as z from 'zod';
 import type { Store } from '../../lib/store.ts';
 import { countIn, journalOf, lineOf, openDesk, orphansIn, stepsIn, stepsNamed, submitted, tea } from './support.ts';
@@ -187,6 +187,22 @@ describe('the same submission again', () => {
     for (const [body, more] of others) assert.equal((await desk.submit(body, { key: 'k', ...more })).outcome, 'key-reused');
     assert.equal((await desk.submit({ item: 7 }, { key: 'k' })).outcome, 'key-reused', 'also where the other body is invalid');
     assert.deepEqual(await desk.store.load(orderId), before);
+  });
+
+  test('F-10 the same key with another workflow or another response queue is refused, although the body is the same', async (context) => {
+    const other = defineWorkflow('other', { version: 1, order: z.object({ item: z.string() }) }, () => sequence());
+    const desk = openDesk(context, { ...line, workflows: [...line.workflows, other] });
+    const queues = ['redress-response-one', 'redress-response-two'];
+    await desk.store.putClient({ id: 'acme', responseChannels: queues, senders: [] });
+    const [responseChannel = '', another = ''] = queues;
+    const first = { client: 'acme', key: 'k', workflow: 'line', responseChannel };
+    const orderId = await submitted(desk, tea, first);
+    const before = await desk.store.load(orderId);
+    const { responseChannel: _, ...silent } = first;
+    for (const more of [{ ...first, workflow: 'other' }, { ...first, responseChannel: another }, silent])
+      assert.equal((await desk.submit(tea, more)).outcome, 'key-reused', JSON.stringify(more));
+    assert.deepEqual(await desk.submit(tea, first), { outcome: 'accepted', order: before?.order, replayed: true });
+    assert.deepEqual([await desk.store.load(orderId), countIn(desk, 'orders')], [before, 1]);
   });
 
   test('F-10 the same key of another client is another order', async (context) => {

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { JsonObject } from 'redress';
+import { requestIdFrom } from '../../lib/core/identity.ts';
+import { journalOf, lineOf, openDesk, stepsNamed, submitted } from './support.ts';
+
+test('F-168: the log says what the journal says, once, in its order, and names the requests by the ids under which they were sent', async (context) => {
+  const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack')));
+  const orderId = await submitted(desk);
+  const sent: string[] = [];
+  for (const _ of ['pick', 'pack']) {
+    const request = await desk.request();
+    sent.push(request.requestId);
+    await desk.answer(request);
+  }
+  const journal = await journalOf(desk, orderId);
+  const lines = desk.log.map((line) => JSON.parse(line) as JsonObject).filter((line) => line['seq'] !== undefined);
+  assert.deepEqual(
+    lines.map((line) => [line['level'], line['orderId'], line['seq'], line['message'], line['requestId']]),
+    journal.map((entry) => {
+      const requestId = 'asking' in entry && entry.asking ? requestIdFrom(orderId, entry.path, entry.asking) : undefined;
+      return ['info', orderId, entry.seq, entry.type, requestId];
+    }),
+  );
+  const asked = lines.filter((line) => line['message'] === 'StepAsked');
+  assert.deepEqual(
+    asked.map((line) => line['requestId']),
+    sent,
+  );
+});
