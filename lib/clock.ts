@@ -24,11 +24,20 @@ export const systemClock: Clock = {
 /** A clock that stands still until it is told to go on; whoever sleeps wakes in the order of his time. */
 export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
+  /** Time goes on to when the next one wakes, and no further; false where nobody sleeps. */
+  next(): Promise<boolean>;
+  /** Time goes on by so much at once: who wakes meanwhile wakes once, at the end of it. */
+  jump(ms: number): Promise<void>;
 }
 
 export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
   let now = start;
   let sleepers: { until: number; wake: () => void }[] = [];
+  const firstUntil = (end: number) => sleepers.filter(({ until }) => until <= end).sort((a, b) => a.until - b.until)[0];
+  const wake = (sleeper: (typeof sleepers)[number]): void => {
+    sleepers = sleepers.filter((each) => each !== sleeper);
+    sleeper.wake();
+  };
   return {
     now: () => now,
     sleep: (ms, signal) =>
@@ -49,14 +58,28 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
       const end = now + ms;
       await settled();
       for (;;) {
-        const [next] = sleepers.filter(({ until }) => until <= end).sort((a, b) => a.until - b.until);
+        const next = firstUntil(end);
         if (!next) break;
         now = Math.max(now, next.until);
-        sleepers = sleepers.filter((each) => each !== next);
-        next.wake();
+        wake(next);
         await settled();
       }
       now = end;
+      await settled();
+    },
+    async next() {
+      await settled();
+      const next = firstUntil(Number.POSITIVE_INFINITY);
+      if (!next) return false;
+      now = Math.max(now, next.until);
+      wake(next);
+      await settled();
+      return true;
+    },
+    async jump(ms) {
+      await settled();
+      now += ms;
+      for (let next = firstUntil(now); next; next = firstUntil(now)) wake(next);
       await settled();
     },
   };

@@ -127,7 +127,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
       const stopped = host.stop();
       // Whoever sleeps while the system drains sleeps in the test's time.
       for (let done = false; !done; ) {
-        await clock.advance(100);
+        await clock.next();
         done = await Promise.race([stopped.then(() => true), new Promise<false>((resolve) => setImmediate(() => resolve(false)))]);
       }
       await database.close();

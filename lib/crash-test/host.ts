@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts';
 import { type Definitions, loadDefinitions } from '../definitions.ts';
 import type { Embedded } from '../embedded.ts';
 import type { CreateFunction, Invocation } from '../function.ts';
+import { freshMs } from '../host/gate.ts';
 import { startHost } from '../host/host.ts';
 import { loadFunction } from '../host/load.ts';
 import type { System } from '../system.ts';
@@ -141,9 +142,13 @@ export class Host {
         new Promise((resolve) => {
           if (signal?.aborted) return resolve();
           signal?.addEventListener('abort', () => resolve(), { once: true });
-          timeline.after(Math.max(1, Math.ceil(ms)), () => {
+          // The host's look at its channels, each second for as long as an order waits.
+          const isLook = ms === freshMs && caller.getStore() === undefined;
+          const wake = () => {
             if (!this.isDead && !signal?.aborted) resolve();
-          });
+          };
+          if (isLook) timeline.whenSomethingHappens(ms, wake);
+          else timeline.after(Math.max(1, Math.ceil(ms)), wake);
         }),
     };
   }

@@ -86,7 +86,7 @@ export async function crashTest<I, R, C extends string>(
   const checked = ({ ending, standing, story }: Run) => check({ outcome: ending.outcome, standing, story });
   const expectation = { mayEndAs: new Set<string>(mayEndAs), mayAskPerson, beforeEach, check: checked };
   const all = await CrashPoints.of(scenarioOf(workflow, agents, options), expectation);
-  const chosen: Iterable<readonly Crash[]> = only === undefined ? all.singles() : [[only].flat().map(crashIn)];
+  const chosen: Iterable<readonly Crash[]> = only === undefined ? all.singles() : [crashesIn([only].flat(), all.without)];
   const tested = new Tested(all.without);
   const failed: Played[] = [];
   for (const crashes of chosen) {
@@ -96,6 +96,17 @@ export async function crashTest<I, R, C extends string>(
   }
   if (failed.length > 0) throw new CrashTestError(workflow, all.without, tested.runs, failed);
   return tested.result();
+}
+
+/** @throws TypeError where the run without a crash has no such call: nothing would die there. */
+function crashesIn(only: readonly string[], { points }: Run): readonly Crash[] {
+  const crashes = only.map(crashIn);
+  const [first] = crashes;
+  if (first && points.some(({ number }) => number === first.number)) return crashes;
+  const near = points.filter(({ number }) => Math.abs(number - (first?.number ?? 1)) <= 5).map(({ number }) => number);
+  throw new TypeError(
+    `"${only[0] ?? ''}" is no crash of this workflow: no process can die at call ${first?.number ?? 0} of its run, which has ${points.length} crash points, numbered ${points[0]?.number ?? 1} to ${points.at(-1)?.number ?? 1}${near.length > 0 ? `; ${near.join(', ')} are near` : ''}.`,
+  );
 }
 
 function scenarioOf(

@@ -14,7 +14,7 @@ export interface Gate {
 }
 
 /** What stands in the store is read again after so long. */
-const freshMs = 1_000;
+export const freshMs = 1_000;
 
 /** One for each host: its event sources follow the channels' records without being told. */
 export function createGate(documents: Pick<Documents, 'document' | 'documents'>, clock: Clock, telemetry: Telemetry): Gate {

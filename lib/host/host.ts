@@ -180,13 +180,13 @@ export async function startHost({
   /** New work stops first; what is at work may end, and its answers may still be applied. */
   async function drain(): Promise<void> {
     stopping.abort();
-    const giveUp = setTimeout(() => givingUp.abort(), drainMs);
+    const drains = new AbortController();
+    void clock.sleep(drainMs, drains.signal).then(() => (drains.signal.aborted ? undefined : givingUp.abort()));
     await Promise.all([entrance?.stop(), watching, ...schedules.map(({ ended }) => ended), ...sourcesIn(1).map((source) => source.stop())]);
     for (const { queue } of sourcesIn(2))
-      while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queue)) > 0)
-        await new Promise((resolve) => setTimeout(resolve, 20));
+      while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queue)) > 0) await clock.sleep(20);
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
-    clearTimeout(giveUp);
+    drains.abort();
     for (const service of services) await service.stop?.();
     drained.abort();
     for (const lease of leases.values()) await lease.release();

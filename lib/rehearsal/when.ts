@@ -42,6 +42,10 @@ export interface Rule {
   readonly afterMs?: number;
 }
 
+/** The last request that a rule names by its number: until then the next answer may be another one. */
+export const lastNamed = (rules: readonly Rule[]): number =>
+  Math.max(0, ...rules.map(({ first, last }) => (Number.isFinite(last) ? last : first - 1)));
+
 export interface Whens<F extends string, O> {
   /** The service says no, with a fault that the operation declares. */
   faults(fault: FaultType<F>, message?: string): When;

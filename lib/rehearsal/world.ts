@@ -15,10 +15,10 @@ import { Effects } from './effects.ts';
 import { Outside } from './outside.ts';
 import { Player } from './player.ts';
 import type { Rehearsal, RehearsedStep } from './rehearse.ts';
-import type { Purpose, Rule } from './when.ts';
+import { lastNamed, type Purpose, type Rule } from './when.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
-/** What is still not through then is stuck. */
+/** What is still not through then is stuck, as far as nothing else is said of later requests. */
 const vainMax = 5;
 const eventsMax = 100_000;
 
@@ -36,12 +36,14 @@ export class World {
   private readonly facts: CoreFact[] = [];
   private readonly told: string[] = [];
   private readonly inbox: (() => void)[] = [];
+  private readonly vainMax: number;
   private now = startAt;
   private events = 0;
 
   constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[]) {
     this.main = new Player(workflow, order, { orderId: 'rehearsal', prefix: '', label: '' });
     this.answers = new Answers(rules);
+    this.vainMax = vainMax + lastNamed(rules);
     this.outside = new Outside(this.answers, startAt);
   }
 
@@ -140,7 +142,7 @@ export class World {
 
   private isStuck(): boolean {
     return this.players.some(
-      ({ supervision, vain }) => supervision.longWaits >= vainMax || [...vain.values()].some((times) => times >= vainMax),
+      ({ supervision, vain }) => supervision.longWaits >= this.vainMax || [...vain.values()].some((times) => times >= this.vainMax),
     );
   }
 

@@ -147,7 +147,7 @@ const watched = (channel: Channel, pending: { count: number }): Channel => {
 };
 
 /** Time goes by in the emulator once every call that is under way waits there: whoever called before, called before. */
-function clockOf(fauxqs: Fauxqs, pending: { count: number }): ManualClock {
+function clockOf(fauxqs: Fauxqs, pending: { count: number }): Pick<ManualClock, 'now' | 'sleep' | 'advance'> {
   const arrived = async (): Promise<void> => {
     for (let looks = 0; looks < 1000 && (await fauxqs.waiting()) !== pending.count; looks++)
       await new Promise((resolve) => setTimeout(resolve, 1));

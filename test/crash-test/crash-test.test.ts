@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { askOperator, call, defineAgent, defineWorkflow, fault, operation, sequence, waitFor } from 'redress';
+import { askOperator, call, defineAgent, defineWorkflow, delay, fault, operation, sequence, waitFor } from 'redress';
 import { CrashTestError, type CrashTestOptions, crashTest, when } from 'redress/testing';
 import * as z from 'zod';
 
@@ -99,6 +99,23 @@ describe('F-58: a crash test', () => {
     );
     const { message } = await failureOf(sent, [post], { mayAskPerson: false });
     assert.match(message, /the order is held for OutcomeUnknown, and without a crash it ended as completed/);
+  });
+
+  test('waits for days in no time: time goes on to what is due next', async () => {
+    const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined] }, ({ order }) =>
+      sequence(payment.charge(order), delay({ seconds: 30 * 86_400 }), payment.charge(order).named('again')),
+    );
+    const { outcome, points } = await crashTest(patient, [payment], { only: '1 before' });
+    assert.equal(outcome, 'completed');
+    assert.ok(points.length < 200, `${points.length} calls`);
+  });
+
+  test('says of a crash that there is not in this workflow that nothing dies there, and where something does', async () => {
+    await assert.rejects(crashTest(paid, [payment], { only: '5000 before' }), {
+      name: 'TypeError',
+      message:
+        /^"5000 before" is no crash of this workflow: no process can die at call 5000 of its run, which has \d+ crash points, numbered \d+ to \d+\.$/,
+    });
   });
 
   test('finds an order that ends otherwise, unless that is right as well', async () => {

@@ -83,6 +83,17 @@ describe('a rehearsal goes as the system goes', () => {
     assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and is asked again at /);
   });
 
+  test('an undo that succeeds at last is waited for, whichever request that is', () => {
+    const sold = when(guide.call).faults(Sold);
+    assert.equal(rehearse(trip(), order, sold, when(hotel.free).failsForNow(8)).outcome, 'compensated');
+    const seldom = Array.from({ length: 6 }, (_, index) =>
+      when(hotel.free)
+        .faults(Broken)
+        .nth(index + 1),
+    );
+    assert.equal(rehearse(trip(), order, sold, ...seldom).outcome, 'compensated');
+  });
+
   test('an input that an operation does not take is refused by its agent', () => {
     const { story, steps } = rehearse(trip(), { ...order, number: 10 });
     assert.equal(story(), 'hotel.book ok, guide.call RequestRefused, hotel.free ok, compensated');
