@@ -4,6 +4,7 @@ import { askOperator, call, cel, defineAgent, defineWorkflow, fault, operation, 
 import * as z from 'zod';
 import type { WorkflowDefinition } from '../../lib/core/definition.ts';
 import { firstDifference, steeringOf, steeringText } from '../../lib/core/steering.ts';
+import { hashOf } from '../../lib/pinning.ts';
 
 const order = z.object({ item: z.string() });
 const Declined = fault('Declined');
@@ -70,6 +71,10 @@ describe('what steers a workflow', () => {
       assert.notEqual(steeringText(written(more)), steeringText(written()));
       assert.equal(firstDifference(steeringOf(written()), steeringOf(written(more))), where);
     });
+
+  test('S20: a release of this library gives the same workflow the same hash as the one before it: else no order would go on', () => {
+    assert.equal(hashOf(written()), '8SYixROjj4f-JkOm');
+  });
 
   test('S20: the order in which fields are written down makes no difference', () => {
     const definition = written();
