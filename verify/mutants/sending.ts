@@ -97,6 +97,37 @@ export const sending: readonly Mutant[] = [
 
 export const moreSending: readonly Mutant[] = [
   {
+    name: 'alerts of an order that comes again told before',
+    why: 'an order that is submitted under the key of a forgotten one has the ids of its announcements: too rare in the worlds',
+    file: 'lib/record.ts',
+    find: '`${orderId}@${submittedAt}`',
+    replace: 'submittedAt ? orderId : orderId',
+    suites: ['test/roles/forgotten-orders.test.ts'],
+  },
+  {
+    name: 'effects of an order that comes again done before',
+    why: 'an order that is submitted under the key of a forgotten one has the idempotency keys of its effects: no world forgets before its end',
+    file: 'lib/submission.ts',
+    find: 'forgets || (await store.hasForgotten())',
+    replace: 'forgets && !forgets',
+    suites: ['test/roles/forgotten-orders.test.ts'],
+  },
+  {
+    name: 'called order forgotten before its caller',
+    why: 'the retention of an order that was called counts from its own end: who called it can neither undo it nor ask after its answer',
+    file: 'lib/stores/sqlite/forgetting.ts',
+    find: 'isKept === 0',
+    replace: 'isKept >= 0',
+  },
+  {
+    name: 'sweep without a place',
+    why: 'a sweep that was cut begins anew each time, and never sees the orders behind',
+    file: 'lib/sweep.ts',
+    find: 'for (let after = placeIn(noted); ; ) {',
+    replace: 'for (let after: string | undefined; ; ) {',
+    suites: ['test/supervision/sweeping.test.ts'],
+  },
+  {
     name: 'what the bus did not take counts as taken',
     why: 'the answer of the publisher is not looked at',
     file: 'lib/outbox.ts',
