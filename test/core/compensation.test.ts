@@ -38,14 +38,17 @@ for (const failing of [0, 1, 2, 3, 4, 5]) {
   });
 }
 
+/** However often: that an undo is never given up shows only in the long run. */
+const failures = fc.oneof(fc.nat(4), fc.nat(60));
+
 test('F-103: an undo that fails k times is asked for k + 1 times, and the next one waits for it', () => {
   fc.assert(
-    fc.property(fc.nat(12), fc.nat(12), fc.boolean(), (first, second, permanent) => {
+    fc.property(failures, failures, fc.boolean(), (first, second, permanent) => {
       const run = startRun(workflow({ ...sequence('order', ...steps(3).map(undoable)), faultHandlers: [refused] }));
       const asked = answerAll(run, (path, attempt) => {
         if (path === 'order/t2') return fault('Refused');
-        const failures = path === 'order/t1/undo' ? first : path === 'order/t0/undo' ? second : 0;
-        return attempt <= failures ? fault('Busy', { permanent }) : undefined;
+        const times = path === 'order/t1/undo' ? first : path === 'order/t0/undo' ? second : 0;
+        return attempt <= times ? fault('Busy', { permanent }) : undefined;
       });
       const undos = [...listOf(first + 1, () => 't1/undo'), ...listOf(second + 1, () => 't0/undo')];
       assert.deepEqual(asked, ['t0', 't1', 't2', ...undos, 'refused/tell']);
