@@ -2,6 +2,7 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type Delivery, deliveryOf } from './delivery.ts';
 import { failureOf } from './poison/failures.ts';
 import { createJudge, type Judge, type JudgePorts } from './poison/judge.ts';
+import type { Outages } from './poison/outages.ts';
 import { inTurn, isSuspect } from './poison/suspects.ts';
 import type { Telemetry } from './telemetry.ts';
 
@@ -11,12 +12,13 @@ type Handle<T> = (group: T, records: readonly SQSRecord[]) => Promise<void>;
 interface Batch<T> {
   readonly handle: Handle<T>;
   readonly judge: Judge;
+  readonly outages: Outages;
 }
 
 /**
  * Handles each group of a batch by itself. What fails is judged: it goes back to its queue, or it is done with, in one way or
  * another; the others have nothing to do with that. What comes for the first time is handled first, all at once; what came
- * before, and may have killed whoever was at it, follows one at a time.
+ * before, and may have killed whoever was at it, follows one at a time; but not where this process has met an outage.
  */
 export async function inGroups<T>(
   event: SQSEvent,
@@ -27,7 +29,9 @@ export async function inGroups<T>(
   const judge = createJudge(ports);
   const suspects = new Map<string, { readonly group: T; readonly record: SQSRecord }>();
   const fresh = [...groups].map(([group, records]) => {
-    for (const record of records) if (isSuspect(deliveryOf(record))) suspects.set(record.messageId, { group, record });
+    // After an outage nearly everything has come before, and nothing has killed anybody: one at a time would take far too long.
+    if (!ports.outages.areRecent())
+      for (const record of records) if (isSuspect(deliveryOf(record))) suspects.set(record.messageId, { group, record });
     return { group, records: records.filter(({ messageId }) => !suspects.has(messageId)) };
   });
   const handleOne = async ({ messageId }: Delivery): Promise<void> => {
@@ -36,7 +40,7 @@ export async function inGroups<T>(
   };
 
   const again = [
-    ...(await Promise.all(fresh.map(({ group, records }) => atOnce(group, records, { handle, judge })))).flat(),
+    ...(await Promise.all(fresh.map(({ group, records }) => atOnce(group, records, { handle, judge, outages: ports.outages })))).flat(),
     ...(await inTurn(
       [...suspects.values()].map(({ record }) => deliveryOf(record)),
       handleOne,
@@ -53,12 +57,13 @@ export async function inGroups<T>(
 /** Those that are to come again. Where what one of them says can't be handled, each is tried by itself: to see which. */
 async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T>): Promise<readonly Delivery[]> {
   if (records.length === 0) return [];
-  const { handle, judge } = batch;
+  const { handle, judge, outages } = batch;
   const deliveries = records.map(deliveryOf);
   try {
     await handle(group, records);
   } catch (error) {
     const again: Delivery[] = [];
+    if (failureOf(error) === 'passing') for (const _ of records) outages.met();
     if (records.length > 1 && failureOf(error) === 'content')
       for (const record of records) again.push(...(await atOnce(group, [record], batch)));
     else for (const delivery of deliveries) if (await judge.failed(delivery, error)) again.push(delivery);

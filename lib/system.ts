@@ -6,6 +6,7 @@ import { type ChannelHealth, createChannelHealth } from './channel-health.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { type Definitions, loadDefinitions } from './definitions.ts';
+import { createOutages, type Outages } from './poison/outages.ts';
 import type { Publisher } from './publisher.ts';
 import type { StateRecord } from './record.ts';
 import { createScheduler, type Scheduler } from './scheduler.ts';
@@ -53,6 +54,8 @@ export interface System extends Ports {
   readonly emit: Emit;
   /** Told of what becomes of messages. */
   readonly channelHealth: ChannelHealth;
+  /** What this process has met of them. */
+  readonly outages: Outages;
 }
 
 /** Whoever starts often in one process may load the definitions once, and give them each time. */
@@ -88,7 +91,8 @@ export function createSystem(app: App, config: Config, ports: Ports, options: Sy
     longWaitMs,
   });
   const channelHealth = createChannelHealth({ ...ports, documents: ports.store, policies: app.channels });
-  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth };
+  const outages = createOutages(ports.clock);
+  return { ...ports, config, app, definitions, hostId, scheduler, submit, emit, channelHealth, outages };
 }
 
 /** Different for every process, also for two that start at the same time. */

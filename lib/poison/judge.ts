@@ -14,6 +14,7 @@ import { envelopeOf } from './envelope.ts';
 import { failureOf, nameOf, told } from './failures.ts';
 import { noteGivenUp } from './given-up.ts';
 import { hiddenIn, type Running } from './hidden.ts';
+import type { Outages } from './outages.ts';
 import { channelOf, policyOf } from './policy.ts';
 import type { Attempt } from './set-aside.ts';
 import { shown } from './shown.ts';
@@ -26,6 +27,7 @@ export interface JudgePorts extends Running {
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
   readonly channelHealth: ChannelHealth;
+  readonly outages: Outages;
   /** A number from 0 to 1, for jitter. */
   readonly chance?: () => number;
 }

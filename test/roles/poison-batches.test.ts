@@ -9,7 +9,7 @@ import { hiddenIn } from '../../lib/poison/hidden.ts';
 import { createJudge } from '../../lib/poison/judge.ts';
 import { neverHeardOf } from '../../lib/poison/tracks.ts';
 import type { Scheduler } from '../../lib/scheduler.ts';
-import { type Desk, lineOf, nothing, ok, openDesk, replyTo, submitted, timePasses } from './support.ts';
+import { type Desk, lineOf, nothing, ok, openDesk, replyTo, sendingFails, submitted, timePasses } from './support.ts';
 
 const requests = queues.requests('worker');
 const replies = queues.replies('worker');
@@ -201,5 +201,44 @@ describe('a batch', () => {
       await desk.deliver(requests);
     }
     assert.deepEqual([desk.messages(requests), desk.messages(replies).length], [[], 5]);
+  });
+});
+
+describe('messages that come again after an outage', () => {
+  /** How many of ten orders are at work at the same time, where their requests come for the second time. */
+  async function atWorkAtOnce(context: TestContext, failures: number): Promise<number> {
+    let atWork = 0;
+    let most = 0;
+    const pick = async () => {
+      most = Math.max(most, ++atWork);
+      await desk.clock.sleep(100);
+      atWork -= 1;
+      return {};
+    };
+    let isAway = true;
+    const desk = openDesk(context, lineOf({ pick }), {
+      around: sendingFails(replies, () => isAway),
+    });
+    const serve = agentFunction({ system: desk.system, environment: { REDRESS_AGENTS: 'worker' }, accepting: () => true });
+    for (let order = 1; order <= failures; order++) await submitted(desk);
+    const deliver = async () => {
+      const received = await desk.channel.receive(requests, { max: 100, visibilityMs, waitMs: 0 });
+      const stopping = new AbortController().signal;
+      const response = await timePasses(desk.clock, serve(queueEvent(requests, received), { stopping }));
+      return response.batchItemFailures.length;
+    };
+    assert.equal(await deliver(), failures);
+    await desk.clock.advance(2_000);
+    [isAway, most] = [false, 0];
+    assert.equal(await deliver(), 0);
+    return most;
+  }
+
+  test('F9, S25: are handled all at once by whoever has met the outage itself', async (context) => {
+    assert.equal(await atWorkAtOnce(context, 30), 30);
+  });
+
+  test('S25: are handled one at a time where only some have failed: any of them may kill', async (context) => {
+    assert.equal(await atWorkAtOnce(context, 10), 1);
   });
 });

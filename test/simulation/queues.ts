@@ -20,6 +20,10 @@ const lateMaxMs = 45_000;
 const oldMax = 60;
 const oldDelayMaxMs = 600_000;
 const copyMaxMs = 1_800_000;
+const hourMs = 3_600_000;
+export const daysLateMaxMs = 96 * hourMs;
+/** Of the messages of a world in which some come days late. */
+const daysLateShare = 0.12;
 /** A call may come when nobody waits for it any more. */
 const longestOn = (queue: string, chance: Chance): number => (queue === names.calls && chance.happens(0.5) ? copyMaxMs : lateMaxMs);
 /** What may be lost on its way: all that the system sends to itself. */
@@ -38,6 +42,8 @@ export class SimulatedQueues {
   /** What was sent lately, whatever became of it. */
   private readonly old: Outgoing[] = [];
   private ids = 0;
+  /** Where some messages come hours or days late, or once more by then: a chance of its own. */
+  daysLate: Chance | undefined;
   /** What became visible on a queue that has a function behind it. */
   onVisible: (queue: string) => void = () => {};
 
@@ -57,6 +63,7 @@ export class SimulatedQueues {
     const victim = () => this.victimOn(queue, body);
     // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
+    if (isMissed && !faults.over && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
     if (isMissed && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);
@@ -64,6 +71,12 @@ export class SimulatedQueues {
       const muchLater = copy > 1 && chance.happens(0.2) ? chance.between(60_000, copyMaxMs) : 0;
       this.put(queue, body, delayMs + late + muchLater);
     }
+  }
+
+  /** Once more, when everything may be over; or for the first time, where what was sent is lost. */
+  private putDaysLate(queue: string, body: string, chance: Chance): void {
+    this.sight.carriedOut('emitted message days late');
+    this.put(queue, body, chance.between(hourMs, daysLateMaxMs));
   }
 
   /** Whose work a message is, and of which order it speaks. */

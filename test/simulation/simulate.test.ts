@@ -58,6 +58,7 @@ describe('orders among crashes, lost messages and services that fail', () => {
       RunFailed: 20,
       'steps with another input': 1,
       'worlds with the figures that are deployed': 60,
+      'emitted message days late': 10,
     };
     assert.deepEqual(
       Object.entries(least).filter(([what, count]) => (happened[what] ?? 0) < count),

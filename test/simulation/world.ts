@@ -13,7 +13,7 @@ import type { Times } from './laws/law.ts';
 import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
-import { SimulatedQueues } from './queues.ts';
+import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
 import { Services } from './services.ts';
@@ -29,6 +29,8 @@ const hour = 3_600_000;
 /** Half of the worlds play the figures that are deployed, the others those of one machine. */
 const deployedSeeds = 7_000_003;
 const restMs = 12 * hour;
+/** What comes days late must have come by then. */
+const daysLatePeriodMs = 60_000;
 /** How often people look at what still waits for them at the end. */
 const roundsMax = 8;
 /** Of so many events at the most nothing comes to rest. */
@@ -120,7 +122,7 @@ export class World implements Sight {
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
     // One that takes longer than an hour is a person's business.
     this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
-    this.edited = this.pace === paces.days || this.isRollout || isIn(seed, 5) ? undefined : isIn(seed, 6);
+    this.edited = this.pace === paces.days || this.isRollout || isIn(seed, 5) ? undefined : isIn(seed, 16);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     // By the seed alone: it changes nothing else of a world.
     const isDeployed = chanceOf(seed + deployedSeeds).happens(0.5);
@@ -145,7 +147,10 @@ export class World implements Sight {
     };
     this.laws = lawsFor(this.times);
     this.shared = new Shared(this, this.queues, sendsAlong);
-    this.periodMs = this.chance.pick(this.pace.periodsMs);
+    // After a restore, what was sent before is found nowhere.
+    this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
+    const periodMs = this.chance.pick(this.pace.periodsMs);
+    this.periodMs = this.queues.daysLate ? daysLatePeriodMs : periodMs;
     this.fleet = new Fleet({
       sight: this,
       queues: this.queues,
@@ -201,7 +206,8 @@ export class World implements Sight {
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
       if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
-      const isLate = this.timeline.now > troubleUntil + restMs || this.timeline.events > eventsMax;
+      const isLate =
+        this.timeline.now > troubleUntil + restMs + (this.queues.daysLate ? daysLateMaxMs : 0) || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
         const waiting = this.states().filter(
           ({ orderId, processState }) => processState !== 'Processed' && this.history.waitsForPerson(orderId),

@@ -29,6 +29,20 @@ export const replies: readonly Mutant[] = [
 
 export const moreReplies: readonly Mutant[] = [
   {
+    name: 'a queue gives up after five deliveries',
+    why: 'an outage of some minutes makes dead letters of messages that were good',
+    file: 'lib/deployed.ts',
+    find: 'deliveriesMax: 1_000,',
+    replace: 'deliveriesMax: 5,',
+  },
+  {
+    name: 'a request is served whenever it comes',
+    why: 'an agent goes by the time that was left when a request was sent, and not by when it must be complete: it may come days late',
+    file: 'lib/agent/deadline.ts',
+    find: 'let at = Math.min(Date.parse(completeBy), clock.now() + remainingMs);',
+    replace: 'let at = Math.max(Date.parse(completeBy), clock.now() + remainingMs);',
+  },
+  {
     name: 'what failed in passing stays hidden',
     why: 'a message that was not processed comes again when its visibility is over: its step may not live so long',
     file: 'lib/poison/judge.ts',

@@ -38,6 +38,7 @@ import type { Law, Times } from './law.ts';
 import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
 import { livelock } from './livelock.ts';
+import { longOver } from './long-over.ts';
 import { masks } from './masks.ts';
 import { newer } from './newer.ts';
 import { notices } from './notices.ts';
@@ -126,6 +127,7 @@ export const lawsFor = (times: Times): readonly Law[] => [
   requests(),
   heartbeats(),
   givenTimes(times),
+  longOver(times),
   sound(faults()),
   acknowledgements(),
   outbox(times),

@@ -1,18 +1,18 @@
 import type { SetAside } from '../../../lib/poison/set-aside.ts';
 import { type Law, on } from './law.ts';
 
+/** Among them is not that it was delivered too often: outages are over long before a queue gives anything up (F9). */
 const reasons: readonly RegExp[] = [
   /^This is no message for (an agent|the scheduler)\.$/,
   /^It is no submission: .+\.$/,
   /^It was refused: \/\w+(\/\w+)* .+\.$/,
   /^Its sender is not registered for this client\.$/,
-  /^It was delivered too often without success\.$/,
   /^Handling it failed \d+ times\.$/,
   /^Handling it began \d+ times in vain, and the last process to try was never heard of again\.$/,
   /^It is for another version\. Since \d{4}-\d\d-\d\dT[\d:.]+Z no process came that runs that one: deploy it again, then resubmit the message\.$/,
 ];
 
-/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why; of those that only met an outage, of one for many. */
+/** S17, S25: of every message that is kept for a person he is told: what it is, where it lay, of which order, and why. */
 export function setAside(): Law {
   const kept: SetAside[] = [];
   return {
@@ -32,8 +32,7 @@ export function setAside(): Law {
           ...{ before: 'queued', after: 'set aside', failureCount: failures, message: reason },
         };
         const announced = history.announced.get(id);
-        const isByQueue = /^It was delivered too often/.test(reason);
-        return isByQueue || (announced?.size === 1 && announced.has(JSON.stringify(detail)))
+        return announced?.size === 1 && announced.has(JSON.stringify(detail))
           ? []
           : [`${id} is set aside, and nobody is told ${JSON.stringify(detail)}, and nothing else`];
       }),
