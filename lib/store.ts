@@ -12,9 +12,6 @@ export interface Fence {
   readonly rev: number;
 }
 
-/** UTF-8 bytes that a record, a page or a document may have at the most, on every store: DynamoDB takes no more in one item. */
-export const itemBytesMax = 400 * 1024;
-
 /** Losing a race is an answer: `refused` carries the record that won, or null where there is none. */
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 

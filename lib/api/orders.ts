@@ -7,6 +7,7 @@ import type { Instance } from '../instance.ts';
 import type { StateRecord } from '../record.ts';
 import { stepsOf } from '../steps.ts';
 import type { ListPosition, OrderFilter, Store } from '../store.ts';
+import { boundedPage } from './bounded.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { entryView, readJournal } from './history.ts';
 import { badParameter, type Refusal, refuse } from './problem.ts';
@@ -102,10 +103,10 @@ export async function showHistory(call: Query<typeof PageQuery>): Promise<Answer
 
   const { journal } = await readJournal(api.store, found.state);
   const rest = journal.filter(({ seq }) => seq > Number(after[0]));
-  const items = rest.slice(0, query.limit);
-  const last = items.at(-1);
+  const items = boundedPage(rest.slice(0, query.limit).map((entry) => entryView(id, entry, caller)));
+  const last = rest[items.length - 1];
   const next = rest.length > items.length && last ? sealCursor([last.seq], scope) : null;
-  return json(200, { items: items.map((entry) => entryView(id, entry, caller)), next }, { orderId: id });
+  return json(200, { items, next }, { orderId: id });
 }
 
 export const badCursor = badParameter(

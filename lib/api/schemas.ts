@@ -173,6 +173,7 @@ const Step = z.object({
   startedAt: timeOrNull,
   closedAt: timeOrNull,
   output: anyJson.optional().describe('operators only'),
+  outputReadAt: z.string().optional().describe('where the output can be read: it is left out, since the answer would be too long'),
 });
 
 const Order = z.object({
@@ -203,6 +204,10 @@ export const ListedOrder = z.strictObject({ ...Order.shape, ...operatorsOnly });
 export const FullOrder = z.strictObject({
   ...Order.shape,
   steps: z.array(Step),
+  stepsLeftOut: z
+    .strictObject({ count: z.int(), readAt: z.string() })
+    .optional()
+    .describe('closed steps that are left out, since the answer would be too long'),
   ...operatorsOnly,
   order: anyJson.optional().describe('operators only; fields marked secret are masked'),
   explanation: z

@@ -6,6 +6,7 @@ import { remainingSecondsOf } from '../operator.ts';
 import type { FaultSummary, OrderRecord, StateHead } from '../record.ts';
 import type { StepReport } from '../steps.ts';
 import type { Caller } from './authentication.ts';
+import { boundedSteps } from './bounded.ts';
 
 /** What an order looks like from outside. Each role's fields are listed one by one: what is not named here is not shown. */
 
@@ -31,7 +32,10 @@ export const fullOrder = (
   caller: Caller,
 ) => ({
   ...publicPart(order, state),
-  steps: steps.map((step) => stepView(state.suspended && step.status !== 'Closed' ? { ...step, completeBy: null } : step, caller)),
+  ...boundedSteps(
+    order.orderId,
+    steps.map((step) => stepView(state.suspended && step.status !== 'Closed' ? { ...step, completeBy: null } : step, caller)),
+  ),
   ...(isOperator(caller) ? { ...internalPart(state), order: withoutSecrets(order.body, program), explanation } : {}),
 });
 

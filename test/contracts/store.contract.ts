@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import type { Breaker } from '../../lib/breaker.ts';
 import type { Channel } from '../../lib/channel.ts';
 import type { UndoPage } from '../../lib/core/state.ts';
+import { tableFigures } from '../../lib/deployed.ts';
 import { UnreadableRecordError } from '../../lib/errors.ts';
 import { shardCount, shardOf } from '../../lib/record.ts';
-import { type Along, itemBytesMax, type OneAsking, type Store } from '../../lib/store.ts';
+import type { Along, OneAsking, Store } from '../../lib/store.ts';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -75,7 +76,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   it('S23: what is larger than an item may be is refused by name, and nothing of it is written', async ({ store }) => {
     const isRefused = { name: 'StoreRefusesError' };
-    const text = 'x'.repeat(itemBytesMax);
+    const text = 'x'.repeat(tableFigures.itemBytesMax);
     await assert.rejects(store.create(orderRecord('o1', { body: text }), stateRecord('o1'), withOne('a')), isRefused);
     await assert.rejects(store.create(orderRecord('o1'), stateRecord('o1', { blob: text }), withOne('a')), isRefused);
     assert.equal(await store.load('o1'), undefined);

@@ -156,6 +156,18 @@ describe('a state that would be too large', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
   });
 
+  test('S23 an output that a later step reads counts twice: 170 KiB are kept, 180 KiB are not', async (context) => {
+    for (const [kib, type] of [
+      [170, undefined],
+      [180, 'StateTooLarge'],
+    ] as const) {
+      const desk = openDesk(context, both);
+      const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
+      await desk.answer(await desk.request(), ok('x'.repeat(kib * 1024)));
+      assert.equal((await desk.state(orderId)).fault?.type, type);
+    }
+  });
+
   test('S23 what no activity can be blamed for goes to a person, and is not stored', async (context) => {
     const desk = openDesk(context, both);
     const orderId = await submitted(desk, { item: 'x'.repeat(150_000) }, { workflow: 'undone-as-a-whole' });

@@ -1,5 +1,7 @@
+import { tableFigures } from '../../deployed.ts';
 import { StoreRefusesError } from '../../errors.ts';
-import { itemBytesMax } from '../../store.ts';
+
+const { itemBytesMax } = tableFigures;
 
 /** A database file takes more; but what runs on one machine is to run on AWS as well. Most are so short that nobody need count. */
 export function refuseTooLarge(what: string, ...texts: readonly string[]): void {
