@@ -16,6 +16,7 @@ import type { ActivityState, Outcome, State } from './state.ts';
 import { isTaken, isUsedUp } from './takers.ts';
 import type { Handed, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
+import { Waiters } from './waiters.ts';
 
 export type { Handed, Subject, Transition } from './transition.ts';
 
@@ -48,7 +49,7 @@ export class Draft {
   private copied = false;
   private begun = 0;
   private needs: number | undefined;
-  private byWaiter: Map<string, Set<string>> | undefined;
+  private waiters: Waiters | undefined;
   private readonly rules: Rules;
   private readonly sizes = new Sizes();
   readonly pages: UndoPages;
@@ -87,27 +88,16 @@ export class Draft {
 
   /** What is alive directly inside an activity, and what it had undone. */
   children(path: string): readonly string[] {
-    return [...(this.waitedFor().get(path) ?? [])];
+    return this.waitedFor().childrenOf(path);
   }
 
   hasChildren(path: string): boolean {
-    return (this.waitedFor().get(path)?.size ?? 0) > 0;
+    return this.waitedFor().hasChildren(path);
   }
 
-  /** Made when it is first asked for, and kept true from then on: a thousand branches may be cancelled in one event. */
-  private waitedFor(): Map<string, Set<string>> {
-    if (this.byWaiter) return this.byWaiter;
-    this.byWaiter = new Map();
-    for (const path of Object.keys(this.state.activities)) this.index(path);
-    return this.byWaiter;
-  }
-
-  private index(path: string): void {
-    const waiter = this.waiterFor(path);
-    if (!this.byWaiter || waiter === undefined) return;
-    const known = this.byWaiter.get(waiter);
-    if (known) known.add(path);
-    else this.byWaiter.set(waiter, new Set([path]));
+  private waitedFor(): Waiters {
+    this.waiters ??= new Waiters(Object.keys(this.state.activities), (path) => this.waiterFor(path));
+    return this.waiters;
   }
 
   /** The same state with more or less of what it remembers: see `memory.ts`. */
@@ -120,9 +110,9 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
-    const isNew = this.byWaiter !== undefined && this.activity(path) === undefined;
+    const isNew = this.waiters !== undefined && this.activity(path) === undefined;
     this.writable()[path] = activity;
-    if (isNew) this.index(path);
+    if (isNew) this.waiters?.add(path, this.waiterFor(path));
   }
 
   patch(path: string, change: Partial<ActivityState>): void {
@@ -149,7 +139,7 @@ export class Draft {
   }
 
   remove(path: string): void {
-    this.byWaiter?.get(this.waiterFor(path) ?? '')?.delete(path);
+    this.waiters?.remove(path, this.waiterFor(path));
     delete this.writable()[path];
   }
 
@@ -168,8 +158,7 @@ export class Draft {
 
   /** What it has come to so far, as JSON. */
   bytes(): number {
-    const { activities, ...rest } = this.state;
-    return this.sizes.around(rest) + betweenParts + this.sizes.around(activities) + this.sizes.around(this.facts);
+    return this.sizes.ofTransition(this.state, this.facts);
   }
 
   get portion(): number {
@@ -379,7 +368,7 @@ export class Draft {
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
-    this.byWaiter = undefined;
+    this.waiters = undefined;
     this.todo.length = 0;
   }
 
@@ -400,9 +389,6 @@ export class Draft {
     return this.state.activities as { [path: string]: ActivityState };
   }
 }
-
-/** `[`, `,"activities":`, `,` and `]`. */
-const betweenParts = 17;
 
 const childPath = (path: string, start: Start): string =>
   typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;

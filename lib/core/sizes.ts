@@ -1,4 +1,8 @@
 import { type Json, utf8Bytes } from './json.ts';
+import type { State } from './state.ts';
+
+/** `[`, `,"activities":`, `,` and `]`. */
+const betweenParts = 17;
 
 /**
  * UTF-8 bytes of values as JSON. An object that never changes is measured once: a state shares nearly all of its parts with
@@ -15,6 +19,11 @@ export class Sizes {
     const bytes = this.around(value);
     this.measured.set(value, bytes);
     return bytes;
+  }
+
+  /** Of a pair of both, whose activities and facts become more. */
+  ofTransition({ activities, ...rest }: State, facts: readonly object[]): number {
+    return this.around(rest) + betweenParts + this.around(activities) + this.around(facts);
   }
 
   /** Of an object or a list that may still get other parts, each of which never changes. */

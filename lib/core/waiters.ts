@@ -1,0 +1,27 @@
+/** Which activities each activity waits for. Kept true from when it is made: a thousand branches may be canceled in one event. */
+export class Waiters {
+  private readonly children = new Map<string, Set<string>>();
+
+  constructor(paths: readonly string[], waiterFor: (path: string) => string | undefined) {
+    for (const path of paths) this.add(path, waiterFor(path));
+  }
+
+  add(path: string, waiter: string | undefined): void {
+    if (waiter === undefined) return;
+    const known = this.children.get(waiter);
+    if (known) known.add(path);
+    else this.children.set(waiter, new Set([path]));
+  }
+
+  remove(path: string, waiter: string | undefined): void {
+    this.children.get(waiter ?? '')?.delete(path);
+  }
+
+  childrenOf(waiter: string): readonly string[] {
+    return [...(this.children.get(waiter) ?? [])];
+  }
+
+  hasChildren(waiter: string): boolean {
+    return (this.children.get(waiter)?.size ?? 0) > 0;
+  }
+}
