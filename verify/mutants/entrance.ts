@@ -8,7 +8,7 @@ export const entrance: readonly Mutant[] = [
     name: 'submit two puts instead of one transaction',
     why: 'an order and its state are written one after the other: who dies in between leaves half of it',
     file: 'lib/stores/sqlite/store.ts',
-    find: "        insertState.run(...columnsOf(state), state.blob, lastInsertRowid);\n        send(along);\n        return { outcome: 'written' as const };\n      });",
+    find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(along);\n        return { outcome: 'written' as const };\n      });",
     replace:
       "        return { outcome: 'written' as const, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...columnsOf(state), state.blob, answer.lastInsertRowid); send(along); });",
   },
