@@ -26,6 +26,8 @@ export interface ManualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Time goes on to when the next one wakes, and no further; false where nobody sleeps. */
   next(): Promise<boolean>;
+  /** The same, as long as that is not later than so many milliseconds since 1970. */
+  nextBy(end: number): Promise<boolean>;
   /** Time goes on by so much at once: who wakes meanwhile wakes once, at the end of it. */
   jump(ms: number): Promise<void>;
 }
@@ -37,6 +39,15 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
   const wake = (sleeper: (typeof sleepers)[number]): void => {
     sleepers = sleepers.filter((each) => each !== sleeper);
     sleeper.wake();
+  };
+  const nextBy = async (end: number): Promise<boolean> => {
+    await settled();
+    const next = firstUntil(end);
+    if (!next) return false;
+    now = Math.max(now, next.until);
+    wake(next);
+    await settled();
+    return true;
   };
   return {
     now: () => now,
@@ -67,15 +78,8 @@ export function manualClock(start = Date.UTC(2026, 0, 1)): ManualClock {
       now = end;
       await settled();
     },
-    async next() {
-      await settled();
-      const next = firstUntil(Number.POSITIVE_INFINITY);
-      if (!next) return false;
-      now = Math.max(now, next.until);
-      wake(next);
-      await settled();
-      return true;
-    },
+    next: () => nextBy(Number.POSITIVE_INFINITY),
+    nextBy,
     async jump(ms) {
       await settled();
       now += ms;

@@ -1,3 +1,4 @@
+import { readJournal } from './api/history.ts';
 import type { App } from './authoring/workflow.ts';
 import { type ManualClock, manualClock } from './clock.ts';
 import { readConfig } from './config.ts';
@@ -6,6 +7,9 @@ import { loadDefinitions } from './definitions.ts';
 import { type Embedded, openEmbedded } from './embedded.ts';
 import { type Host, type HostOptions, startHost } from './host/host.ts';
 import { loadFunction } from './host/load.ts';
+import type { JournalEntry } from './instance.ts';
+import type { Instructed } from './instructing.ts';
+import type { Decision, Instruction } from './instruction.ts';
 import type { StateRecord } from './record.ts';
 import { recordDefinitions } from './recorded-definitions.ts';
 import type { Submitted } from './submission.ts';
@@ -46,6 +50,10 @@ export interface TestSystemOptions {
   readonly services?: HostOptions['services'];
 }
 
+type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+/** An instruction of an operator, such as `{ kind: 'suspend' }`. */
+export type TestInstruction = Without<Instruction, 'by' | 'reason'> & { readonly by?: string; readonly reason?: string };
+
 /** The whole system in memory, in a time that stands still until the test moves it on. */
 export interface TestSystem extends Embedded {
   readonly host: Host;
@@ -63,6 +71,18 @@ export interface TestSystem extends Embedded {
   ): Promise<Submitted>;
   /** The state of an order; throws where there is none. */
   state(orderId: string): Promise<StateRecord>;
+  /** Gives an instruction as an operator does; a reason is made up where none is given. */
+  instruct(orderId: string, instruction: TestInstruction): Promise<Instructed>;
+  /** Cancels an order as its client does. */
+  cancel(orderId: string): Promise<Instructed>;
+  /** Sends a signal to an order. */
+  signal(orderId: string, name: string, payload?: Json): Promise<Instructed>;
+  /** Answers the question for which an order is held. */
+  answer(orderId: string, answer: Json): Promise<Instructed>;
+  /** The journal of an order, oldest line first. */
+  history(orderId: string): Promise<readonly JournalEntry[]>;
+  /** Lets so much time pass, from one thing that is due to the next: an hour in which little happens costs little. */
+  passTime(ms: number): Promise<void>;
   /** Bodies of the messages that are on a queue now, oldest first, left where they are. */
   messages(queue: string): readonly Json[];
   stop(): Promise<void>;
@@ -108,6 +128,20 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     without: ['api', ...without],
     ...(hostId ? { hostId } : {}),
   });
+  let calls = 0;
+  const decide = (orderId: string, decision: Decision) => host.system.scheduler.instruct(orderId, decision, { id: `test-${++calls}` });
+  const instruct = (orderId: string, { by = 'test', reason = 'A test wants it.', ...instruction }: TestInstruction) =>
+    decide(orderId, { ...instruction, by, reason } as Decision);
+  const state = async (orderId: string): Promise<StateRecord> => {
+    const found = await store.load(orderId);
+    if (!found) throw new Error(`There is no order ${orderId}.`);
+    return found.state;
+  };
+  const selectDue = database.prepare(
+    `SELECT min(at) AS at FROM (
+       SELECT min(visibleAt) AS at FROM messages UNION ALL SELECT min(worklistAt) FROM states WHERE worklist = 'due'
+     )`,
+  );
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
 
   return {
@@ -117,10 +151,23 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     telemetry,
     submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
       host.system.submit({ client, idempotencyKey: key, order, ...more }),
-    async state(orderId) {
-      const found = await store.load(orderId);
-      if (!found) throw new Error(`There is no order ${orderId}.`);
-      return found.state;
+    state,
+    instruct,
+    cancel: (orderId) => instruct(orderId, { kind: 'cancel' }),
+    signal: (orderId, name, payload = null) => decide(orderId, { kind: 'signal', name, payload }),
+    answer: (orderId, answer) => instruct(orderId, { kind: 'resubmit', answer }),
+    history: async (orderId) => (await readJournal(store, await state(orderId))).journal,
+    async passTime(ms) {
+      const end = clock.now() + ms;
+      for (;;) {
+        await clock.advance(0);
+        const { at } = selectDue.get() as { at: number | null };
+        if (at === null || at > end) break;
+        // What is due already waits for whoever looks next.
+        if (at > clock.now()) await clock.jump(at - clock.now());
+        else if (!(await clock.nextBy(end))) break;
+      }
+      await clock.jump(end - clock.now());
     },
     messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as Json),
     async stop() {

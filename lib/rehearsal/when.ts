@@ -47,8 +47,10 @@ export const lastNamed = (rules: readonly Rule[]): number =>
   Math.max(0, ...rules.map(({ first, last }) => (Number.isFinite(last) ? last : first - 1)));
 
 export interface Whens<F extends string, O> {
-  /** The service says no, with a fault that the operation declares. */
-  faults(fault: FaultType<F>, message?: string): When;
+  /** The service says no, with a fault that the operation declares, and data about it. */
+  faults(fault: FaultType<F>, message?: string, data?: Json): When;
+  /** It fails in a way that the operation does not declare, as with `PermanentFailure(name)`. */
+  fails(name: string, message?: string): When;
   answers(output: O): When;
   /** "Not now": a failure that may pass. */
   failsForNow(times?: number): When;
@@ -125,7 +127,9 @@ const replying =
 function operationWhens(name: string): Whens<string, unknown> {
   const reply = replying(name);
   return {
-    faults: (fault, message) => reply(declared(fault, message)),
+    faults: (fault, message, data) => reply(declared(fault, message, data)),
+    fails: (fault, message = `${fault}, in a rehearsal`) =>
+      reply({ status: 'failed', fault: { type: fault, class: 'unexpected', permanent: true, message } }),
     answers: (output) => reply(succeededWith(output)),
     failsForNow: (times = Infinity) => reply(notNow, { last: times }),
     isSilent: (times = Infinity) => reply('silence', { last: times }),
@@ -176,9 +180,9 @@ const succeededWith = (output: unknown): StepReply => ({
 });
 
 /** A fault that an operation declares, as it reaches the core. */
-export const declared = ({ path, name }: FaultType, message = `${name}, in a rehearsal`): StepReply => ({
+export const declared = ({ path, name }: FaultType, message = `${name}, in a rehearsal`, data?: Json): StepReply => ({
   status: 'failed',
-  fault: { type: path, class: 'expected', permanent: !isTransient(path), message },
+  fault: { type: path, class: 'expected', permanent: !isTransient(path), message, ...(data === undefined ? {} : { data }) },
 });
 
 const notNow: StepReply = {

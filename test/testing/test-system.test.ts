@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
-import { manualClock, startSystem } from 'redress/testing';
+import { askOperator, defineAgent, defineApp, defineWorkflow, delay, fault, operation, sequence, waitFor } from 'redress';
+import { manualClock, rehearse, startSystem, when } from 'redress/testing';
 import * as z from 'zod';
 
 const Nothing = z.object({});
@@ -26,4 +26,49 @@ test('F-58: a system is stopped in the same virtual time each time, whatever lie
   }
   assert.deepEqual(new Set(stops).size, 1, `it took ${stops.join(', ')} ms`);
   assert.ok((stops[0] ?? 0) < 1000, `it took ${stops[0]} ms`);
+});
+
+const day = 86_400_000;
+const asked = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+const patient = defineWorkflow('patient', { version: 1, order: Nothing }, () =>
+  sequence(shop.pack({}), waitFor('paid', z.object({})), asked, delay({ seconds: (30 * day) / 1000 }), shop.ship({})),
+);
+const app = defineApp({ workflows: [patient], agents: [shop] });
+
+test('F-58: a test signals, answers, suspends and reads the history, and a month passes from one thing that is due to the next', async (context) => {
+  const system = await startSystem(app);
+  context.after(() => system.stop());
+  const { order } = (await system.submit({})) as { readonly order: { readonly orderId: string } };
+  const { orderId } = order;
+  await system.passTime(10_000);
+  assert.equal((await system.signal(orderId, 'paid', {})).outcome, 'done');
+  assert.equal((await system.state(orderId)).processState, 'Error');
+  assert.equal((await system.answer(orderId, { yes: true })).outcome, 'done');
+  assert.equal((await system.instruct(orderId, { kind: 'suspend' })).outcome, 'done');
+  assert.equal((await system.instruct(orderId, { kind: 'resume' })).outcome, 'done');
+  await system.passTime(29 * day);
+  assert.equal((await system.state(orderId)).processState, 'Processing');
+  await system.passTime(2 * day);
+  assert.equal((await system.state(orderId)).outcome, 'completed');
+  const kinds = (await system.history(orderId)).map(({ type }) => type);
+  for (const kind of ['SignalReceived', 'OrderHeld', 'InstructionGiven', 'OrderReleased']) assert.ok(kinds.includes(kind as never), kind);
+});
+
+test('F-58: a test cancels an order as its client does', async (context) => {
+  const system = await startSystem(app);
+  context.after(() => system.stop());
+  const { order } = (await system.submit({})) as { readonly order: { readonly orderId: string } };
+  await system.passTime(10_000);
+  assert.equal((await system.cancel(order.orderId)).outcome, 'done');
+  await system.passTime(10_000);
+  assert.equal((await system.state(order.orderId)).outcome, 'cancelled');
+});
+
+test('F-58: a when has the data of a fault, and failures that no operation declares', () => {
+  const Late = fault('Late');
+  const post = defineAgent('post', { send: operation({ input: Nothing, output: Nothing, faults: [Late], run: () => ({}) }) });
+  const sent = defineWorkflow('sent', { version: 1, order: Nothing, toOperator: [Late] }, () => sequence(post.send({})));
+  assert.deepEqual(rehearse(sent, {}, when(post.send).faults(Late, 'It is late.', { byDays: 2 })).fault?.data, { byDays: 2 });
+  const { outcome, fault: unforeseen } = rehearse(sent, {}, when(post.send).fails('NotConfigured'));
+  assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['held', 'NotConfigured', 'unexpected']);
 });
