@@ -10,7 +10,7 @@ export const entrance: readonly Mutant[] = [
     file: 'lib/stores/sqlite/store.ts',
     find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(along);\n        return { outcome: 'written' as const };\n      });",
     replace:
-      "        return { outcome: 'written' as const, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...columnsOf(state), state.blob, answer.lastInsertRowid); send(along); });",
+      "        return { outcome: 'written' as const, columns, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...answer.columns, state.blob, answer.lastInsertRowid); send(along); });",
   },
   {
     name: 'idempotency compares key only',
@@ -22,7 +22,7 @@ export const entrance: readonly Mutant[] = [
   {
     name: 'idempotency TTL shorter than retention',
     why: 'the key of an order lives as long as the order; those of calls on it are forgotten while it still goes on',
-    file: 'lib/order-draft.ts',
+    file: 'lib/call-key.ts',
     find: 'slice(-keysKept)',
     replace: 'slice(-1)',
   },
@@ -37,13 +37,13 @@ export const entrance: readonly Mutant[] = [
     name: 'definition looked up by "latest"',
     why: 'an order goes on with the newest version of its workflow instead of its own',
     file: 'lib/scheduler.ts',
-    find: '    const program = definitions.program(name, version);\n    if (program) return program;',
-    replace: '    const program = definitions.newest(name);\n    if (program) return program;',
+    find: 'const program = definitions.programOf(record);',
+    replace: 'const program = definitions.newest(record.workflow.name);',
   },
   {
     name: 'unknown schemaVersion treated as v1',
     why: 'a record that a newer program wrote is read as if this one had',
-    file: 'lib/stores/sqlite/store.ts',
+    file: 'lib/stores/sqlite/rows.ts',
     find: 'if (head?.schemaVersion !== 1) throw',
     replace: 'if (head === null) throw',
   },

@@ -60,8 +60,8 @@ export const moreReplies: readonly Mutant[] = [
     name: 'signal counts again',
     why: 'a signal that is sent again under the same key is let in a second time',
     file: 'lib/instructing.ts',
-    find: 'const before = callBefore(loaded.instance.keys, key);',
-    replace: 'const before = callBefore(loaded.instance.keys?.slice(0, 0), key);',
+    find: 'const before = await callKeys.before(orderId, loaded.instance, key);',
+    replace: 'const before = await callKeys.before(orderId, { ...loaded.instance, keys: [] }, key);',
   },
   {
     name: 'agent answers after its time',
