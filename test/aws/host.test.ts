@@ -142,7 +142,7 @@ test('F-01 a message is an order of the client for whom SQS says that its sender
     const registered = await fetch(`${system.url}/clients/${client}`, {
       method: 'PUT',
       headers,
-      body: JSON.stringify({ senders: [sender] }),
+      body: JSON.stringify({ responseChannels: [], senders: [sender] }),
     });
     assert.equal(registered.status, 200);
   }
