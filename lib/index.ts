@@ -43,6 +43,14 @@ export type { ForEachOptions, Turn } from './authoring/loops.ts';
 export { forEach, whilst } from './authoring/loops.ts';
 export type { QuestionActivity, SignalActivity } from './authoring/people.ts';
 export { askOperator, waitFor } from './authoring/people.ts';
+export type {
+  HostEvents,
+  HostListeners,
+  RuntimeService,
+  ServiceRuntime,
+  ServiceSubmission,
+  ServiceSubmitted,
+} from './authoring/services.ts';
 export type { AnsweringActivity, StepActivity } from './authoring/step.ts';
 export type { App, LocalTrial, Workflow } from './authoring/workflow.ts';
 export { defineApp, defineWorkflow } from './authoring/workflow.ts';

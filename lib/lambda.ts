@@ -2,6 +2,7 @@ import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-sec
 import type { Context, SQSEvent } from 'aws-lambda';
 import type { Issuer } from './api/authentication.ts';
 import { readIssuer } from './api/configured-issuer.ts';
+import { createAppServices } from './app-services.ts';
 import type { App } from './authoring/workflow.ts';
 import { openAws, readAwsConfig } from './aws.ts';
 import { systemClock } from './clock.ts';
@@ -52,12 +53,14 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
   handler().catch((error: unknown) => telemetry.log('error', 'function does not start', { error }));
 
   return async (event, { getRemainingTimeInMillis }) => {
-    const run = await handler();
+    const { run, services } = await handler();
     const ending = new AbortController();
     const timer = setTimeout(() => ending.abort(), Math.max(0, getRemainingTimeInMillis() - marginMs));
     try {
       return await run(isQueueEvent(event) ? withPlainNames(event, prefix) : event, { stopping: ending.signal });
     } finally {
+      // What is still at work when a run ends is frozen, perhaps for hours.
+      await services.settled();
       clearTimeout(timer);
       const metrics = telemetry.embeddedMetrics();
       if (metrics) print(`${JSON.stringify(metrics)}\n`);
@@ -71,13 +74,18 @@ async function open({ app, create, environment }: LambdaOptions, telemetry: Tele
   const { store, channel, publisher, valves } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
   const ports = { store, channel, publisher, valves, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
-  const system = createSystem(app, config, { ...ports, issuer, cursorKey: await cursorKeyIn(environment) }, { hostId: newHostId() });
+  const hostId = newHostId();
+  const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });
+  const cursorKey = await cursorKeyIn(environment);
+  const system = createSystem(app, config, { ...ports, issuer, cursorKey }, { hostId, emit: services.emit });
   // As many reads as there are definitions, in a cold start alone. Which orders are under way it would take too long to find out.
   if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
   const { warnings } = system.definitions;
   if (warnings.length > 0) telemetry.log('warn', 'what check says of the workflows', { warnings });
   const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
-  return create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
+  await services.start(system.submit);
+  const run = create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
+  return { run, services };
 }
 
 /** Functions that nobody calls with a token believe none. */

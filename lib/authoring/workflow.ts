@@ -12,6 +12,7 @@ import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
 import { checkedSchemaOf } from './schema.ts';
+import type { HostListeners, RuntimeService } from './services.ts';
 
 declare const types: unique symbol;
 
@@ -144,6 +145,10 @@ export interface App {
   readonly local?: LocalTrial;
   /** What becomes of messages that can't be processed, by channel: an agent's name, `submissions` or `wake-ups`. */
   readonly channels?: ChannelPolicies;
+  /** Started in each process that runs the app, on one machine and in Lambda. */
+  readonly services?: readonly RuntimeService[];
+  /** What the app does when its host tells it something. */
+  readonly on?: HostListeners;
 }
 
 /**
@@ -156,13 +161,24 @@ export function defineApp({
   agents,
   local,
   channels,
+  services,
+  on,
 }: {
   workflows: readonly WorkflowDefinition[];
   agents: readonly AnyAgent[];
   local?: LocalTrial;
   channels?: ChannelPolicies;
+  services?: readonly RuntimeService[];
+  on?: HostListeners;
 }): App {
   const problems = channelProblems(channels ?? {});
   if (problems.length > 0) throw new DefinitionError(problems.join('\n'));
-  return { workflows, agents: agents.map(agentDefinitionOf), ...(local ? { local } : {}), ...(channels ? { channels } : {}) };
+  return {
+    workflows,
+    agents: agents.map(agentDefinitionOf),
+    ...(local ? { local } : {}),
+    ...(channels ? { channels } : {}),
+    ...(services ? { services } : {}),
+    ...(on ? { on } : {}),
+  };
 }

@@ -87,7 +87,8 @@ export class Host {
     const specs = topologyOf(app);
     const scheduled = specs.filter(({ trigger }) => trigger === 'schedule');
     const host = await startHost({
-      app: stood,
+      // Services of the app's own are not part of what is tried.
+      app: { ...stood, services: [], on: {} },
       config,
       ports,
       hostId: this.id,

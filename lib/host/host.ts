@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { APIGatewayProxyEventV2, SQSEvent } from 'aws-lambda';
+import { createAppServices } from '../app-services.ts';
+import type { RuntimeService } from '../authoring/services.ts';
 import type { App } from '../authoring/workflow.ts';
-import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Definitions } from '../definitions.ts';
 import type { CreateFunction, Invocation } from '../function.ts';
@@ -12,21 +12,6 @@ import { type FunctionSpec, type SupervisorTask, topologyOf } from '../topology.
 import { type EventSource, type QueueHandler, startEventSource } from './event-source.ts';
 import { createGate } from './gate.ts';
 import { type HttpEntrance, type HttpHandler, startHttp } from './http.ts';
-
-/** What a service of the user's own gets when the host starts it (WF: runtime services). No base class. */
-export interface ServiceRuntime {
-  readonly hostId: string;
-  readonly clock: Clock;
-  readonly submit: System['submit'];
-  /** Says that it failed in what concerns one instance, or in general; host and other services go on. */
-  raiseServicesExceptionNotHandled(error: unknown, orderId?: string): void;
-}
-
-export interface RuntimeService {
-  readonly name: string;
-  start(runtime: ServiceRuntime): void | Promise<void>;
-  stop?(): void | Promise<void>;
-}
 
 /** The whole system in one process: the functions, and what feeds them. */
 export interface Host {
@@ -51,6 +36,7 @@ export interface HostOptions {
   readonly ports: Ports;
   /** Loads a file of `functions/`. */
   readonly load: (file: string) => Promise<{ readonly create: CreateFunction }>;
+  /** Beside those of the app. */
   readonly services?: readonly RuntimeService[];
   /** Without it nothing listens. */
   readonly http?: { readonly port: number; readonly host: string };
@@ -81,10 +67,12 @@ export async function startHost({
   const { clock, telemetry, channel, store } = ports;
   const events = new EventEmitter();
   // A listener's trouble is its own: neither the order nor the other listeners suffer from it.
-  const emit: Emit = (event, detail) => {
+  const toListeners: Emit = (event, detail) => {
     for (const listener of events.listeners(event))
       (async () => listener(detail))().catch((error: unknown) => telemetry.log('error', 'listener failed', { event, error }));
   };
+  const appServices = createAppServices({ app, services, hostId, role: 'local', ports, emit: toListeners });
+  const { emit } = appServices;
   const system = createSystem(app, config, ports, { hostId, emit, ...(definitions ? { definitions } : {}) });
   const givingUp = new AbortController();
   const stopping = new AbortController();
@@ -95,6 +83,7 @@ export async function startHost({
 
   const onFatal = (error: unknown): void => {
     telemetry.log('error', 'host stops: it cannot work any longer', { error });
+    appServices.failed(error);
     events.emit('stopped', { error });
   };
   const running: { spec: FunctionSpec; sources: EventSource[] }[] = [];
@@ -124,7 +113,7 @@ export async function startHost({
   const watching = takesAnything ? gate.watch(stopping.signal).catch(onFatal) : undefined;
   const { retentionMs } = config;
   if (retentionMs !== undefined || ports.tidy) schedules.push(startSchedule(() => housekeeping(retentionMs), housekeepingMs));
-  for (const service of services) await service.start(runtimeFor(service));
+  await appServices.start(system.submit);
 
   function startSchedule(run: () => Promise<unknown>, periodMs: number, firstAfterMs = 0) {
     const loop = async (): Promise<void> => {
@@ -147,36 +136,6 @@ export async function startHost({
     await ports.tidy?.();
   }
 
-  function runtimeFor({ name }: RuntimeService): ServiceRuntime {
-    return {
-      hostId,
-      clock,
-      submit: system.submit,
-      raiseServicesExceptionNotHandled(error, orderId) {
-        telemetry.log('error', 'service exception', { service: name, error, ...(orderId ? { orderId } : {}) });
-        emit('servicesExceptionNotHandled', { service: name, error, ...(orderId ? { orderId } : {}) });
-        const at = new Date(clock.now()).toISOString();
-        const message = error instanceof Error ? error.message : String(error);
-        const id = `service/${name}/${hash('sha256', `${hostId}${at}${message}`).slice(0, 16)}`;
-        const detail = {
-          id,
-          ...(orderId ? { orderId } : {}),
-          at,
-          class: 'basic-failure',
-          type: 'ServiceException',
-          source: name,
-          before: 'running',
-          after: 'running',
-          failureCount: 0,
-          message,
-        };
-        ports.publisher
-          .publish([{ id, detailType: 'Service Exception', detail }])
-          .catch((problem: unknown) => telemetry.log('error', 'service exception not announced', { error: problem }));
-      },
-    };
-  }
-
   /** New work stops first; what is at work may end, and its answers may still be applied. */
   async function drain(): Promise<void> {
     stopping.abort();
@@ -187,7 +146,7 @@ export async function startHost({
       while (!givingUp.signal.aborted && !(await gate.isShut(queue)) && (await waitingIn(queue)) > 0) await clock.sleep(20);
     await Promise.all(sourcesIn(2).map((source) => source.stop()));
     drains.abort();
-    for (const service of services) await service.stop?.();
+    await appServices.stop();
     drained.abort();
     for (const lease of leases.values()) await lease.release();
   }

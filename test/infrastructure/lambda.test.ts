@@ -105,6 +105,29 @@ describe('a function in Lambda', () => {
     assert.partialDeepStrictEqual(await aws.store.head(orderId), { processState: 'Processed', outcome: 'completed' });
   });
 
+  test('F-62, F-65, F-173: starts the services of the app once, tells it what happens, and ends no run before that is done', async (t) => {
+    const course: string[] = [];
+    const note = (line: string) => new Promise<void>((resolve) => setTimeout(() => resolve(void course.push(line)), 300));
+    const counting: App = {
+      ...app,
+      services: [{ name: 'tally', start: ({ role }) => note(`tally starts in ${role}`) }],
+      on: {
+        started: ({ role }) => note(`${role} is started`),
+        workflowTerminated: ({ workflow, fault }) => note(`${workflow.name} waits for a person: ${fault?.type}`),
+      },
+    };
+    const { start, eventFrom } = await openLambda(t, counting);
+    await (await start('api', api))(await submission('sold out'));
+    await (await start('agent', agent))(await eventFrom('stock-requests'));
+    course.length = 0;
+    const scheduler = await start('scheduler');
+    await scheduler(await eventFrom('stock-replies'));
+    course.push('the run ends');
+    assert.deepEqual(course, ['tally starts in scheduler', 'scheduler is started', 'one waits for a person: SoldOut', 'the run ends']);
+    await scheduler(await eventFrom('stock-replies'));
+    assert.equal(course.length, 4);
+  });
+
   test('believes nobody where no issuer is configured', async (t) => {
     const { start } = await openLambda(t);
     const answer = (await (await start('api'))(await submission('tea'))) as APIGatewayProxyStructuredResultV2;

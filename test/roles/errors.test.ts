@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { askOperator, cel, defineAgent, defineApp, defineWorkflow, type JsonObject, operation, PermanentFailure, parallel } from 'redress';
+import {
+  askOperator,
+  cel,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  type JsonObject,
+  operation,
+  PermanentFailure,
+  parallel,
+  type RuntimeService,
+  type ServiceRuntime,
+} from 'redress';
 import * as z from 'zod';
-import type { RuntimeService, ServiceRuntime } from '../../lib/host/host.ts';
 import type { Request } from '../../lib/messages.ts';
 import { announcedAs } from '../../lib/record.ts';
 import type { SystemEvents } from '../../lib/system.ts';

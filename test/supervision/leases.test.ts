@@ -69,7 +69,7 @@ test('F-23: a host that drains waits until the answers that lie on its queues ar
   assert.equal(system.messages(queues.replies('worker')).length, 1);
 
   const stopped = system.host.stop();
-  for (let turn = 0; turn < 20; turn++) await system.clock.advance(500);
+  for (let turn = 0; turn < 8; turn++) await system.clock.advance(500);
   mayRead = true;
   for (let turn = 0; turn < 20; turn++) await system.clock.advance(500);
   await stopped;
