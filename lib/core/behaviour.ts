@@ -24,6 +24,10 @@ export interface Asking {
 /** A child to start: by name, or, inside a loop, one turn of it. */
 export type Start = string | { readonly name: string; readonly index: number };
 
+/** The path of a child that an activity starts. */
+export const childPath = (path: string, start: Start): string =>
+  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
+
 /** What earlier runs of a step inside a retry have come to: its key says what must not be done twice. */
 export interface Known {
   readonly generation: number;

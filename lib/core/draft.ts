@@ -1,7 +1,7 @@
 import { behaviourOf, runsAgain } from './activities/index.ts';
 import type { StepState } from './activities/step.ts';
 import { ActivityContext } from './activity-context.ts';
-import type { Asking, Behaviour, Closing, Context, Next, Start } from './behaviour.ts';
+import { type Asking, type Behaviour, type Closing, type Context, childPath, type Next, type Start } from './behaviour.ts';
 import { askCommand, type Command } from './command.ts';
 import { type Activity, asks, limits } from './definition.ts';
 import type { Event, StepReply } from './event.ts';
@@ -389,9 +389,6 @@ export class Draft {
     return this.state.activities as { [path: string]: ActivityState };
   }
 }
-
-const childPath = (path: string, start: Start): string =>
-  typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
 
 const ranTwice = (path: string, activity: string, child: string): Fault =>
   engineFault(
