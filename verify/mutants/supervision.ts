@@ -99,6 +99,7 @@ export const moreSupervision: readonly Mutant[] = [
     file: supervisor,
     find: 'const failures = (head.nextDueFor?.failures ?? 0) + 1;',
     replace: 'const failures = head.failureCount + 1;',
+    suites: ['test/supervision/counting-steps.test.ts'],
   },
   {
     name: 'what was late together is not counted together',
