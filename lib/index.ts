@@ -7,7 +7,7 @@ export type { Otherwise, RetryOptions, When } from './authoring/blocks.ts';
 export { choice, otherwise, parallel, retry, scope, sequence, when } from './authoring/blocks.ts';
 export type { Answering } from './authoring/call.ts';
 export { answering, call } from './authoring/call.ts';
-export type { Caught, CaughtFault, Composite } from './authoring/composite.ts';
+export type { Caught, CaughtFault, Composite, Handled } from './authoring/composite.ts';
 export { compute } from './authoring/compute.ts';
 export type { CustomBehaviour, CustomNode } from './authoring/custom.ts';
 export { defineActivity, defineLeafActivity } from './authoring/custom.ts';
@@ -36,7 +36,7 @@ export {
 export type { Expr, In, Ref } from './authoring/expression.ts';
 export { cel, orElse, sum, text } from './authoring/expression.ts';
 export type { Failed, FaultType } from './authoring/fault.ts';
-export { fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from './authoring/fault.ts';
+export { AnyFault, fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from './authoring/fault.ts';
 export type { Data, Variable } from './authoring/leaves.ts';
 export { assign, compensate, delay, raise, terminate, variable } from './authoring/leaves.ts';
 export type { ForEachOptions, Turn } from './authoring/loops.ts';

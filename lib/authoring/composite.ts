@@ -2,14 +2,14 @@ import type { Json } from '../core/json.ts';
 import { type Activity, type FaultsOf, record, recordedIn, type Shape } from './activity.ts';
 import { expression, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
-import { compensate } from './leaves.ts';
+import { compensate, rethrow } from './leaves.ts';
 import type { StepActivity } from './step.ts';
 
-/** Those faults of F that are P, or extend it. */
-type Within<F extends string, P extends string> = Extract<F, P | `${P}/${string}`>;
+/** Those faults of F that are P, or extend it; all of them are kinds of the root, `AnyFault`. */
+type Within<F extends string, P extends string> = P extends '*' ? F : Extract<F, P | `${P}/${string}`>;
 
 /** The engine's own faults may come from anywhere. */
-type Raised<F extends string, P extends string> = P extends 'Engine' | `Engine/${string}`
+type Raised<F extends string, P extends string> = P extends '*' | 'Engine' | `Engine/${string}`
   ? unknown
   : [Within<F, P>] extends [never]
     ? { 'nothing in here raises this fault, or a handler before took it': P }
@@ -26,10 +26,18 @@ export interface CaughtFault {
 }
 
 /** What a fault handler goes by. */
-export interface Caught {
+export interface Caught<C extends string = string> {
   readonly fault: Ref<CaughtFault>;
   /** Undoes what was completed inside the composite whose handler this is, newest first. */
   compensate(): Activity<never>;
+  /** Raises the same fault again, as it was, for handlers further out: with its type, class, data and source. */
+  rethrow(): Activity<C>;
+}
+
+/** A composite whose last handler takes every fault: there is none behind it. */
+export interface Handled<out F extends string> extends Activity<F> {
+  /** The step that takes back what this has done as a whole: see `Composite`. */
+  undo(step: StepActivity<string, unknown>): Handled<F>;
 }
 
 /** An activity with others inside it. It may handle their faults. */
@@ -40,8 +48,8 @@ export interface Composite<out F extends string> extends Activity<F> {
    */
   on<P extends string, G extends string = never>(
     fault: FaultType<P> & Raised<F, P>,
-    handler: (caught: Caught) => Activity<G>,
-  ): Composite<Exclude<F, Within<F, P>> | G>;
+    handler: (caught: Caught<Within<F, P>>) => Activity<G>,
+  ): P extends '*' ? Handled<G> : Composite<Exclude<F, Within<F, P>> | G>;
   /**
    * The step that takes back what this has done as a whole, once it has succeeded: instead of what its parts name as their
    * own undo. Until then, what its parts did is taken back part by part.
@@ -59,9 +67,12 @@ export const composite = <F extends string>(
 ): Composite<F> =>
   record(shape, fixed, {
     named: (name: string) => composite(renamed(name), { fixed: true, renamed }),
-    on(fault: FaultType, handler: (caught: Caught) => Activity<string>) {
+    on(fault: FaultType, handler: (caught: Caught<string>) => Activity<string>) {
       const before = (shape['faultHandlers'] ?? []) as readonly Handler[];
-      const faultHandlers = [...before, handlerOf(fault, handler({ fault: expression('fault'), compensate: () => compensate() }), before)];
+      const faultHandlers = [
+        ...before,
+        handlerOf(fault, handler({ fault: expression('fault'), compensate: () => compensate(), rethrow: () => rethrow() }), before),
+      ];
       return composite({ ...shape, faultHandlers }, { fixed, renamed: (name) => ({ ...renamed(name), faultHandlers }) });
     },
     undo(step: StepActivity<string, unknown>) {

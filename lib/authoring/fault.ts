@@ -1,4 +1,4 @@
-import { operatorAsked, transient } from '../core/fault.ts';
+import { anyFault, operatorAsked, transient } from '../core/fault.ts';
 import type { JsonObject } from '../core/json.ts';
 
 /** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
@@ -26,6 +26,9 @@ export const fault = <const N extends string, P extends string = never>(
  * a handler may take it; with neither, the step is requested again when its time is over.
  */
 export const TransientFault: FaultType<'Transient'> = { name: transient, path: transient };
+
+/** The root of all faults, those that nobody declared included: `.on(AnyFault, …)` stands last. */
+export const AnyFault: FaultType<'*'> = { name: 'AnyFault', path: anyFault };
 
 /** What an operation answers when the service said no. Made by `call.failed(…)`. */
 export interface Failed<F extends string> {

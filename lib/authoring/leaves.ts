@@ -13,6 +13,9 @@ export type Data = string | number | boolean | null | Expr<unknown> | readonly D
 export const raise = <P extends string>(fault: FaultType<P>, message: In<string>, data?: Data): Activity<P> =>
   leaf({ activity: 'raise', name: 'raise', fault: fault.path, message, ...(data === undefined ? {} : { data }) });
 
+/** Raises the caught fault again: what handlers are given as `rethrow`. */
+export const rethrow = (): Activity<never> => leaf({ activity: 'rethrow', name: 'rethrow' });
+
 /** Ends the order at once; nothing is undone. */
 export const terminate = (): Activity<never> => leaf({ activity: 'terminate', name: 'terminate' });
 

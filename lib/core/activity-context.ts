@@ -2,6 +2,7 @@ import type { Context, Known } from './behaviour.ts';
 import type { Template } from './definition.ts';
 import { rootPath } from './definition.ts';
 import type { Draft } from './draft.ts';
+import type { Fault } from './fault.ts';
 import { firstGenerationOf, idempotencyKeyOf, jitterOf } from './identity.ts';
 import type { Json } from './json.ts';
 import { fill, parentOf, relocated, scopeOf } from './program.ts';
@@ -46,6 +47,12 @@ export class ActivityContext implements Context {
 
   get known(): Known | undefined {
     return this.draft.state.known?.[this.path];
+  }
+
+  get caught(): Fault | undefined {
+    const handler = this.draft.handlerAround(this.path);
+    const at = handler === undefined ? undefined : parentOf(handler);
+    return at === undefined ? undefined : this.draft.activity(at)?.fault;
   }
 
   get answer(): Json | undefined {

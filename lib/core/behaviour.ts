@@ -102,6 +102,8 @@ export interface Context {
   readonly evaluate: (template: Template) => Evaluated;
   /** The oldest signal of this name that came before anything waited for it. */
   readonly signalKept: (name: string) => KeptSignal | undefined;
+  /** The fault that the nearest handler around it has caught. */
+  readonly caught: Fault | undefined;
   /** What a person has answered to the question for which the order was held. */
   readonly answer: Json | undefined;
 }

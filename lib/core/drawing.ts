@@ -250,6 +250,8 @@ function leafOf(activity: Activity): Pick<DrawnNode, 'kind' | 'title' | 'detail'
         kind: 'wait',
         title: `wait ${typeof activity.seconds === 'number' ? lengthText(activity.seconds) : `${templateText(activity.seconds)} s`}`,
       };
+    case 'rethrow':
+      return { kind: 'raise', title: 'raise it again' };
     case 'raise':
       return { kind: 'raise', title: `raise ${shortType(activity.fault)}` };
     case 'terminate':

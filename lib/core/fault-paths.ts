@@ -99,7 +99,7 @@ function wayOf(program: Program, path: string, fault: Raised): { readonly retrie
   for (;;) {
     const taker = takerOf(program, path, fault, used);
     if (taker?.kind !== 'retry') {
-      const end = taker && handledBy(program, taker.path, taker.handler);
+      const end = taker && handledBy(program, taker, fault);
       return { retries: [...used.values()], ...(end ? { end } : {}) };
     }
     const { count, interval, except = [], undoFirst = false } = taker.node;
@@ -190,26 +190,47 @@ const isHandler = ({ faultHandlers = [] }: Activity, path: string, child: string
 const isUndo = (program: Program, path: string): boolean =>
   path.endsWith('/undo') && program.nodes.get(parentOf(path) ?? '')?.undo !== undefined;
 
-function handledBy(program: Program, at: string, { do: body }: FaultHandler): FaultEnd {
+function handledBy(program: Program, { path: at, handler: { do: body } }: Extract<Taker, { kind: 'handler' }>, fault: Raised): FaultEnd {
   const handler = `${at}/${body.name}`;
   const inside = [...program.nodes].filter(([path]) => path === handler || path.startsWith(`${handler}/`));
-  const does = inside.flatMap(([path, node]) => actOf(program, path, node, handler));
+  const does = inside.flatMap(([path, node]) => actOf(program, path, node, { handler, fault }));
   return { kind: 'handled', at, handler, does, goesOn: completes(body) };
 }
 
-function actOf(program: Program, path: string, node: Activity, handler: string): readonly HandlerAct[] {
+function actOf(
+  program: Program,
+  path: string,
+  node: Activity,
+  { handler, fault }: { readonly handler: string; readonly fault: Raised },
+): readonly HandlerAct[] {
   switch (node.activity) {
     case 'terminate':
       return [{ kind: 'terminates' }];
     case 'compensate':
       return [{ kind: 'undoes', scope: scopeOf(program, path, node.scope) }];
-    case 'raise': {
-      const taker = takerOf(program, path, declaredFault(node.fault), new Map());
-      return taker && `${taker.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: node.fault }];
-    }
+    case 'raise':
+      return raises(program, path, declaredFault(node.fault), handler);
+    case 'rethrow':
+      // One in a handler inside of this one raises what that one has caught.
+      return handlerOf(program, path) === handler ? raises(program, path, fault, handler) : [];
     default:
       return [];
   }
+}
+
+/** Unless it is taken inside the handler itself. */
+function raises(program: Program, path: string, fault: Raised, handler: string): readonly HandlerAct[] {
+  const taker = takerOf(program, path, fault, new Map());
+  return taker && `${taker.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: fault.type }];
+}
+
+/** The body of the nearest handler around a path. */
+function handlerOf(program: Program, source: string): string | undefined {
+  for (let child = source, path = parentOf(source); path !== undefined; child = path, path = parentOf(path)) {
+    const node = program.nodes.get(path);
+    if (node && isHandler(node, path, child)) return child;
+  }
+  return undefined;
 }
 
 /** A composite by its name; or the one whose handler a path is in. */
@@ -226,6 +247,7 @@ function scopeOf(program: Program, source: string, name: string | undefined): st
 function completes(node: Activity): boolean {
   switch (node.activity) {
     case 'raise':
+    case 'rethrow':
     case 'terminate':
       return false;
     case 'step':

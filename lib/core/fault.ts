@@ -54,8 +54,12 @@ export const engineFaults = {
 /** The kind of all declared faults that may pass. */
 export const transient = 'Transient';
 
+/** The root of all types: every fault is a kind of it, declared or not. */
+export const anyFault = '*';
+
 /** Whether a type is another one, or extends it. */
-export const isKindOf = (type: string, ancestor: string): boolean => type === ancestor || type.startsWith(`${ancestor}/`);
+export const isKindOf = (type: string, ancestor: string): boolean =>
+  ancestor === anyFault || type === ancestor || type.startsWith(`${ancestor}/`);
 
 /** Whether a fault of this type may be over by the next attempt. */
 export const isTransient = (type: string): boolean => isKindOf(type, transient);

@@ -64,6 +64,7 @@ describe('the examples of activities', () => {
   test('F-83: one after the other', () => plays('sequence.ts'));
   test('F-44, F-60, F-80: a step that is asked again, resubmitted and cancelled', () => plays('step.ts'));
   test('F-37, S11: a step whose time is over is found out about, and undone', () => plays('within.ts'));
+  test('F-171, F-172: a fault that is raised again, and a handler for every fault', () => plays('any-fault.ts'));
   test('an order that ends at once', () => plays('terminate.ts'));
   test('what was done inside is undone as a whole', () => plays('undo-as-a-whole.ts'));
   test('a signal from outside', () => plays('wait-for.ts'));

@@ -4,6 +4,7 @@
  */
 import {
   type Activity,
+  AnyFault,
   answering,
   askOperator,
   assign,
@@ -162,6 +163,8 @@ export const wrongHandlers = defineWorkflow('wrong-handlers', { version: 1, orde
   const refused = sequence(reserve).on(Refused, () => tell);
   // @ts-expect-error the second handler is unreachable: the first, more general one took it: OutOfStock
   refused.on(OutOfStock, () => tell);
+  // @ts-expect-error a handler behind the one for every fault: on
+  refused.on(AnyFault, () => sequence()).on(EngineFault, () => sequence());
   // @ts-expect-error the same fault twice: Refused
   refused.on(Refused, () => tell);
   // @ts-expect-error a handler outside, for what one inside has taken: OutOfStock
@@ -261,6 +264,11 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
 export const raisedInHandler = defineWorkflow('raised-in-handler', { version: 1, order: Order }, ({ order, orderId }) =>
   // @ts-expect-error what a handler raises is handled nowhere: Fraud
   sequence(inventory.reserve({ orderId, items: order.items })).on(Refused, () => raise(Fraud, 'odd')),
+);
+
+export const raisedAgain = defineWorkflow('raised-again', { version: 1, order: Order }, ({ order, orderId }) =>
+  // @ts-expect-error what a handler raises again is handled nowhere: OutOfStock
+  sequence(inventory.reserve({ orderId, items: order.items })).on(Refused, ({ rethrow }) => rethrow()),
 );
 
 export const forgotten = defineWorkflow('forgotten', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order, orderId }) =>

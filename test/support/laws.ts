@@ -39,7 +39,8 @@ interface Taker {
 const caller = 'caller';
 
 /** Whether a type has all the names of another one, from the first on. */
-const isKindOf = (type: string, ancestor: string): boolean => ancestor.split('/').every((name, index) => type.split('/')[index] === name);
+const isKindOf = (type: string, ancestor: string): boolean =>
+  ancestor === '*' || ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
 /** Whether an `ensure` runs its last part because it failed or was cancelled, and not because the first was done. */
 export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
@@ -137,7 +138,10 @@ export class FaultLaw {
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
-    const found = this.pending.find((each) => each.taker.at === at && each.source === fault.source && each.fault.type === fault.type);
+    // One that was raised again has the source that it had first.
+    const found = this.pending.find(
+      (each) => each.taker.at === at && (each.fault.source ?? each.source) === fault.source && each.fault.type === fault.type,
+    );
     assert.ok(found, `${at} deals with ${fault.type} of ${fault.source}, which is not for it`);
     assert.equal(handler, found.taker.handler, `${fault.type} of ${fault.source} goes to the first handler that matches`);
     this.faultedBy.delete(at);

@@ -10,6 +10,7 @@ import { type Delay, delay } from './delay.ts';
 import { type ForEach, forEach } from './for-each.ts';
 import { type Parallel, parallel } from './parallel.ts';
 import { type Raise, raise } from './raise.ts';
+import { type Rethrow, rethrow } from './rethrow.ts';
 import { type Retry, retry } from './retry.ts';
 import { type ScopeActivity, scope } from './scope.ts';
 import { type Sequence, sequence } from './sequence.ts';
@@ -30,6 +31,7 @@ export const behaviours = {
   forEach,
   parallel,
   raise,
+  rethrow,
   retry,
   scope,
   sequence,
@@ -52,6 +54,7 @@ export type ActivityOf =
   | ForEach
   | Parallel
   | Raise
+  | Rethrow
   | Retry
   | ScopeActivity
   | Sequence

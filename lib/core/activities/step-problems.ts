@@ -1,4 +1,5 @@
 import { secondsProblem } from '../definition.ts';
+import { isObject } from '../json.ts';
 import type { Step } from './step.ts';
 
 /** What is wrong with a step's own fields, a sentence each. */
@@ -16,7 +17,9 @@ export function problems({
   return [
     ...nameless.map(([field]) => `It names no ${field}.`),
     ...times.flatMap(([field, seconds]) => secondsProblem(field, seconds, 'above 0') ?? []),
-    ...(undo && 'withinSeconds' in undo ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).'] : []),
+    ...(isObject(undo) && 'withinSeconds' in undo
+      ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']
+      : []),
     ...(lasting === undefined || (lasting as unknown) === true ? [] : [`lasting is ${JSON.stringify(lasting)}; it is true, or left out.`]),
     ...(lasting && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .lasting().'] : []),
   ];

@@ -1,5 +1,5 @@
 import { asks } from '../definition.ts';
-import { isKindOf, isTransient } from '../fault.ts';
+import { anyFault, isKindOf, isTransient } from '../fault.ts';
 import type { Placed, Report } from './tree.ts';
 
 /** Declared faults that may leave an activity, each with a place that raises it. */
@@ -7,32 +7,40 @@ type Leaving = ReadonlyMap<string, string>;
 
 /** Which fault can come from where, and who takes it (F-69, F-163). */
 export function checkHandlers(root: Placed, sentOn: readonly string[], report: Report): void {
-  for (const [fault, path] of leavingOf(root, report)) {
+  for (const [fault, path] of leavingOf(root, report, undefined)) {
     // One that may pass is asked again: the supervisor's rules say what comes of it.
     if (isKindOf(fault, 'Engine') || isTransient(fault) || sentOn.some((type) => isKindOf(fault, type))) continue;
     report(path, `"${fault}" is neither handled nor sent to an operator: name it in toOperator, or handle it.`, 'warning');
   }
 }
 
-function leavingOf(placed: Placed, report: Report): Leaving {
+/** `caught`: what the nearest handler around it may have caught. */
+function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined): Leaving {
   const { node, path, isSound } = placed;
   if (!isSound) return new Map();
   if (asks(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
+  if (node.activity === 'rethrow') {
+    if (!caught)
+      report(path, 'It raises a caught fault again, and stands in no handler: use it inside .on(…), or raise a fault by its name.');
+    return new Map([...(caught ?? [])].map(([fault]) => [fault, path]));
+  }
   if (node.activity === 'raise') return new Map([[node.fault, path]]);
 
-  const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report)));
+  const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report, caught)));
   if (node.activity === 'retry') checkExceptions(placed, node.except ?? [], within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
   // An activity of an app's own may raise faults itself.
   const own = 'faults' in node ? ((node.faults as readonly string[] | undefined) ?? []) : [];
   let left: Leaving = merged([within, new Map(own.map((fault) => [fault, path]))]);
+  const taken: Leaving[] = [];
   for (const { fault, do: body } of node.faultHandlers ?? []) {
-    if (!isKindOf(fault, 'Engine') && !isRaised(fault, within))
+    if (fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within))
       report(`${path}/${body?.name}`, `No step inside ${path} declares or raises "${fault}".`, 'warning');
+    taken.push(new Map([...left].filter(([each]) => isKindOf(each, fault))));
     left = new Map([...left].filter(([each]) => !isKindOf(each, fault)));
   }
-  return merged([left, ...handlers.map((handler) => leavingOf(handler, report))]);
+  return merged([left, ...handlers.map((handler, index) => leavingOf(handler, report, taken[index] ?? new Map()))]);
 }
 
 const isRaised = (fault: string, within: Leaving): boolean => [...within.keys()].some((each) => isKindOf(each, fault));

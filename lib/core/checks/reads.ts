@@ -69,6 +69,7 @@ class Reader {
       case 'assign':
         return certain.add(`vars.${node.variable}`);
       case 'raise':
+      case 'rethrow':
       case 'terminate':
         certain.never = true;
         return;

@@ -26,6 +26,7 @@ const leaves: ReadonlySet<string> = new Set<ActivityType>([
   'compute',
   'delay',
   'raise',
+  'rethrow',
   'step',
   'terminate',
   'waitFor',

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { check } from '../../lib/core/check.ts';
+import type { Activity } from '../../lib/core/definition.ts';
+import { faultPathsOf } from '../../lib/core/fault-paths.ts';
+import { play } from '../support/play.ts';
+import { sequence, step, workflow } from '../support/workflows.ts';
+
+type Handlers = readonly { readonly fault: string; readonly do: Activity }[];
+const handling = (activity: Activity, ...faultHandlers: Handlers): Activity => ({ ...activity, faultHandlers }) as Activity;
+const again = { activity: 'rethrow', name: 'again' } as Activity;
+const told = (name: string) => sequence(name, step('tell'));
+const declaring = { ...step('a'), faults: ['Refused/CardDeclined'] } as Activity;
+
+describe('a handler for every fault', () => {
+  test('F-171: it takes a fault that nobody declared', () => {
+    play(
+      workflow(handling(sequence('order', step('a')), { fault: '*', do: told('any') })),
+      `
+      start
+      -> agent order/a key order/a/1 attempt 1
+
+      fault order/a TillBroken permanent
+      -> agent order/any/tell key order/any/tell/1 attempt 1
+
+      ok order/any/tell
+      == closed
+      `,
+    );
+  });
+
+  test('F-171, F-69: it stands last, or the definition is refused', () => {
+    const [first, last] = [
+      { fault: '*', do: told('any') },
+      { fault: 'Refused', do: told('no') },
+    ];
+    const errors = check(workflow(handling(sequence('order', declaring), first, last))).filter(({ severity }) => severity === 'error');
+    assert.deepEqual(
+      errors.map(({ message }) => message),
+      ['The handler for "Refused" can never run: the one for "*" is before it, and takes it. Put it first.'],
+    );
+    assert.deepEqual(
+      check(workflow(handling(sequence('order', declaring), last, first))).filter(({ severity }) => severity === 'error'),
+      [],
+    );
+  });
+});
+
+describe('a handler that raises the caught fault again', () => {
+  const inner = handling(sequence('inner', declaring), { fault: 'Refused', do: sequence('no', again) });
+  const outer = handling(sequence('order', inner), { fault: 'Refused/CardDeclined', do: told('declined') });
+
+  test('F-172: an outer handler of its subtype takes it, with the first source', () => {
+    const run = play(
+      workflow(outer),
+      `
+      start
+      -> agent order/inner/a key order/inner/a/1 attempt 1
+
+      fault order/inner/a Refused/CardDeclined permanent
+      -> agent order/declined/tell key order/declined/tell/1 attempt 1
+
+      ok order/declined/tell
+      == closed
+      `,
+    );
+    const raised = run.turns.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'FaultRaised' ? [fact] : [])));
+    assert.deepEqual(
+      raised.map(({ path, fault }) => [path, fault.type, fault.source]),
+      [
+        ['order/inner/a', 'Refused/CardDeclined', 'order/inner/a'],
+        ['order/inner/no/again', 'Refused/CardDeclined', 'order/inner/a'],
+      ],
+    );
+  });
+
+  test('F-163, F-172: the table of faults says that it raises it again', () => {
+    const [declined] = faultPathsOf(workflow(outer)).filter(({ fault }) => fault === 'Refused/CardDeclined');
+    assert.deepEqual(declined?.end.kind === 'handled' && declined.end.does, [{ kind: 'raises', fault: 'Refused/CardDeclined' }]);
+  });
+
+  test('F-172: outside of a handler there is nothing to raise again', () => {
+    const errors = check(workflow(sequence('order', again))).filter(({ severity }) => severity === 'error');
+    assert.match(errors[0]?.message ?? '', /stands in no handler/);
+  });
+});
