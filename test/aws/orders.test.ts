@@ -94,10 +94,7 @@ test('twenty orders end well on the protocols of AWS, one of them after its agen
   const heads = await Promise.all(orderIds.map((orderId) => finished(unmetered.store, orderId)));
 
   assert.deepEqual(new Set(heads.map(({ outcome }) => outcome)), new Set(['completed']));
-  assert.deepEqual(
-    heads.filter(({ failureCount }) => failureCount > 0).map(({ orderId }) => orderId),
-    [orderIds[7]],
-  );
+  assert.deepEqual(new Set(heads.map(({ failureCount }) => failureCount)), new Set([0]), 'the count goes when the step succeeds (F-176)');
   assert.equal(healedMs.length, 1);
   assert.ok((healedMs[0] ?? 0) < 10_000, `healed after ${healedMs[0]} ms`);
 

@@ -5,8 +5,8 @@ import type { StepReply } from '../event.ts';
 import { deadlinePassed, engineFault, engineFaults, type Fault, shortType } from '../fault.ts';
 import { fingerprint } from '../fingerprint.ts';
 import { fits, type Json, utf8Bytes } from '../json.ts';
+import { problems } from '../step-problems.ts';
 import { mayChange } from '../template.ts';
-import { problems } from './step-problems.ts';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';

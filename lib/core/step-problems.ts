@@ -1,6 +1,6 @@
-import { secondsProblem } from '../definition.ts';
-import { isObject } from '../json.ts';
-import type { Step } from './step.ts';
+import type { Step } from './activities/step.ts';
+import { secondsProblem } from './definition.ts';
+import { isObject } from './json.ts';
 
 /** What is wrong with a step's own fields, a sentence each. */
 export function problems({
