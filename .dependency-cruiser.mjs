@@ -1,6 +1,6 @@
 /** The arrows of the house: `lib/README.md` explains them. Each message names what should have been imported. */
 const roles =
-  '^lib/(scheduler|instructing|rebuild|replies|children|child-reply|agent|supervisor|submission|intake|operator|quarantine|lease|transition|order-draft|planned|aside|channel-health|operating-channels|valve-keeper|state-size|asks|discretion|outbox|sent-along|deadlines|instance|incoming|steps)\\.ts$|^lib/(agent|poison)/';
+  '^lib/(scheduler|instructing|rebuild|replies|children|child-reply|agent|supervisor|submission|intake|operator|quarantine|lease|transition|order-draft|order-messages|planned|aside|channel-health|operating-channels|valve-keeper|state-size|asks|discretion|outbox|sent-along|deadlines|instance|incoming|steps)\\.ts$|^lib/(agent|poison)/';
 const ports = '^lib/(store|breaker|documents|valves|channel|publisher|clock|record)\\.ts$';
 
 export default {

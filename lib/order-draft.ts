@@ -1,5 +1,4 @@
 import { withKey } from './call-key.ts';
-import { replyToCaller } from './child-reply.ts';
 import type { StepState } from './core/activities/step.ts';
 import { advance } from './core/advance.ts';
 import type { AskCommand, CancelCommand, Command } from './core/command.ts';
@@ -16,19 +15,11 @@ import { secretOutputAt, secretsOf, summaryOf } from './discretion.ts';
 import { InvariantError } from './errors.ts';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import type { Instruction, Signal } from './instruction.ts';
-import { queues, type StatusKind, timeText } from './messages.ts';
+import type { StatusKind } from './messages.ts';
 import { stepToMark } from './operator.ts';
+import { alertDetail, announcementOf, callerReplyOf, processedId, statusOf } from './order-messages.ts';
 import type { Incoming, Loaded, Planned, Settings, Wanting } from './planned.ts';
-import {
-  announcedAs,
-  type DetailType,
-  type FaultSummary,
-  type Note,
-  type OutboxEntry,
-  type Outcome,
-  type StateRecord,
-  subjectOf,
-} from './record.ts';
+import { announcedAs, type DetailType, type FaultSummary, type Note, type OutboxEntry, type StateRecord, subjectOf } from './record.ts';
 import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
@@ -166,35 +157,11 @@ export class OrderDraft {
     if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
   }
 
-  /** What an order that was called has come to goes to the one that called it. */
-  private answerCaller(): void {
-    const reply = replyToCaller(this.loaded.order, this.instance.state, this.now);
-    if (reply)
-      this.outbox.push({
-        id: `${this.record.orderId}/caller/${this.record.epoch}`,
-        kind: 'status',
-        channel: queues.callReplies,
-        message: reply,
-      });
-  }
-
   status(status: StatusKind): void {
-    const { responseChannel, statusSeq, outcome, orderId } = this.record;
+    const { responseChannel, statusSeq } = this.record;
     if (responseChannel === null) return;
-    const seq = statusSeq + 1;
-    this.set({ statusSeq: seq });
-    const { reference } = this.loaded.order;
-    const message = {
-      v: 1,
-      type: 'status',
-      orderId,
-      ...(reference === undefined ? {} : { reference }),
-      seq,
-      status,
-      ...(outcome ? { outcome } : {}),
-      at: timeText(this.now),
-    };
-    this.outbox.push({ id: `${orderId}/status/${seq}`, kind: 'status', channel: responseChannel, message });
+    this.set({ statusSeq: statusSeq + 1 });
+    this.outbox.push(statusOf(this.record, this.loaded.order, responseChannel, status, this.now));
   }
 
   note(...facts: OrderFact[]): void {
@@ -236,23 +203,15 @@ export class OrderDraft {
       const { outcome = 'completed' } = this.instance.state;
       this.set({ processState: 'Processed', outcome, fault: null, lockedBy: null });
       this.note({ type: 'OrderProcessed', outcome });
-      if (this.settings.announceProcessed) this.announce('Order Processed', this.processedId(outcome), { outcome });
+      if (this.settings.announceProcessed)
+        this.announce('Order Processed', processedId(this.record, this.loaded.order, outcome), { outcome });
       this.status(outcome === 'completed' ? 'completed' : 'failed');
-      this.answerCaller();
+      this.outbox.push(...callerReplyOf(this.record, this.loaded.order, this.instance.state, this.now));
     }
     if (!held) return;
     if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
     else this.enterError(held.fault);
     if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
-  }
-
-  /**
-   * What was called may end twice: completed, then taken back. Whoever drops repetitions must hear of both. The outcome
-   * tells them apart: whether it was completed once is not known any more of an order whose record was damaged.
-   */
-  private processedId(outcome: Outcome): string {
-    const id = `${announcedAs(this.record)}/processed`;
-    return this.loaded.order.caller && outcome !== 'completed' ? `${id}/${outcome}` : id;
   }
 
   /** The alert lies in the same write as the Error: one cannot be without the other. */
@@ -271,17 +230,8 @@ export class OrderDraft {
   }
 
   private detailOf(fault: Fault): JsonObject {
-    const { class: faultClass, type, source, message } = this.summaryOf(fault);
     const before = this.loaded.instance.state.phase === 'running' ? 'Processing' : this.loaded.record.processState;
-    return {
-      class: faultClass,
-      type,
-      ...(source ? { source } : {}),
-      before,
-      after: 'Error',
-      failureCount: this.failureCount(),
-      message,
-    };
+    return alertDetail(this.summaryOf(fault), { before, after: 'Error', failureCount: this.failureCount() });
   }
 
   /** A signal is not an instruction: an order in Error stays there, and keeps it. */
@@ -342,8 +292,7 @@ export class OrderDraft {
   }
 
   private announce(detailType: DetailType, id: string, detail: JsonObject): void {
-    const { orderId } = this.record;
-    this.outbox.push({ id, kind: 'announcement', detailType, detail: { id, orderId, at: timeText(this.now), ...detail } });
+    this.outbox.push(announcementOf(this.record, detailType, id, detail, this.now));
   }
 
   private happen(event: DistributedOmit<Event, 'at' | 'epoch'>): void {
@@ -370,15 +319,9 @@ export class OrderDraft {
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
   private tellStuck({ path, asking, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
     const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
-    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${asking}`, {
-      class: told.class,
-      type: told.type,
-      source: path,
-      before: 'Compensating',
-      after: 'Compensating',
-      failureCount: Number(asking.slice(asking.lastIndexOf('.') + 1)),
-      message: told.message,
-    });
+    const failureCount = Number(asking.slice(asking.lastIndexOf('.') + 1));
+    const detail = alertDetail(told, { source: path, before: 'Compensating', after: 'Compensating', failureCount });
+    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${asking}`, detail);
   }
 
   /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */

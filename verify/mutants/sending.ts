@@ -75,8 +75,9 @@ export const sending: readonly Mutant[] = [
     name: 'response after terminal',
     why: 'a client that has heard how its order ended hears afterwards that it is delayed',
     file: draft,
-    find: '      this.answerCaller();\n',
-    replace: "      this.answerCaller();\n      if (this.record.errorGen > 0) this.status('delayed');\n",
+    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    replace:
+      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      if (this.record.errorGen > 0) this.status('delayed');\n",
   },
   {
     name: '`failed` sent in HELD',
