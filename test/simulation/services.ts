@@ -121,8 +121,12 @@ export class Services {
   private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
     const call = ++this.calls;
     let isOver = false;
-    const goes = () => (signal.reason instanceof RequestCanceled ? undefined : hears('gone'));
-    const isTooLate = () => signal.aborted && this.sight.timeline.now + host.skewMs >= asked.completeBy;
+    const leftMs = () => asked.completeBy - (this.sight.timeline.now + host.skewMs);
+    const goes = () =>
+      signal.reason instanceof RequestCanceled
+        ? this.sight.timeline.after(leftMs(), 'the time of a canceled call is over', () => hears('gone'))
+        : hears('gone');
+    const isTooLate = () => signal.aborted && leftMs() <= 0;
     const hears = (how: 'answered' | 'failed' | 'gone'): void => {
       if (isOver) return;
       isOver = true;

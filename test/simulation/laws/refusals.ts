@@ -43,11 +43,13 @@ export function refusals(): Law {
   const answer = (queue: string, body: string, history: History): string | undefined => {
     const { idempotencyKey, errors, at, ...rest } = JSON.parse(body) as { readonly [field: string]: unknown };
     if (rest['status'] !== 'refused') return undefined;
-    const one = [...posted.values()].find(({ key }) => key === idempotencyKey);
+    const stored = history.orders.get(orderIdOf(clientName, String(idempotencyKey)))?.state.workflow.name;
+    const withKey = [...posted.values()].filter(({ key }) => key === idempotencyKey);
+    // A key may be used for two orders: it is the one that is not stored that is refused.
+    const one = withKey.find(({ body, workflow }) => !refused.has(body) && (workflow === undefined || workflow !== stored)) ?? withKey[0];
     if (!one || queue !== responseQueue || !one.mayAnswer) return `${idempotencyKey} is refused on ${queue}`;
     refused.add(one.body);
-    if (one.workflow !== undefined && history.orders.get(orderIdOf(clientName, one.key))?.state.workflow.name === one.workflow)
-      return `${one.key} is refused, and is stored`;
+    if (one.workflow !== undefined && one.workflow === stored) return `${one.key} is refused, and is stored`;
     // Handling it failed too often, whatever was wrong: then it lies before a person, too.
     if (aside.has(one.body) && (errors as readonly SubmissionProblem[]).every(({ code }) => code === 'internal')) return undefined;
     const wanted = one.wanted ?? '/idempotencyKey idempotency-key-reused';
