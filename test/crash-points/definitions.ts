@@ -61,6 +61,7 @@ export const definitions: { readonly [name: string]: Definition } = {
   entry: defined(workflows.entry, { whens: [when(ledger.enter).failsForNow(1), declined] }),
   letter: defined(workflows.letter, { whens: [declined] }),
   renewal: defined(workflows.renewal, { whens: [when(bank.charge).faults(CardDeclined).nth(2)] }),
+  'raised again': defined(workflows.raisedAgain, { whens: [declined] }),
   hurried: defined(workflows.hurried),
   'held for good': defined(workflows.undone, { whens: [when(stock.reserve).isSilent()], variables: { MAX_FAILURES: '1' } }),
   unknown: defined(workflows.undone, { whens: [when(bank.charge).leavesUnknown()] }),

@@ -1,4 +1,5 @@
 import {
+  AnyFault,
   answering,
   askOperator,
   assign,
@@ -183,4 +184,11 @@ export const heavy = defineWorkflow('heavy', version, ({ order }) =>
     reserve(order.item, 'four'),
     charge(order.item),
   ).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** A handler raises the fault again, and the handler for every fault undoes. */
+export const raisedAgain = defineWorkflow('raised-again', version, ({ order }) =>
+  sequence(
+    scope('paid', sequence(reserve(order.item), charge(order.item))).on(Refused, ({ rethrow }) => sequence(tell(order.item), rethrow())),
+  ).on(AnyFault, ({ compensate }) => compensate()),
 );

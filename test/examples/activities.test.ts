@@ -80,7 +80,12 @@ describe('the examples of activities', () => {
 
   test('every activity that the package exports is explained in docs/workflows.md, with the code and story of these files', () => {
     const squeezed = (text: string) => text.replaceAll(/\s+/g, ' ').trim();
-    const elsewhere = ['../../test/examples/travel.test.ts', '../orders/workflow.test.ts', '../../test/crash-test/crash-test.test.ts'];
+    const elsewhere = [
+      '../../test/examples/travel.test.ts',
+      '../orders/workflow.test.ts',
+      '../../test/crash-test/crash-test.test.ts',
+      '../../test/testing/test-system.test.ts',
+    ];
     const sources = [...files, 'own/ensure.ts', ...elsewhere].map((file) => squeezed(textOf(file)));
     const blocks = [...doc('workflows.md').matchAll(/```(?:ts|text)\n([\s\S]*?)```/g)].map(([, code = '']) => squeezed(code));
     assert.deepEqual(

@@ -72,3 +72,21 @@ test('F-58: a when has the data of a fault, and failures that no operation decla
   const { outcome, fault: unforeseen } = rehearse(sent, {}, when(post.send).fails('NotConfigured'));
   assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['held', 'NotConfigured', 'unexpected']);
 });
+
+test('F-58: the system in a test, as docs/workflows.md shows it', async () => {
+  const month = (30 * day) / 1000 - 60;
+  const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () =>
+    sequence(shop.pack({}), waitFor('paid', z.object({ amount: z.number() })), delay({ seconds: month }), shop.ship({})),
+  );
+  const app = defineApp({ workflows: [sold], agents: [shop] });
+
+  const system = await startSystem(app);
+  const submitted = await system.submit({ sku: 'tea' });
+  assert.ok(submitted.outcome === 'accepted');
+  const { orderId } = submitted.order;
+  await system.passTime(10_000);
+  await system.signal(orderId, 'paid', { amount: 40 });
+  await system.passTime(30 * 86_400_000);
+  assert.equal((await system.state(orderId)).outcome, 'completed');
+  await system.stop();
+});
