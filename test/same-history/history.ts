@@ -68,7 +68,8 @@ const once = (lines: readonly string[]): readonly string[] => [...new Set(lines)
 const bySeq = (one: JsonObject, other: JsonObject): number => Number(one['seq']) - Number(other['seq']);
 
 const times: ReadonlySet<string> = new Set(['at', 'completeBy', 'submittedAt', 'sentAt']);
-const timeIn = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+/** As text, or as the number in the id of an announcement. */
+const timeIn = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z|(?<=@)\d{13}\b/g;
 
 /** On one line, without times, and whatever is long only as how long it is. */
 function text(value: object): string {
