@@ -79,7 +79,21 @@ export function createFarm(
     assert.equal(response.status, 200, await response.clone().text());
     return (await response.json()) as Awaited<ReturnType<typeof page>>;
   };
+  /** How often each step of an order was requested. */
+  const attemptsOf = async (orderId: string): Promise<readonly number[]> => {
+    const response = await fetch(`${await url()}/orders/${orderId}`, {
+      headers: { authorization: `Bearer ${await tokenFor(data, 'operator')}` },
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const { steps } = (await response.json()) as { readonly steps: readonly { readonly attempts: number }[] };
+    return steps.map(({ attempts }) => attempts);
+  };
   return {
+    /** How many of the orders have a step that was requested more than once. */
+    async interrupted(orders: readonly Shown[]): Promise<number> {
+      const attempts = await Promise.all(orders.map(({ orderId }) => attemptsOf(orderId)));
+      return attempts.filter((each) => each.some((count) => count > 1)).length;
+    },
     /** Where one of them listens, as soon as one does. */
     url,
     begin,

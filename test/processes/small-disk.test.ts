@@ -14,7 +14,7 @@ async function submitUntilRefused(node: Node, name: string): Promise<readonly st
     const answer = await node.call('submit', `${name}-${index}`, work(), 'line').catch((error: Error) => error);
     if (typeof answer === 'string') accepted.push(answer);
     else {
-      assert.deepEqual({ ...answer, message: '' }, { name: 'StoreUnavailableError', fatal: false, message: '' });
+      assert.deepEqual({ ...answer, message: '' }, { name: 'StoreUnavailableError', fatal: false, throttled: false, message: '' });
       refused += 1;
     }
   }
