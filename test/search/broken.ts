@@ -81,8 +81,8 @@ export const broken: readonly Broken[] = [
   {
     what: 'what is asked again is another effect',
     file: 'lib/core/activities/step.ts',
-    line: ': askAgent(step, generation, attempt + 1, context, input);',
-    instead: ': askAgent(step, generation + 1, attempt + 1, context, input);',
+    line: ': askAgent(step, generation, attempt + 1, context, { input, limit });',
+    instead: ': askAgent(step, generation + 1, attempt + 1, context, { input, limit });',
     scenario: { ...small, hurries: 1 },
   },
   {

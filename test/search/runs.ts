@@ -214,7 +214,8 @@ class Replayer {
   }
 
   private context(more: Partial<System>) {
-    const system = { ...this.ports, definitions: this.definitions, chance: () => 0.5, ...more } as unknown as System;
+    const outages: System['outages'] = { met: () => {}, areRecent: () => false };
+    const system = { ...this.ports, definitions: this.definitions, outages, chance: () => 0.5, ...more } as unknown as System;
     return { system, environment: { REDRESS_AGENTS: 'shop' }, accepting: () => true };
   }
 
