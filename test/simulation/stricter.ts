@@ -38,7 +38,7 @@ export function deployStricter({ timeline, faults }: Sight, services: Services, 
     if (!orders.has(orderId)) orders.set(orderId, chance.happens(share));
     const before = refused.get(requestId);
     if (before === true || (before === false && isFirst)) return before;
-    const refuses = isDeployed && orders.get(orderId) === true;
+    const refuses = isDeployed && !faults.over && orders.get(orderId) === true;
     refused.set(requestId, refuses);
     return refuses;
   };
@@ -55,7 +55,7 @@ export function asTaken<M extends Received>(queue: string, messages: readonly M[
   return messages.map((message) => {
     const request = requestIn(message.body);
     if (!request) return message;
-    const refuses = !faults.over && stricter(request, message.receiveCount === 1);
+    const refuses = stricter(request, message.receiveCount === 1);
     if (refuses) faults.lands('stricter schema', `${agent}.${request.operation}`, { role: 'agent', orderId: request.orderId });
     const { tooMuch: _, ...input } = request.input as { readonly [field: string]: unknown };
     return { ...message, body: JSON.stringify({ ...request, input: { ...input, ...(refuses ? { tooMuch: true } : {}) } }) };
