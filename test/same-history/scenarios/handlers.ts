@@ -46,7 +46,7 @@ export const handlers: readonly Scenario[] = [
   scenario('a branch that was cancelled says nothing: whether it was done is found out', pair, ['CancelAsked', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [doneInSilence()] },
   }),
-  scenario('both branches fail', pair, ['FaultHandled', 'compensated'], {
+  scenario('both branches fail, and nothing was done', pair, ['FaultHandled', 'rejected'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [refuses(2)] },
   }),
   scenario('an undo fails for now', sale, ['UndoFailed', 'compensated'], {

@@ -22,9 +22,9 @@ export const steps: readonly Scenario[] = [
   scenario('all steps are done', sale, '"outcome":"completed"'),
   scenario('a step fails for now, twice', sale, ['"attempt":2', 'completed'], { answers: { 'order/retry/charge': [fails(), fails()] } }),
   scenario(
-    'a step fails for now more often than it is run: it is asked again when its time is over',
+    'a step fails for now more often than it is run: the order is blocked at once, with that fault',
     sale,
-    ['AttemptFailed', 'completed'],
+    ['RunFailed', 'OrderHeld', 'Order In Error'],
     {
       answers: { 'order/retry/charge': [fails(), fails(), fails()] },
     },
