@@ -152,6 +152,8 @@ function doneAfterAll(draft: Draft, { requestId, reply: given }: Replied): strin
   const own = activity.own as StepState | undefined;
   const node = draft.node(path);
   if (!own || !asks(node)) return undefined;
+  // The order is blocked because the state has no room for this very answer.
+  if (recordable(draft, path, given) !== given) return undefined;
   if (generationOf(requestId) !== own.generation || attemptOf(requestId) > own.attempt) return undefined;
   if (own.mode) return own.phase === 'asked' || own.phase === 'resting' ? path : undefined;
   const isBlocked = own.phase === 'unknown' && activity.waits === true;
@@ -348,4 +350,5 @@ function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): voi
   for (const path of waiting) cancel(draft, path);
   draft.drain();
   answerRecorded(draft);
+  deliverSignals(draft);
 }

@@ -5,6 +5,7 @@ import { workflowsAgent } from '../../lib/core/child-order.ts';
 import type { AskCommand } from '../../lib/core/command.ts';
 import { asks, type WorkflowDefinition } from '../../lib/core/definition.ts';
 import type { Event, StepReply } from '../../lib/core/event.ts';
+import { engineFaults } from '../../lib/core/fault.ts';
 import { requestIdOf } from '../../lib/core/identity.ts';
 import { violations } from '../../lib/core/invariants.ts';
 import type { CoreFact } from '../../lib/core/journal.ts';
@@ -119,6 +120,9 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
   if (event.type === 'signalled') return transition;
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
   if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
+  // An answer that the state had no room for was not kept: its second delivery may confirm what the first one left open.
+  const hadNoRoom = transition.facts.some((fact) => 'fault' in fact && fact.fault?.type === engineFaults.stateTooLarge);
+  if (event.type === 'replied' && hadNoRoom) return transition;
   changesNothing(advanceWith, transition.state, event, 'a second delivery');
   return transition;
 }
