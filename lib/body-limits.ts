@@ -1,7 +1,7 @@
 import { fits, isObject, type Json } from './core/json.ts';
 import { pointerOf, type SubmissionProblem } from './submission.ts';
 
-/** What one request may cost, whoever sends it (OWASP API4). */
+/** Limits of one request, by HTTP or by message (OWASP API4). */
 export const bodyLimits = {
   bytesMax: 256 * 1024,
   /** Levels of objects and lists, the outermost included. */
@@ -35,7 +35,7 @@ export function survey(text: string, bytesMax: number = bodyLimits.bytesMax): Su
 /** What is stored has its numbers written out: `1e20` has four characters as it comes, and twenty-one then. */
 const mayGrow = (text: string): boolean => text.length * 6 > bodyLimits.bytesMax;
 
-/** What speaks against a submission that comes as a message: the same as against one that comes as a call. */
+/** Problems of a submission by message: the same as for a call of the API. */
 export function messageProblems(text: string): readonly SubmissionProblem[] {
   const bytesMax = bodyLimits.bytesMax + messageBytes;
   const surveyed = Buffer.byteLength(text) > bytesMax ? ({ outcome: 'too-large' } as const) : survey(text, bytesMax);

@@ -16,7 +16,7 @@ export interface HostEvents {
   servicesExceptionNotHandled: { readonly service: string; readonly orderId?: string; readonly error: unknown };
 }
 
-/** What an app does when its host tells it something. */
+/** Listeners of an app for events of its host. */
 export type HostListeners = { readonly [E in keyof HostEvents]?: (detail: HostEvents[E]) => void | Promise<void> };
 
 /** An order that a service submits. */
@@ -34,7 +34,7 @@ export type ServiceSubmitted =
   | { readonly outcome: 'invalid'; readonly problems: readonly { readonly pointer: string; readonly detail: string }[] }
   | { readonly outcome: 'key-reused' };
 
-/** What a service of the app gets when a process starts it (WF: runtime services). No base class. */
+/** Given to a service of the app when a process starts it (WF: runtime services). No base class. */
 export interface ServiceRuntime {
   /** Names the process. */
   readonly hostId: string;
@@ -50,7 +50,7 @@ export interface ServiceRuntime {
 /** Something of the app's own that lives as long as the process. */
 export interface RuntimeService {
   readonly name: string;
-  /** Once in a process, before it takes any work. What it throws keeps the process from starting. */
+  /** Once in a process, before it takes any work. An error keeps the process from starting. */
   start(runtime: ServiceRuntime): void | Promise<void>;
   /** When the process has drained. Lambda ends a process without it. */
   stop?(): void | Promise<void>;
