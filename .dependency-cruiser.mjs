@@ -1,10 +1,29 @@
-/** The arrows of the house: `lib/README.md` explains them. Each message names what should have been imported. */
-const roles =
-  '^lib/(scheduler|instructing|rebuild|replies|children|child-reply|agent|supervisor|submission|intake|operator|quarantine|lease|transition|order-draft|order-messages|planned|aside|channel-health|operating-channels|valve-keeper|state-size|asks|discretion|outbox|sent-along|deadlines|instance|incoming|steps)\\.ts$|^lib/(agent|poison)/';
-const ports = '^lib/(store|breaker|documents|valves|channel|publisher|clock|record)\\.ts$';
+/** Folders of `lib` that a folder of `lib` may import. `lib/README.md` explains them. */
+const may = {
+  core: ['core'],
+  authoring: ['authoring', 'core'],
+  diagrams: ['diagrams', 'core'],
+  ports: ['ports', 'authoring', 'core'],
+  roles: ['roles', 'ports', 'authoring', 'core'],
+  adapters: ['adapters', 'ports', 'core'],
+  api: ['api', 'roles', 'ports', 'authoring', 'core'],
+  runtime: ['runtime', 'adapters', 'api', 'roles', 'ports', 'authoring', 'core'],
+  cli: ['cli', 'diagrams', 'runtime', 'adapters', 'api', 'roles', 'ports', 'authoring', 'core'],
+  infrastructure: ['infrastructure', 'runtime', 'adapters', 'api', 'roles', 'ports', 'authoring', 'core'],
+  testing: ['testing', 'runtime', 'adapters', 'api', 'roles', 'ports', 'authoring', 'core'],
+};
+
+const arrows = Object.entries(may).map(([folder, imports]) => ({
+  name: `${folder}-imports`,
+  comment: `lib/${folder} imports these folders only: ${imports.join(', ')}. Pass the rest as an argument, or move the word that both need.`,
+  severity: 'error',
+  from: { path: `^lib/${folder}/` },
+  to: { path: '^lib/', pathNot: `^lib/(${imports.join('|')})/` },
+}));
 
 export default {
   forbidden: [
+    ...arrows,
     {
       name: 'no-cycles',
       comment: 'Two files that need each other are one file, or need a third.',
@@ -14,73 +33,45 @@ export default {
     },
     {
       name: 'core-is-pure',
-      comment: 'lib/core imports lib/core and its expression libraries only: pass what it needs in the event.',
+      comment: 'lib/core imports its expression libraries and nothing else of npm or Node: pass clock, chance and I/O in the event.',
       severity: 'error',
       from: { path: '^lib/core/' },
-      to: { pathNot: ['^lib/core/', '^node_modules/(@marcbachmann/cel-js|re2js)/'] },
-    },
-    {
-      name: 'ports-know-only-words',
-      comment: 'A port imports other ports, lib/record.ts and lib/core types only.',
-      severity: 'error',
-      from: { path: ports },
-      to: { pathNot: [ports, '^lib/core/'] },
-    },
-    {
-      name: 'roles-use-ports',
-      comment: 'A role gets its implementations as arguments: import lib/store.ts, lib/channel.ts, lib/publisher.ts or lib/clock.ts.',
-      severity: 'error',
-      from: { path: roles },
-      to: { path: '^lib/(stores|channels/|publishers|valves/|host|api|cli|embedded)' },
+      to: { pathNot: ['^lib/', '^node_modules/(@marcbachmann/cel-js|re2js)/'] },
     },
     {
       name: 'supervisor-knows-no-business',
-      comment: 'The supervisor sees only what lies outside the instance: lib/record.ts.',
+      comment: 'The supervisor reads the head of an order and the records of channels and breakers, never its workflow or its instance.',
       severity: 'error',
-      from: { path: '^lib/supervisor\\.ts$' },
-      to: { path: '^lib/(core|authoring|transition|instance|definitions|agent)' },
+      from: { path: '^lib/roles/supervisor/' },
+      to: { path: '^lib/(core|authoring|roles/(agent|submission|operator|child-orders))/|^lib/roles/scheduler/(?!deadlines)' },
     },
     {
-      name: 'implementations-know-their-port',
-      comment: 'A store, channel, publisher or valve imports its port, lib/errors.ts and its SDK.',
+      name: 'agents-know-no-scheduler',
+      comment: 'An agent answers messages. It imports no scheduler, no supervisor and no order.',
       severity: 'error',
-      from: { path: '^lib/(stores|channels|publishers|valves)/' },
-      to: { path: '^lib/(host|api|cli|authoring|scheduler|agent|supervisor|submission|transition|instance)' },
+      from: { path: '^lib/roles/agent/' },
+      to: { path: '^lib/roles/(scheduler|supervisor|submission|operator)/' },
     },
     {
       name: 'nothing-needs-the-cdk',
-      comment: 'Only lib/infrastructure, lib/cdk.ts and bin/redress.ts know of the CDK: what runs must not carry it along.',
+      comment: 'Only lib/infrastructure, lib/cdk.ts and bin/cdk.ts know the CDK: a Lambda function must not carry it.',
       severity: 'error',
       from: { path: '^(lib|functions|examples)/', pathNot: '^lib/(infrastructure/|cdk\\.ts)' },
       to: { path: '^(lib/infrastructure/|node_modules/(aws-cdk-lib|constructs|cdk-nag|esbuild)/)' },
     },
     {
-      name: 'authoring-is-apart',
-      comment: 'What users write with imports lib/core only.',
+      name: 'only-the-command-line-draws',
+      comment: 'Functions need no layout: import lib/diagrams from lib/cli only.',
       severity: 'error',
-      from: { path: '^lib/authoring/' },
-      to: { path: '^lib/', pathNot: '^lib/(authoring|core)/' },
+      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(diagrams|cli)/' },
+      to: { path: '^(lib/diagrams/|node_modules/@dagrejs/)' },
     },
     {
-      name: 'crash-tests-are-for-tests',
-      comment: 'lib/crash-test runs the whole system with a process that dies: only lib/testing.ts hands it out.',
+      name: 'testing-is-for-tests',
+      comment: 'lib/testing runs workflows and whole systems in virtual time: only lib/testing.ts exports it.',
       severity: 'error',
-      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(crash-test/|testing\\.ts)' },
-      to: { path: '^lib/crash-test/' },
-    },
-    {
-      name: 'graphs-are-drawn-from-the-core',
-      comment: 'lib/graph imports lib/core and the library that lays out; nobody but whoever shows a graph imports it.',
-      severity: 'error',
-      from: { path: '^lib/graph/' },
-      to: { pathNot: ['^lib/(graph|core)/', '^node_modules/@dagrejs/'] },
-    },
-    {
-      name: 'only-who-shows-a-graph-carries-its-layout',
-      comment: 'Functions need no layout: import lib/graph from lib/cli only.',
-      severity: 'error',
-      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/(graph|cli)/' },
-      to: { path: '^(lib/graph/|node_modules/@dagrejs/)' },
+      from: { path: '^(lib|functions|bin|examples)/', pathNot: '^lib/testing(/|\\.ts)' },
+      to: { path: '^lib/testing/' },
     },
     {
       name: 'examples-are-users',
@@ -90,18 +81,18 @@ export default {
       to: { path: '^(lib|functions|bin|test)/', pathNot: '^lib/(index|cdk|testing)\\.ts$' },
     },
     {
-      name: 'nobody-imports-functions',
-      comment: 'Functions are loaded by whoever runs them: lib/host/load.ts.',
+      name: 'nothing-imports-functions',
+      comment: 'lib/runtime/host/load.ts loads functions by name.',
       severity: 'error',
       from: { pathNot: '^(functions|test)/' },
       to: { path: '^functions/' },
     },
     {
       name: 'no-tests-in-code',
-      comment: 'Test support stays in test/; figures may be measured on the same emulators, and tools may play the simulation.',
+      comment: 'Test support stays in test/. Tools in dev/ may play the simulation and measure on the same emulators.',
       severity: 'error',
-      from: { pathNot: '^(test|bench|verify)/|^tools/(simulate\\.ts$|mutation/simulation/|soak/)' },
-      to: { path: '^test/' },
+      from: { pathNot: '^(test|dev)/' },
+      to: { path: '^(test|dev)/' },
     },
     {
       name: 'declared-dependencies',
@@ -112,10 +103,10 @@ export default {
     },
     {
       name: 'no-dev-dependencies-at-run-time',
-      comment: 'What runs is a dependency; types come by `import type`.',
+      comment: 'A package that runs in production is a dependency; types come by `import type`.',
       severity: 'error',
       from: { path: '^(lib|functions|bin)/' },
-      // The CDK and its bundler are optional peers of the package: for whoever deploys.
+      // The CDK and its bundler are optional peers of the package, for people who deploy.
       to: {
         dependencyTypes: ['npm-dev'],
         dependencyTypesNot: ['type-only', 'npm-peer'],

@@ -1,4 +1,4 @@
-import { startLocal } from '../lib/host/local.ts';
+import { startLocal } from '#runtime/host/local';
 
 /** `npm start`: the whole system in one process, until SIGTERM or SIGINT; of another app, `npm start -- examples/travel/app.ts`. */
 const [, script = '', app] = process.argv;

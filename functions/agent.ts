@@ -1,12 +1,12 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { createAgent } from '../lib/agent.ts';
-import type { AgentDefinition } from '../lib/authoring/agent.ts';
-import { oneByOne } from '../lib/batch.ts';
-import { deliveryOf, groupIn, queueOf } from '../lib/delivery.ts';
-import type { FunctionContext, Invocation } from '../lib/function.ts';
-import { agentMessageIn } from '../lib/incoming.ts';
-import { agentOfRequests } from '../lib/messages.ts';
-import type { System } from '../lib/system.ts';
+import type { AgentDefinition } from '#authoring/agent';
+import { deliveryOf, groupIn, queueOf } from '#ports/delivery';
+import { agentOfRequests } from '#ports/messages';
+import { createAgent } from '#roles/agent/agent';
+import { oneByOne } from '#roles/dead-letters/batch';
+import { agentMessageIn } from '#roles/scheduler/incoming';
+import type { FunctionContext, Invocation } from '#runtime/function';
+import type { System } from '#runtime/system';
 
 /** Requests of one agent, or of several. A record that throws was not answered: it comes again, or the supervisor asks anew. */
 export const create = ({ system, environment }: FunctionContext) => {

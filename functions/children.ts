@@ -1,10 +1,10 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { oneByOne } from '../lib/batch.ts';
-import { inGroup } from '../lib/channel.ts';
-import { createChildren } from '../lib/children.ts';
-import { groupIn } from '../lib/delivery.ts';
-import type { FunctionContext } from '../lib/function.ts';
-import { agentMessageIn } from '../lib/incoming.ts';
+import { groupIn } from '#ports/delivery';
+import { inGroup } from '#ports/queues';
+import { createChildren } from '#roles/child-orders/child-orders';
+import { oneByOne } from '#roles/dead-letters/batch';
+import { agentMessageIn } from '#roles/scheduler/incoming';
+import type { FunctionContext } from '#runtime/function';
 
 /** Orders that other orders call. */
 export const create = ({ system }: FunctionContext) => {

@@ -1,8 +1,8 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
-import { inGroups } from '../lib/batch.ts';
-import { groupIn, queueOf } from '../lib/delivery.ts';
-import type { FunctionContext } from '../lib/function.ts';
-import { noMessage, parseIncoming } from '../lib/incoming.ts';
+import { groupIn, queueOf } from '#ports/delivery';
+import { inGroups } from '#roles/dead-letters/batch';
+import { noMessage, parseIncoming } from '#roles/scheduler/incoming';
+import type { FunctionContext } from '#runtime/function';
 
 /** Agents answer here, and whoever wants an order looked at wakes it here. All that came for one order is one write. */
 export const create = ({ system }: FunctionContext) => {

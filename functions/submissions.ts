@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
-import { oneByOne } from '../lib/batch.ts';
-import type { FunctionContext } from '../lib/function.ts';
-import { createIntake } from '../lib/intake.ts';
+import { oneByOne } from '#roles/dead-letters/batch';
+import { createIntake } from '#roles/submission/queue-consumer';
+import type { FunctionContext } from '#runtime/function';
 
 /** Orders of clients that post a message instead of calling the API. */
 export const create = ({ system }: FunctionContext) => {

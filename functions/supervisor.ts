@@ -1,6 +1,6 @@
-import type { FunctionContext, Invocation } from '../lib/function.ts';
-import { createSupervisor, type SupervisorPass } from '../lib/supervisor.ts';
-import { replyQueuesOf, type SupervisorTask } from '../lib/topology.ts';
+import { createSupervisor, type SupervisorPass } from '#roles/supervisor/supervisor';
+import type { FunctionContext, Invocation } from '#runtime/function';
+import { replyQueuesOf, type SupervisorTask } from '#runtime/topology';
 
 /** Runs on schedules. Nothing is lost when it doesn't: the next pass sees what is due, and the next sweep goes on where this one stopped. */
 export const create = ({ system }: FunctionContext) => {

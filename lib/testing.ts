@@ -1,40 +1,42 @@
-import { readJournal } from './api/history.ts';
-import type { App } from './authoring/workflow.ts';
-import { type ManualClock, manualClock } from './clock.ts';
-import { readConfig } from './config.ts';
-import type { Json } from './core/json.ts';
-import { loadDefinitions } from './definitions.ts';
-import { type Embedded, openEmbedded } from './embedded.ts';
-import { type Host, type HostOptions, startHost } from './host/host.ts';
-import { loadFunction } from './host/load.ts';
-import type { JournalEntry } from './instance.ts';
-import type { Instructed } from './instructing.ts';
-import type { Decision, Instruction } from './instruction.ts';
-import type { StateRecord } from './record.ts';
-import { recordDefinitions } from './recorded-definitions.ts';
-import type { Submitted } from './submission.ts';
-import { createTelemetry, type Telemetry } from './telemetry.ts';
-import { redriveIn, topologyOf } from './topology.ts';
+import { type Embedded, openEmbeddedDatabase } from '#adapters/sqlite/open';
+import { readJournal } from '#api/history';
+import { type LocalIssuer, openLocalIssuer, temporaryIssuer } from '#api/local-issuer';
+import type { App } from '#authoring/workflow';
+import type { Json } from '#core/data/json';
+import { type ManualClock, manualClock } from '#ports/clock';
+import type { StateRecord } from '#ports/records';
+import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import type { Instructed } from '#roles/operator/instruct';
+import type { Decision } from '#roles/operator/instruction';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import type { Submitted } from '#roles/submission/submission';
+import { readConfig } from '#runtime/config';
+import type { Host, HostOptions } from '#runtime/host/host';
+import type { TestInstruction } from '#testing/rehearse/index';
+import { TestProcess } from '#testing/test-system/process';
 
-export type { ManualClock } from './clock.ts';
-export { manualClock } from './clock.ts';
-export type { CrashedOutcome, CrashedRun, CrashTested, CrashTestOptions } from './crash-test/index.ts';
-export { CrashTestError, crashTest } from './crash-test/index.ts';
+export type { ManualClock } from '#ports/clock';
+export { manualClock } from '#ports/clock';
+export type { CrashedOutcome, CrashedRun, CrashTested, CrashTestOptions } from '#testing/crash-test/index';
+export { CrashTestError, crashTest } from '#testing/crash-test/index';
 export type {
   FaultMatrix,
   FaultRow,
+  PartOf,
   Purpose,
   QuestionWhens,
   Rehearsal,
   RehearsedOutcome,
   RehearsedStep,
   RehearsedWait,
+  RequestWhen,
   SignalWhens,
+  TestInstruction,
   When,
   Whens,
   WorkflowWhens,
-} from './rehearsal/index.ts';
-export { rehearse, when } from './rehearsal/index.ts';
+} from '#testing/rehearse/index';
+export { instruct, rehearse, when } from '#testing/rehearse/index';
 
 export interface TestSystemOptions {
   /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */
@@ -49,10 +51,6 @@ export interface TestSystemOptions {
   readonly sendsAlong?: boolean;
   readonly services?: HostOptions['services'];
 }
-
-type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-/** An instruction of an operator, such as `{ kind: 'suspend' }`. */
-export type TestInstruction = Without<Instruction, 'by' | 'reason'> & { readonly by?: string; readonly reason?: string };
 
 /** The whole system in memory, in a time that stands still until the test moves it on. */
 export interface TestSystem extends Embedded {
@@ -85,6 +83,22 @@ export interface TestSystem extends Embedded {
   passTime(ms: number): Promise<void>;
   /** Bodies of the messages that are on a queue now, oldest first, left where they are. */
   messages(queue: string): readonly Json[];
+  /**
+   * The HTTP API, with the routes and the authorization of `npm start`, and without a server: `fetch('/orders', { headers })`.
+   * It has the type of the global `fetch`, for clients that take one. While no process runs it rejects as that does.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Signs a token that the API takes: `Bearer ${await token({ role: 'client', client: 'acme' })}`. Its times are the clock's. */
+  token: LocalIssuer['sign'];
+  /**
+   * Ends the process at once, as `kill -9` does, in the middle of whatever it does: nothing of it is written or sent any
+   * more, its operations and services are not told, and requests break off. What is committed stays. A `run` that was called
+   * already goes on by itself, as a request does that has left the machine; its answer reaches nobody.
+   */
+  kill(): void;
+  /** Starts another process over the same data, after `kill()`. */
+  start(): Promise<void>;
+  /** Lets what is at work end, and closes the data. */
   stop(): Promise<void>;
 }
 
@@ -102,38 +116,31 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   } = options;
   const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
   const telemetry = createTelemetry({ level: 'off' });
-  const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong });
-  const { store, channel, publisher, database } = embedded;
-  const ports = {
-    store,
-    channel,
-    publisher,
-    clock,
-    telemetry,
-    issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
-    cursorKey: new Uint8Array(32),
+  const now = () => clock.now();
+  const issuer = dataFolder === ':memory:' ? temporaryIssuer({ now }) : openLocalIssuer(dataFolder, { now });
+  const database = openEmbeddedDatabase(dataFolder);
+  let started = 0;
+  const newProcess = (): TestProcess => {
+    const name = hostId && (++started === 1 ? hostId : `${hostId}-${started}`);
+    return new TestProcess({ app, config, clock, database, telemetry, issuer, sendsAlong, without, services, hostId: name });
   };
-  const definitions = loadDefinitions(app);
-  await recordDefinitions(app.workflows, store, { mayReplace: true }).catch(async (error: unknown) => {
+  let current = newProcess();
+  let isClosed = false;
+  const close = async (): Promise<void> => {
+    isClosed = true;
     await database.close();
+  };
+  await current.start().catch(async (error: unknown) => {
+    await close();
     throw error;
   });
-  const host = await startHost({
-    app,
-    definitions,
-    config,
-    ports,
-    load: loadFunction,
-    services,
-    without: ['api', ...without],
-    ...(hostId ? { hostId } : {}),
-  });
   let calls = 0;
-  const decide = (orderId: string, decision: Decision) => host.system.scheduler.instruct(orderId, decision, { id: `test-${++calls}` });
+  const decide = (orderId: string, decision: Decision) =>
+    current.ask(({ system }) => system.scheduler.instruct(orderId, decision, { id: `test-${++calls}` }));
   const instruct = (orderId: string, { by = 'test', reason = 'A test wants it.', ...instruction }: TestInstruction) =>
     decide(orderId, { ...instruction, by, reason } as Decision);
   const state = async (orderId: string): Promise<StateRecord> => {
-    const found = await store.load(orderId);
+    const found = await current.embedded.store.load(orderId);
     if (!found) throw new Error(`There is no order ${orderId}.`);
     return found.state;
   };
@@ -145,18 +152,30 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   const selectMessages = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
 
   return {
-    ...embedded,
-    host,
+    database,
     clock,
     telemetry,
+    get store() {
+      return current.embedded.store;
+    },
+    get channel() {
+      return current.embedded.channel;
+    },
+    get publisher() {
+      return current.embedded.publisher;
+    },
+    tidy: () => current.embedded.tidy(),
+    get host() {
+      return current.host;
+    },
     submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
-      host.system.submit({ client, idempotencyKey: key, order, ...more }),
+      current.ask(({ system }) => system.submit({ client, idempotencyKey: key, order, ...more })),
     state,
     instruct,
     cancel: (orderId) => instruct(orderId, { kind: 'cancel' }),
     signal: (orderId, name, payload = null) => decide(orderId, { kind: 'signal', name, payload }),
     answer: (orderId, answer) => instruct(orderId, { kind: 'resubmit', answer }),
-    history: async (orderId) => (await readJournal(store, await state(orderId))).journal,
+    history: async (orderId) => (await readJournal(current.embedded.store, await state(orderId))).journal,
     async passTime(ms) {
       const end = clock.now() + ms;
       for (;;) {
@@ -170,14 +189,22 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
       await clock.jump(end - clock.now());
     },
     messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as Json),
+    token: (about) => issuer.sign(about),
+    fetch: (input, init) => current.fetch(input, init),
+    kill() {
+      if (isClosed) throw new Error('The system was stopped: nothing is left of it to kill.');
+      current.kill();
+      current = newProcess();
+    },
+    async start() {
+      if (isClosed) throw new Error('The system was stopped, and its data are closed. Call startSystem with the same dataFolder.');
+      if (current.isRunning) throw new Error('The system runs. Call kill() first.');
+      await current.start();
+    },
     async stop() {
-      const stopped = host.stop();
-      // Whoever sleeps while the system drains sleeps in the test's time.
-      for (let done = false; !done; ) {
-        await clock.next();
-        done = await Promise.race([stopped.then(() => true), new Promise<false>((resolve) => setImmediate(() => resolve(false)))]);
-      }
-      await database.close();
+      if (isClosed) return;
+      if (current.isRunning) await current.stop();
+      await close();
     },
   };
 }

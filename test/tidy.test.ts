@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { behaviours } from '../lib/core/activities/index.ts';
-import type { WorkflowDefinition } from '../lib/core/definition.ts';
-import { topologyOf } from '../lib/topology.ts';
+import { behaviors } from '#core/activities/index';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { topologyOf } from '#runtime/topology';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], { cwd: root }).toString().trim().split('\n');
@@ -21,6 +21,10 @@ const places = (which: readonly string[], pattern: RegExp): readonly string[] =>
       .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${line.trim()}`] : [])),
   );
 
+/** Titles of the tests in a file. */
+const titlesIn = (file: string): readonly string[] =>
+  [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].map(([, , title = '']) => title);
+
 describe('the house is tidy', () => {
   test('the core has no clock, no chance and no timers: they come in the event', () => {
     assert.deepEqual(
@@ -31,14 +35,14 @@ describe('the house is tidy', () => {
 
   test('roles take time from the clock they are given', () => {
     const roles = under('lib/').filter(
-      (file) => !/^lib\/(host|cli|api|stores|channels|publishers)\/|^lib\/(clock|telemetry|testing|lambda)\.ts$/.test(file),
+      (file) => !/^lib\/(runtime\/(host\/|lambda\.ts)|cli|api|adapters)|^lib\/(ports\/(clock|telemetry)|testing)\.ts$/.test(file),
     );
     assert.deepEqual(places(roles, /Date\.now|new Date\(\)|setTimeout|setInterval|performance\.now/), []);
   });
 
   test('only the configuration and whoever starts a program read the environment', () => {
     // What a function begins with in Lambda is written by bundle.ts.
-    const starts = /^lib\/(config\.ts|host\/local\.ts|cli\/|infrastructure\/bundle\.ts)/;
+    const starts = /^lib\/(runtime\/config\.ts|runtime\/host\/local\.ts|cli\/|infrastructure\/bundle\.ts)/;
     const others = under('lib/', 'functions/').filter((file) => !starts.test(file));
     assert.deepEqual(places(others, /process\.env/), []);
   });
@@ -48,7 +52,7 @@ describe('the house is tidy', () => {
       .map((file) => basename(file, '.ts').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()))
       // The table, and what holds the activities that apps define themselves.
       .filter((name) => name !== 'index' && name !== 'custom');
-    assert.deepEqual(Object.keys(behaviours).sort(), inFolder.sort());
+    assert.deepEqual(Object.keys(behaviors).sort(), inFolder.sort());
   });
 
   test('every function has its place in the topology', () => {
@@ -79,7 +83,7 @@ describe('the house is tidy', () => {
   });
 
   test('nothing is left undone, and nothing is switched off without a word', () => {
-    const all = under('lib/', 'functions/', 'bin/', 'examples/', 'bench/', 'tools/');
+    const all = under('lib/', 'functions/', 'bin/', 'examples/', 'dev/');
     assert.deepEqual(places(all, /\b(TODO|FIXME|XXX)\b|@ts-ignore|@ts-nocheck|biome-ignore(?!.*: )/), []);
   });
 
@@ -95,14 +99,26 @@ describe('the house is tidy', () => {
 
   test('test titles name requirements that exist', () => {
     const known = new Set([...read('docs/requirements.md').matchAll(/^\| (F-\d+) /gm)].map(([, id]) => id));
-    const named = under('test/').flatMap((file) =>
-      [...read(file).matchAll(/\b(?:test|it|describe)\(\s*(['"`])((?:(?!\1)[\s\S])*)\1/g)].flatMap(([, , title = '']) =>
-        [...title.matchAll(/F-\d+/g)].map(([id]) => `${id}`),
-      ),
-    );
+    const named = under('test/').flatMap((file) => titlesIn(file).flatMap((title) => title.match(/F-\d+/g) ?? []));
     assert.deepEqual(
       [...new Set(named)].filter((id) => !known.has(id)),
       [],
+    );
+  });
+
+  test('test titles cite laws, fault kinds and figures that docs/laws.md lists', () => {
+    const listed = new Set([...read('docs/laws.md').matchAll(/^\| ([SLG]\d+|X-\d+) /gm)].map(([, id]) => id));
+    const cited = under('test/').flatMap((file) => titlesIn(file).flatMap((title) => title.match(/\b(?:[SLG]\d{1,2}|X-\d+)\b/g) ?? []));
+    assert.deepEqual(
+      [...new Set(cited)].filter((id) => !listed.has(id)),
+      [],
+    );
+  });
+
+  test('lib has no loose files but the exports of the package', () => {
+    assert.deepEqual(
+      files.filter((file) => /^lib\/[^/]+$/.test(file)),
+      ['lib/README.md', 'lib/cdk.ts', 'lib/index.ts', 'lib/testing.ts'],
     );
   });
 
@@ -117,7 +133,7 @@ describe('the house is tidy', () => {
     );
   });
 
-  for (const folder of ['', 'tools/mutation/']) {
+  for (const folder of ['', 'dev/tools/mutation/']) {
     test(`versions in ${folder}package.json are exact, and its lockfile names no registry of anybody’s own`, () => {
       const { dependencies, devDependencies } = JSON.parse(read(`${folder}package.json`)) as { [key: string]: { [name: string]: string } };
       const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(

@@ -39,7 +39,7 @@ export const story = `
   -> payment order/charge/undo key order/charge/undo/2 attempt 1 with {"chargeId":"c1"}
 
   ok order/charge/undo
-  == cancelled
+  == canceled
 `;
 
 export const body = { total: 40 };

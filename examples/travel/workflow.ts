@@ -64,7 +64,7 @@ function visaCheck(order: TripOrder, orderId: Expr<string>) {
 
 /**
  * Flight, hotel and car side by side, then the visa, where one is needed. Whatever is refused, by a service or by the visa
- * office: what was booked is cancelled, newest first, and the traveller is told.
+ * office: what was booked is canceled, newest first, and the traveller is told.
  */
 export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip }, ({ order, orderId }) => {
   const { traveller, journey } = order;

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { type Context, Hono } from 'hono';
-import { StoreUnavailableError, UnreadableRecordError } from '../errors.ts';
-import { bodyProblems } from '../submission.ts';
+import { StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
+import { bodyProblems } from '#roles/submission/submission';
 import { anonymous, type Caller, createAuthentication } from './authentication.ts';
 import { isBodiless, mediaRefusal, readBody } from './body.ts';
-import { createClientRate } from './client-rate.ts';
 import { accepts } from './negotiation.ts';
 import { openApi } from './openapi.ts';
 import { readHeaders, readQuery } from './parameters.ts';
 import { isRefusal, problems, problemText, type Refusal, refuse } from './problem.ts';
+import { createClientRate } from './rate-limit.ts';
 import type { Answer, ApiOptions, Call, Route } from './route.ts';
 import { routes as allRoutes } from './routes.ts';
 

@@ -1,5 +1,5 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '#ports/clock';
 import { type Claims, type ReadClaims, standardClaims } from './claims.ts';
 
 /** Whose tokens the API believes. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { bodyLimits, survey } from '../body-limits.ts';
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
+import { bodyLimits, survey } from '#roles/submission/body-limits';
 import { type Refusal, refuse } from './problem.ts';
 
 /** Whether no body was sent, as far as the headers say. */

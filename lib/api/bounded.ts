@@ -1,4 +1,4 @@
-import { type Json, utf8Bytes } from '../core/json.ts';
+import { type Json, utf8Bytes } from '#core/data/json';
 
 /** UTF-8 bytes of what may be long in one answer. Lambda answers with 6 MB at most, the order's body and fault included. */
 export const answerLimits = { outputs: 1024 * 1024, steps: 3 * 1024 * 1024, history: 2 * 1024 * 1024 } as const;

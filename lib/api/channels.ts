@@ -1,12 +1,12 @@
 import type * as z from 'zod';
-import { type Breaker, phaseOf } from '../breaker.ts';
-import type { QueueDepth } from '../channel.ts';
-import { type ChannelState, channelState, letsGo } from '../channel-state.ts';
-import { workflowsAgent } from '../core/child-order.ts';
-import type { Definitions } from '../definitions.ts';
-import { queues, timeText } from '../messages.ts';
-import { closeChannel, openChannel, type Turned } from '../operating-channels.ts';
-import { hasCalls } from '../topology.ts';
+import { hasCalls } from '#core/checks/calls';
+import { workflowsAgent } from '#core/data/child-order';
+import { type Breaker, phaseOf } from '#ports/circuit-breaker';
+import type { Definitions } from '#ports/definitions';
+import { queues, timeText } from '#ports/messages';
+import type { QueueDepth } from '#ports/queues';
+import { closeChannel, openChannel, type Turned } from '#roles/channels/operate';
+import { type ChannelState, channelState, letsGo } from '#roles/channels/state';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
 import { type Refusal, refuse } from './problem.ts';
@@ -58,7 +58,7 @@ const isAgent = (name: string, { agents }: Definitions): boolean => agents.some(
 function channelsIn(definitions: Definitions): readonly string[] {
   const { agents } = definitions;
   const workflows = definitions.names().flatMap((name) => definitions.newest(name)?.definition ?? []);
-  const calls = hasCalls({ agents, workflows }) ? [workflowsAgent] : [];
+  const calls = hasCalls(workflows) ? [workflowsAgent] : [];
   return [...agents.map(({ name }) => name), ...calls, queues.submissions, queues.wakeUps].toSorted();
 }
 

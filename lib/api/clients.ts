@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import type { ClientRecord } from '../record.ts';
+import type { ClientRecord } from '#ports/records';
 import { clientIdPattern } from './authentication.ts';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';

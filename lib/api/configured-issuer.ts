@@ -1,10 +1,10 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto';
 import { createRemoteJWKSet, type JSONWebKeySet, type JWK } from 'jose';
 import * as z from 'zod';
-import { SetupError } from '../errors.ts';
-import { isLoopback } from '../loopback.ts';
+import { SetupError } from '#ports/errors';
 import { clientIdPattern, type Issuer } from './authentication.ts';
 import { cognitoClaims, standardClaims } from './claims.ts';
+import { isLoopback } from './loopback.ts';
 
 type Variables = { readonly [name: string]: string | undefined };
 

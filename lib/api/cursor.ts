@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
 
 /** What a cursor is good for: this list, with these filters, for this caller, and nothing else. */
 interface CursorScope {

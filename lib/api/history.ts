@@ -1,13 +1,13 @@
-import type { Fault } from '../core/fault.ts';
-import { shortType } from '../core/fault.ts';
-import { requestIdFrom } from '../core/identity.ts';
-import { UnreadableRecordError } from '../errors.ts';
-import { decodeInstance, type Instance, type JournalEntry } from '../instance.ts';
-import { timeText } from '../messages.ts';
-import { salvagedJournal } from '../rebuild.ts';
-import type { StateRecord } from '../record.ts';
-import { wholeJournal } from '../steps.ts';
-import type { Store } from '../store.ts';
+import type { Fault } from '#core/data/fault';
+import { shortType } from '#core/data/fault';
+import { requestIdFrom } from '#core/data/ids';
+import { UnreadableRecordError } from '#ports/errors';
+import { timeText } from '#ports/messages';
+import type { StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import { salvagedJournal } from '#roles/repair/rebuild';
+import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { isOperator } from './views.ts';
 
@@ -61,6 +61,7 @@ const forClients = new Set([
   'at',
   'type',
   'path',
+  'child',
   'attempt',
   'completeBy',
   'wakeAt',

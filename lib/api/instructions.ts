@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import { rootPath } from '../core/definition.ts';
-import type { Json } from '../core/json.ts';
-import type { UndoPlan } from '../core/undo-plan.ts';
-import { InstanceLockedError, UnreadableRecordError } from '../errors.ts';
-import type { Instructed } from '../instructing.ts';
-import type { Instruction } from '../instruction.ts';
+import type { Json } from '#core/data/json';
+import { rootPath } from '#core/definition/definition';
+import type { UndoPlan } from '#core/views/undo-plan';
+import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import type { Instructed } from '#roles/operator/instruct';
+import type { Instruction } from '#roles/operator/instruction';
 import { etagOf } from './orders.ts';
 import { plannedUndo } from './plan.ts';
 import { isRefusal, type Refusal, refuse } from './problem.ts';

@@ -1,9 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { chmodSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type JSONWebKeySet, type JWK, SignJWT } from 'jose';
+import { type JSONWebKeySet, SignJWT } from 'jose';
 import * as z from 'zod';
-import { SetupError } from '../errors.ts';
+import { SetupError } from '#ports/errors';
 import type { Issuer, Role } from './authentication.ts';
 
 /** This machine as its own issuer of tokens. */
@@ -33,14 +33,20 @@ const Key = z.object({
   use: z.literal('sig'),
 });
 const IssuerFile = z.object({ key: Key, cursorKey: z.string().min(43) });
+type IssuerKeys = z.infer<typeof IssuerFile>;
 
 /**
  * The issuer whose key lies in the data folder; made there on the first call.
  *
  * @throws SetupError where the folder can't be used, or the key file is damaged.
  */
-export function openLocalIssuer(dataFolder: string, { now = () => Date.now() }: { readonly now?: () => number } = {}): LocalIssuer {
-  const { key, cursorKey } = readOrMake(dataFolder);
+export const openLocalIssuer = (dataFolder: string, { now = Date.now }: { readonly now?: () => number } = {}): LocalIssuer =>
+  issuerWith(readOrMake(dataFolder), now);
+
+/** Returns an issuer whose key exists in this process only. */
+export const temporaryIssuer = ({ now }: { readonly now: () => number }): LocalIssuer => issuerWith(newKeys(), now);
+
+function issuerWith({ key, cursorKey }: IssuerKeys, now: () => number): LocalIssuer {
   const { d: _, ...publicKey } = key;
   const privateKey = createPrivateKey({ key, format: 'jwk' });
   const issuer = 'http://redress.local';
@@ -66,7 +72,7 @@ export function openLocalIssuer(dataFolder: string, { now = () => Date.now() }: 
   };
 }
 
-function readOrMake(dataFolder: string): z.infer<typeof IssuerFile> {
+function readOrMake(dataFolder: string): IssuerKeys {
   const path = join(dataFolder, 'issuer.json');
   try {
     return read(path) ?? make(dataFolder, path);
@@ -79,7 +85,7 @@ function readOrMake(dataFolder: string): z.infer<typeof IssuerFile> {
   }
 }
 
-function read(path: string): z.infer<typeof IssuerFile> | undefined {
+function read(path: string): IssuerKeys | undefined {
   try {
     return IssuerFile.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch (error) {
@@ -94,13 +100,11 @@ function read(path: string): z.infer<typeof IssuerFile> | undefined {
 }
 
 /** Written whole under a name of its own, then linked: of two processes that start at once, one link succeeds, and both read that file. */
-function make(dataFolder: string, path: string): z.infer<typeof IssuerFile> {
+function make(dataFolder: string, path: string): IssuerKeys {
   mkdirSync(dataFolder, { recursive: true });
   const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`;
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const key = { ...(privateKey.export({ format: 'jwk' }) as JWK), kid: randomBytes(9).toString('base64url'), alg: 'ES256', use: 'sig' };
   try {
-    writeFileSync(draft, JSON.stringify({ key, cursorKey: randomBytes(32).toString('base64url') }), { mode: 0o600, flag: 'wx' });
+    writeFileSync(draft, JSON.stringify(newKeys()), { mode: 0o600, flag: 'wx' });
     chmodSync(draft, 0o600);
     linkSync(draft, path);
   } catch (error) {
@@ -111,4 +115,10 @@ function make(dataFolder: string, path: string): z.infer<typeof IssuerFile> {
   const made = read(path);
   if (!made) throw new Error(`${path} was taken away while it was made`);
   return made;
+}
+
+function newKeys(): IssuerKeys {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: randomBytes(9).toString('base64url'), alg: 'ES256', use: 'sig' };
+  return IssuerFile.parse({ key, cursorKey: randomBytes(32).toString('base64url') });
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Definitions } from '../definitions.ts';
+import type { Definitions } from '#ports/definitions';
 import { type ProblemCode, problems } from './problem.ts';
 import type { Route } from './route.ts';
 import { Problem } from './schemas.ts';

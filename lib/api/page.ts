@@ -42,7 +42,7 @@ curl -i http://127.0.0.1:3000/orders \\
 <h2>On the command line</h2>
 <dl>
 <dt><code>npx redress token</code></dt><dd>prints a token for this machine: <code>--role client --client NAME</code>, <code>--role operator</code> or <code>--role admin</code></dd>
-<dt><code>npx redress alerts</code></dt><dd>what was announced: orders in Error, messages set aside</dd>
+<dt><code>npx redress alerts</code></dt><dd>what was announced: orders in Error, messages dead-lettered</dd>
 <dt><code>npx redress channel receive NAME</code></dt><dd>reads a client's own response queue</dd>
 <dt><code>npx redress --help</code></dt><dd>everything else that an operator does</dd>
 <dt><code>npm run demo</code></dt><dd>submits good and bad orders, and shows how each one ends</dd>

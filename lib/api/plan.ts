@@ -1,10 +1,10 @@
 import type * as z from 'zod';
-import { withUndoPages } from '../aside.ts';
-import { scopeNamed, type UndoPlan, undoPlan } from '../core/undo-plan.ts';
-import { discreetPlan } from '../discretion.ts';
-import { rebuild } from '../rebuild.ts';
-import { type StateRecord, subjectOf } from '../record.ts';
-import { stepsOf } from '../steps.ts';
+import { scopeNamed, type UndoPlan, undoPlan } from '#core/views/undo-plan';
+import { type StateRecord, subjectOf } from '#ports/records';
+import { rebuild } from '#roles/repair/rebuild';
+import { withUndoPages } from '#roles/scheduler/paging';
+import { discreetPlan } from '#roles/scheduler/redaction';
+import { stepsOf } from '#roles/scheduler/step-report';
 import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
 import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';

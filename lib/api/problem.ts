@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
 
 /** Every refusal that the API knows: its status, and what it says unless there is more to say. */
 export const problems = {

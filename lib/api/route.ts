@@ -1,15 +1,14 @@
 import type * as z from 'zod';
-import type { Channel } from '../channel.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Definitions } from '../definitions.ts';
-import type { Scheduler } from '../scheduler.ts';
-import type { Store } from '../store.ts';
-import type { Submit } from '../submission.ts';
-import type { Telemetry } from '../telemetry.ts';
+import type { Clock } from '#ports/clock';
+import type { Definitions } from '#ports/definitions';
+import type { Channel } from '#ports/queues';
+import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
+import type { Scheduler } from '#roles/scheduler/scheduler';
+import type { Submit } from '#roles/submission/submission';
 import type { Caller, Issuer, Role } from './authentication.ts';
-import type { ClientRate } from './client-rate.ts';
 import type { ProblemCode, Refusal } from './problem.ts';
+import type { ClientRate } from './rate-limit.ts';
 
 export interface ApiOptions {
   readonly store: Store;
@@ -17,7 +16,7 @@ export interface ApiOptions {
   readonly channel: Pick<Channel, 'depth' | 'send'>;
   readonly submit: Submit;
   readonly definitions: Definitions;
-  readonly config: Pick<Config, 'defaultWorkflow'> & Partial<Pick<Config, 'clientOrdersPerSecond'>>;
+  readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly issuer: Issuer;

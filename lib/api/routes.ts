@@ -1,13 +1,13 @@
 import { closeOne, listChannels, openOne } from './channels.ts';
+import { cancelOrder, signalOrder } from './client-actions.ts';
 import { listClients, registerClient } from './clients.ts';
-import { cancelOrder, signalOrder } from './from-outside.ts';
+import { discardMessage, isDeadLetter, listDeadLetters, resubmitMessage, showDeadLetter, treatMany } from './dead-letters.ts';
 import { instructOrder } from './instructions.ts';
 import { listOrders, showHistory, showOrder, submitOrder } from './orders.ts';
 import { page, pageSecurityPolicy } from './page.ts';
 import { showPlan } from './plan.ts';
 import { json, type Route, route } from './route.ts';
 import * as schemas from './schemas.ts';
-import { discardMessage, isSetAside, listSetAside, resubmitMessage, showSetAside, treatMany } from './set-aside.ts';
 
 const replays = 'The same `Idempotency-Key` again, within 24 hours, changes nothing more: then with `Idempotent-Replayed: true`.';
 
@@ -72,7 +72,7 @@ export const routes: readonly Route[] = [
     body: schemas.CancelBody,
     answers: {
       202: {
-        description: `It is being undone, and ends as cancelled. ${replays}`,
+        description: `It is being undone, and ends as canceled. ${replays}`,
         schema: schemas.Instructed,
       },
     },
@@ -151,18 +151,18 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: 'GET',
-    path: '/channels/{name}/set-aside',
+    path: '/channels/{name}/dead-letters',
     roles: ['operator'],
     summary: 'List the messages of a channel that nobody could process, oldest first',
-    query: schemas.SetAsideQuery,
-    answers: { 200: { description: 'A page of messages, without their bodies', schema: schemas.pageOf(schemas.SetAsideSummary) } },
+    query: schemas.DeadLetterQuery,
+    answers: { 200: { description: 'A page of messages, without their bodies', schema: schemas.pageOf(schemas.DeadLetterSummary) } },
     refusals: ['not-found'],
-    handle: listSetAside,
+    handle: listDeadLetters,
   }),
   // Before those with an id: no message is called bulk.
   route({
     method: 'POST',
-    path: '/channels/{name}/set-aside/bulk',
+    path: '/channels/{name}/dead-letters/bulk',
     roles: ['operator'],
     summary: 'Resubmit or discard all messages of a channel that fit a filter, so many a call; or say what would become of each',
     body: schemas.BulkBody,
@@ -177,33 +177,33 @@ export const routes: readonly Route[] = [
   }),
   route({
     method: 'GET',
-    path: '/channels/{name}/set-aside/{id}',
+    path: '/channels/{name}/dead-letters/{id}',
     roles: ['operator'],
     summary: 'Show a message that nobody could process, with its story',
-    answers: { 200: { description: 'The message', schema: schemas.SetAsideMessage } },
+    answers: { 200: { description: 'The message', schema: schemas.DeadLetterMessage } },
     refusals: ['not-found'],
-    handle: showSetAside,
+    handle: showDeadLetter,
   }),
   route({
     method: 'DELETE',
-    path: '/channels/{name}/set-aside/{id}',
+    path: '/channels/{name}/dead-letters/{id}',
     roles: ['operator'],
     summary: 'Discard a message that nobody could process',
     body: schemas.DiscardBody,
-    isThere: isSetAside,
+    isThere: isDeadLetter,
     answers: { 200: { description: 'It is gone; with dryRun, it would be', schema: schemas.MessageTreated } },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: discardMessage,
   }),
   route({
     method: 'POST',
-    path: '/channels/{name}/set-aside/{id}/resubmit',
+    path: '/channels/{name}/dead-letters/{id}/resubmit',
     roles: ['operator'],
     summary: 'Send a message that nobody could process once more, as it is or mended',
     body: schemas.ResubmitMessageBody,
     answers: {
       200: { description: 'dryRun: it could be sent', schema: schemas.MessageTreated },
-      202: { description: 'It is sent, and set aside no more', schema: schemas.MessageTreated },
+      202: { description: 'It is sent, and no longer a dead letter', schema: schemas.MessageTreated },
     },
     refusals: ['not-found', 'conflict', 'locked'],
     handle: resubmitMessage,

@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { bodyLimits } from '../body-limits.ts';
-import { responseQueuePrefix } from '../channel.ts';
-import { limits } from '../core/definition.ts';
+import { limits } from '#core/definition/definition';
+import { responseQueuePrefix } from '#ports/queues';
+import { bodyLimits } from '#roles/submission/body-limits';
 import { clientIdPattern } from './authentication.ts';
 
 /** What the API takes and gives: checked against requests, and published as the contract. */
 
 const processState = z.enum(['Pending', 'Processing', 'Processed', 'Error']);
-const outcome = z.enum(['completed', 'compensated', 'rejected', 'cancelled', 'terminated']);
+const outcome = z.enum(['completed', 'compensated', 'rejected', 'canceled', 'terminated']);
 const status = z.enum(['Initialized', 'Executing', 'Canceling', 'Faulting', 'Compensating', 'Closed']);
 const result = z.enum(['Succeeded', 'Faulted', 'Canceled', 'Compensated']);
 const time = z.iso.datetime();
@@ -118,16 +118,16 @@ export const ClientBody = z.strictObject({
 });
 
 const queueName = z.string().min(1).max(bodyLimits.charactersMax);
-export const SetAsideFilter = z.strictObject({
+export const DeadLetterFilter = z.strictObject({
   id: z.string().min(1).max(512).exactOptional().describe('this one'),
   queue: queueName.exactOptional().describe('that it came on'),
   type: z.string().min(1).max(64).exactOptional().describe('of message: request, reply, submission'),
   orderId: z.string().min(1).max(128).exactOptional(),
-  reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason for which it was set aside'),
+  reason: z.string().min(1).max(256).exactOptional().describe('a part of the reason for which it was dead-lettered'),
   sentAfter: moment,
   sentBefore: moment,
 });
-export const SetAsideQuery = z.strictObject({ ...SetAsideFilter.shape, limit, cursor });
+export const DeadLetterQuery = z.strictObject({ ...DeadLetterFilter.shape, limit, cursor });
 
 const again = z.boolean().exactOptional().describe('also where it was begun before, and nobody knows whether it was sent');
 const dryRun = z.boolean().exactOptional().describe('says what would become of it, and changes nothing');
@@ -141,7 +141,7 @@ export const ResubmitMessageBody = z.strictObject({
 });
 export const DiscardBody = z.strictObject({ reason, dryRun });
 export const BulkBody = z.strictObject({
-  filter: SetAsideFilter,
+  filter: DeadLetterFilter,
   action: z.enum(['resubmit', 'discard']),
   reason,
   dryRun: z.boolean().describe('true: lists what would become of each, and changes nothing'),
@@ -215,7 +215,7 @@ export const FullOrder = z.strictObject({
     .nullable()
     .optional()
     .describe(
-      'operators only; why the order is where it is, in a sentence with times in UTC; null where it was set aside, or its record or its workflow cannot be read',
+      'operators only; why the order is where it is, in a sentence with times in UTC; null where the order is quarantined, or its record or its workflow cannot be read',
     ),
 });
 export const Accepted = z.strictObject({ orderId: z.string(), processState, submittedAt: time });
@@ -282,7 +282,7 @@ export const ChannelState = z.strictObject({
     })
     .optional(),
 });
-const setAside = {
+const deadLetter = {
   id: z.string(),
   channel: z.string(),
   queue: z.string(),
@@ -294,15 +294,15 @@ const setAside = {
   failures: z.int().min(0),
   bytes: z.int().min(0),
   sentAt: time,
-  setAsideAt: time,
+  deadAt: time,
   handling: z
     .strictObject({ action: z.enum(['resubmit', 'discard']), by: z.string(), at: time, reason: z.string() })
     .nullable()
     .describe('what somebody has begun to do with it; after half a minute it was broken off'),
 };
-export const SetAsideSummary = z.strictObject(setAside);
-export const SetAsideMessage = z.strictObject({
-  ...setAside,
+export const DeadLetterSummary = z.strictObject(deadLetter);
+export const DeadLetterMessage = z.strictObject({
+  ...deadLetter,
   attempts: z.array(z.strictObject({ at: time, error: z.string() })).describe('the last ten, oldest first'),
   body: anyJson.describe('the message; null where it is no JSON text; what is secret is masked'),
   text: z.string().nullable().describe('what came instead of a JSON text'),
@@ -316,7 +316,7 @@ export const MessageTreated = z.strictObject({
   orderId: z.string().nullable().describe('in whose history it stands'),
 });
 export const TreatedInBulk = z.strictObject({
-  ...setAside,
+  ...deadLetter,
   outcome: z.enum(['done', 'possible', 'not-found', 'conflict', 'invalid', 'locked']),
   errors: z.array(z.object({ pointer: z.string(), code: z.string(), detail: z.string() })),
 });

@@ -1,10 +1,10 @@
-import type { Json } from '../core/json.ts';
-import type { Program } from '../core/program.ts';
-import { mask, masked, secretPointers } from '../core/secrets.ts';
-import { timeText } from '../messages.ts';
-import { remainingSecondsOf } from '../operator.ts';
-import type { FaultSummary, OrderRecord, StateHead } from '../record.ts';
-import type { StepReport } from '../steps.ts';
+import type { Json } from '#core/data/json';
+import type { Program } from '#core/definition/program';
+import { mask, masked, secretPointers } from '#core/definition/secrets';
+import { timeText } from '#ports/messages';
+import type { FaultSummary, OrderRecord, StateHead } from '#ports/records';
+import { remainingSecondsOf } from '#roles/operator/feasibility';
+import type { StepReport } from '#roles/scheduler/step-report';
 import type { Caller } from './authentication.ts';
 import { boundedSteps } from './bounded.ts';
 

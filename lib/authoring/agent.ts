@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { workflowsAgent } from '../core/child-order.ts';
-import { engineFaults, shortType } from '../core/fault.ts';
-import type { Json, JsonObject } from '../core/json.ts';
-import { secretPointers } from '../core/secrets.ts';
+import { workflowsAgent } from '#core/data/child-order';
+import { engineFaults, shortType } from '#core/data/fault';
+import type { Json, JsonObject } from '#core/data/json';
+import { secretPointers } from '#core/definition/secrets';
 import type { In } from './expression.ts';
 import type { Failed, FaultType } from './fault.ts';
 import { recordStep, type StepActivity } from './step.ts';

@@ -15,26 +15,40 @@ export const parallel = <const A extends readonly Activity<string>[]>(...childre
 export const scope = <F extends string>(name: string, child: Activity<F>): Composite<F> =>
   composite({ activity: 'scope', name, do: recordedIn(child).shape }, { fixed: true });
 
-export interface RetryOptions {
+interface RetryRuns {
   /** How often it is run again: 3 means at most 4 runs. */
   readonly count: number;
   /** Seconds between two runs. */
   readonly interval: number;
-  /** Faults, with all that extend them, after which it is not run again. */
-  readonly except?: readonly FaultType[];
-  /** Runs again after permanent faults, too. */
-  readonly evenPermanent?: boolean;
   /** Undoes what the failed run completed before the next one begins. */
   readonly undoFirst?: boolean;
 }
 
-/** Runs an activity again after a fault that may pass. What it raises last goes on its way. */
-export const retry = <F extends string>(child: Activity<F>, { except, ...options }: RetryOptions): Composite<F> =>
+interface RetryUnless extends RetryRuns {
+  /** Faults, with all that extend them, after which it is not run again. */
+  readonly except?: readonly FaultType[];
+  /** Runs again after permanent faults, too. */
+  readonly evenPermanent?: boolean;
+  readonly only?: never;
+}
+
+interface RetryAfter extends RetryRuns {
+  /** The faults, with all that extend them, after which it is run again, permanent or not; after all others it is not. */
+  readonly only: readonly FaultType[];
+  readonly except?: never;
+  readonly evenPermanent?: never;
+}
+
+export type RetryOptions = RetryUnless | RetryAfter;
+
+/** Runs an activity again after a fault that may pass, or that `only` names. What it raises last goes on its way. */
+export const retry = <F extends string>(child: Activity<F>, { except, only, ...options }: RetryOptions): Composite<F> =>
   composite({
     activity: 'retry',
     name: 'retry',
     ...options,
     ...(except ? { except: except.map(({ path }) => path) } : {}),
+    ...(only ? { only: only.map(({ path }) => path) } : {}),
     do: recordedIn(child).shape,
   });
 

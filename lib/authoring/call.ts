@@ -1,9 +1,9 @@
-import { resultVariable, workflowsAgent } from '../core/child-order.ts';
+import { resultVariable, workflowsAgent } from '#core/data/child-order';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
+import { assign, variable } from './basic-activities.ts';
 import { sequence } from './blocks.ts';
 import { composite } from './composite.ts';
-import type { Expr, In } from './expression.ts';
-import { assign, variable } from './leaves.ts';
+import type { In, ValueOf } from './expression.ts';
 import { recordStep, type StepActivity } from './step.ts';
 import type { Workflow } from './workflow.ts';
 
@@ -13,15 +13,6 @@ declare const answer: unique symbol;
 export interface Answering<out R> {
   readonly [answer]?: R;
 }
-
-type ValueOf<V> =
-  V extends Expr<infer T>
-    ? T
-    : V extends readonly (infer U)[]
-      ? readonly ValueOf<U>[]
-      : V extends object
-        ? { readonly [K in keyof V]: ValueOf<V[K]> }
-        : V;
 
 /** The whole of a workflow, with what it answers to the workflow that calls it: a literal, expressions, or a mixture. */
 export const answering = <F extends string, const V>(activity: Activity<F>, value: V): Activity<F> & Answering<ValueOf<V>> => {

@@ -1,8 +1,8 @@
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
 import { type Activity, type FaultsOf, record, recordedIn, type Shape } from './activity.ts';
-import { expression, type Ref } from './expression.ts';
+import { compensate, rethrow } from './basic-activities.ts';
+import { expression, fieldOf, type Ref } from './expression.ts';
 import type { FaultType } from './fault.ts';
-import { compensate, rethrow } from './leaves.ts';
 import type { StepActivity } from './step.ts';
 
 /** Those faults of F that are P, or extend it; all of them are kinds of the root, `AnyFault`. */
@@ -43,7 +43,7 @@ export interface Handled<out F extends string> extends Activity<F> {
 /** An activity with others inside it. It may handle their faults. */
 export interface Composite<out F extends string> extends Activity<F> {
   /**
-   * Handles a fault, and all that extend it: what is at work inside is cancelled, then the handler runs, and the order
+   * Handles a fault, and all that extend it: what is at work inside is canceled, then the handler runs, and the order
    * goes on after the composite. Handlers are tried in the order in which they are written, so the most special comes first.
    */
   on<P extends string, G extends string = never>(
@@ -66,6 +66,7 @@ export const composite = <F extends string>(
   { fixed = false, renamed = (name) => ({ ...shape, name }) }: { fixed?: boolean; renamed?: Rename } = {},
 ): Composite<F> =>
   record(shape, fixed, {
+    ...(shape['collect'] === undefined ? {} : { output: expression(fieldOf('steps', shape.name)) }),
     named: (name: string) => composite(renamed(name), { fixed: true, renamed }),
     on(fault: FaultType, handler: (caught: Caught<string>) => Activity<string>) {
       const before = (shape['faultHandlers'] ?? []) as readonly Handler[];

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import { registerFunction } from '../core/functions.ts';
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
+import { registerFunction } from '#core/definition/functions';
 import type { In } from './expression.ts';
 import { type AnsweringActivity, recordAnswering } from './step.ts';
 

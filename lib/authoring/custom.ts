@@ -1,6 +1,6 @@
-import type { Behaviour } from '../core/behaviour.ts';
-import { registerActivity } from '../core/custom.ts';
-import type { ActivityBase, CelExpression, Activity as Node } from '../core/definition.ts';
+import { registerActivity } from '#core/definition/custom';
+import type { ActivityBase, CelExpression, Activity as Node } from '#core/definition/definition';
+import type { Behavior } from '#core/engine/behavior';
 import { type Activity, distinct, type FaultsOf, leaf } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
 import type { Expr } from './expression.ts';
@@ -22,10 +22,10 @@ type Recorded<T> =
 /** How an app's own activity stands in a definition: its fields, and its parts as nodes of the tree. */
 export type CustomNode<Fields, P extends string> = ActivityBase & Recorded<Fields> & { readonly [part in P]: Node };
 
-/** What an app's own activity does. The engine asks it only for pure answers: see `Behaviour`. */
-export type CustomBehaviour<Fields, S, P extends string> = Omit<Behaviour<CustomNode<Fields, P>, S>, 'children' | 'templates'> & {
+/** What an app's own activity does. The engine asks it only for pure answers: see `Behavior`. */
+export type CustomBehavior<Fields, S, P extends string> = Omit<Behavior<CustomNode<Fields, P>, S>, 'children' | 'templates'> & {
   /** All in it that holds expressions. */
-  readonly templates?: Behaviour<CustomNode<Fields, P>, S>['templates'];
+  readonly templates?: Behavior<CustomNode<Fields, P>, S>['templates'];
 };
 
 type FaultsOfParts<A extends Parts> = FaultsOf<A[keyof A]>;
@@ -41,13 +41,13 @@ type FaultsOfParts<A extends Parts> = FaultsOf<A[keyof A]>;
 export function defineActivity<Fields extends object, S, const P extends string = never>(
   type: `${string}:${string}`,
   parts: readonly P[],
-  behaviour: CustomBehaviour<Fields, S, P>,
+  behavior: CustomBehavior<Fields, S, P>,
 ): <A extends { readonly [part in P]: Activity<string> }>(fields: Fields, inside: A) => Composite<FaultsOfParts<A>> {
   if (!/^[a-z][a-z0-9-]{0,31}:[a-z][a-zA-Z0-9-]{0,31}$/.test(type))
     throw new TypeError(`"${type}" is no name for an activity: a namespace, ":", and a name, such as "shop:ensure".`);
 
   const children = (node: CustomNode<Fields, P>) => parts.map((part) => (node as unknown as { readonly [part in P]: Node })[part]);
-  registerActivity(type, { templates: () => [], ...behaviour, children } as unknown as Behaviour);
+  registerActivity(type, { templates: () => [], ...behavior, children } as unknown as Behavior);
   const name = type.slice(type.indexOf(':') + 1);
   return (fields, inside) => {
     const shapes = distinct(parts.map((part) => inside[part]));
@@ -59,10 +59,10 @@ export function defineActivity<Fields extends object, S, const P extends string 
 /** The same for an activity without others inside it, which may raise faults of its own. */
 export function defineLeafActivity<Fields extends object, S, const F extends string = never>(
   type: `${string}:${string}`,
-  behaviour: CustomBehaviour<Fields, S, never>,
+  behavior: CustomBehavior<Fields, S, never>,
   { faults = [] }: { readonly faults?: readonly FaultType<F>[] } = {},
 ): (fields: Fields) => Activity<F> {
-  defineActivity<Fields, S>(type, [], behaviour);
+  defineActivity<Fields, S>(type, [], behavior);
   const declared = faults.length > 0 ? { faults: faults.map(({ path }) => path) } : {};
   return (fields) => leaf({ activity: type, name: type.slice(type.indexOf(':') + 1), ...fields, ...declared });
 }

@@ -1,4 +1,4 @@
-import { engineFaults } from '../core/fault.ts';
+import { engineFaults } from '#core/data/fault';
 import type { FaultType } from './fault.ts';
 
 const engineFault = <const P extends string>(path: P): FaultType<P> => ({ path, name: path.slice(path.lastIndexOf('/') + 1) });

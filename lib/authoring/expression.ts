@@ -1,4 +1,4 @@
-import { isObject } from '../core/json.ts';
+import { isObject } from '#core/data/json';
 
 declare const value: unique symbol;
 
@@ -15,6 +15,16 @@ export type Ref<T> = Expr<T> &
 export type In<T> =
   | Expr<T>
   | (T extends readonly (infer U)[] ? readonly In<U>[] : T extends object ? { readonly [K in keyof T]: In<T[K]> } : T);
+
+/** What there is in the end where this was written: the other way round than `In`. */
+export type ValueOf<V> =
+  V extends Expr<infer T>
+    ? T
+    : V extends readonly (infer U)[]
+      ? ValueOf<U>[]
+      : V extends object
+        ? { -readonly [K in keyof V]: ValueOf<V[K]> }
+        : V;
 
 const source = Symbol('cel');
 

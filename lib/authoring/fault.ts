@@ -1,5 +1,5 @@
-import { anyFault, operatorAsked, transient } from '../core/fault.ts';
-import type { JsonObject } from '../core/json.ts';
+import { anyFault, operatorAsked, transient } from '#core/data/fault';
+import type { JsonObject } from '#core/data/json';
 
 /** A declared fault. Its path names its ancestors too, most general first: `Refused/CardDeclined`. */
 export interface FaultType<P extends string = string> {
@@ -85,7 +85,7 @@ export class TransientFailure extends Error {
 
 /**
  * Thrown by an operation that has done nothing, because what it was given can't be processed as it is, and perhaps can later: an
- * order before its new customer. It is given the same again until the channel's `maxFailures`; then the message is set aside
+ * order before its new customer. It is given the same again until the channel's `maxFailures`; then the message is dead-lettered
  * for a person, and its step fails.
  */
 export class UnprocessableMessage extends Error {

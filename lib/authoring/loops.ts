@@ -1,6 +1,6 @@
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type Composite, composite } from './composite.ts';
-import { celOf, type Expr, expression, fieldOf, type Ref } from './expression.ts';
+import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
 
 /** Repeats an activity while a condition holds, which is asked before each turn. */
 export const whilst = <F extends string>(
@@ -9,37 +9,53 @@ export const whilst = <F extends string>(
   options: { readonly maxTurns?: number } = {},
 ): Composite<F> => composite({ activity: 'while', name: 'while', condition, ...options, do: recordedIn(activity).shape });
 
-/** A turn of a `forEach` after which the other entries need not be gone through. */
-export interface Turn<out F extends string> {
+/** A turn of a `forEach` with `until` or `collect`. */
+export interface Turn<out F extends string, out C = never> {
   readonly do: Activity<F>;
-  /** Asked as each turn closes, and may read what its steps answered; once it holds, the other turns are cancelled. */
-  readonly until: Expr<boolean>;
+  /** Asked as each turn closes, and may read what its steps answered; once it holds, the other turns are canceled. */
+  readonly until?: Expr<boolean>;
+  /**
+   * What each turn comes to, from what its steps answered: an expression, or values with expressions in them. The loop then
+   * has an `output`, a list of them in the order of the entries.
+   */
+  readonly collect?: C;
 }
 
-export type TurnOf<T, F extends string> = (item: Ref<T>, index: Expr<number>) => Activity<F> | Turn<F>;
+/** The items of a `forEach`: a path to a list, or a literal list, with or without expressions. */
+export type List = Expr<readonly unknown[]> | readonly unknown[];
+
+export type EntryOf<L extends List> = L extends Expr<readonly (infer T)[]> ? T : L extends readonly (infer U)[] ? ValueOf<U> : never;
+
+export type TurnOf<T, F extends string, C = never> = (item: Ref<T>, index: Expr<number>) => Activity<F> | Turn<F, C>;
 
 export interface ForEachOptions {
   /** Turns at work at the same time: 1 is one after the other; 20 where it says nothing. */
   readonly maxConcurrency?: number;
 }
 
+/** A loop that collects what its turns come to. */
+export interface Collecting<out F extends string, O> extends Composite<F> {
+  /** One entry for each turn that succeeded, in the order of the items. Available once the loop is complete. */
+  readonly output: Ref<O[]>;
+}
+
 /**
  * Does something for each entry of a list. It is named for the list (`order.items`: `items`), unless `.named(…)` says
  * otherwise. The function runs when the workflow is described, once for each name.
  */
-export function forEach<T, F extends string = never>(
-  list: Expr<readonly T[]>,
-  turn: TurnOf<T, F>,
+export function forEach<const L extends List, F extends string = never, const C = never>(
+  list: L,
+  turn: TurnOf<EntryOf<L>, F, C>,
   options: ForEachOptions = {},
-): Composite<F> {
+): [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>> {
   const renamed = (name: string): Shape => {
     const each = fieldOf('each', name);
-    const body = turn(expression<T>(`${each}.item`), expression<number>(`${each}.index`));
-    const { do: activity, until } = 'until' in body ? body : { do: body, until: undefined };
-    const shape = { activity: 'forEach', name, list, ...options, do: recordedIn(activity).shape };
-    return until === undefined ? shape : { ...shape, until };
+    const body = turn(expression<EntryOf<L>>(`${each}.item`), expression<number>(`${each}.index`));
+    const { do: activity, ...more } = 'do' in body ? body : { do: body };
+    return { activity: 'forEach', name, list, ...options, do: recordedIn(activity).shape, ...more };
   };
-  return composite(renamed(nameFor(list)), { fixed: true, renamed });
+  const loop: Composite<F> = composite(renamed(nameFor(list)), { fixed: true, renamed });
+  return loop as [C] extends [never] ? Composite<F> : Collecting<F, ValueOf<C>>;
 }
 
-const nameFor = (list: Expr<unknown>): string => /^[\w.]*\.([A-Za-z]\w{0,63})$/.exec(celOf(list))?.[1] ?? 'each';
+const nameFor = (list: List): string => (Array.isArray(list) ? 'each' : (/^[\w.]*\.([A-Za-z]\w{0,63})$/.exec(celOf(list))?.[1] ?? 'each'));

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { JsonObject } from '../core/json.ts';
-import { linearPattern } from '../core/pattern.ts';
+import type { JsonObject } from '#core/data/json';
+import { linearPattern } from '#core/definition/pattern';
 import { DefinitionError } from './definition-error.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.ts';
+import type { Json } from '#core/data/json';
 
 /** What the process that runs an app tells it. A listener's trouble is its own: it is logged, and orders go on. */
 export interface HostEvents {
@@ -50,7 +50,7 @@ export interface ServiceRuntime {
 /** Something of the app's own that lives as long as the process. */
 export interface RuntimeService {
   readonly name: string;
-  /** Once in a process, before it takes any work. An error keeps the process from starting. */
+  /** Called once in a process, before it takes any work. An error keeps the process from starting. */
   start(runtime: ServiceRuntime): void | Promise<void>;
   /** When the process has drained. Lambda ends a process without it. */
   stop?(): void | Promise<void>;

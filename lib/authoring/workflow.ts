@@ -1,12 +1,12 @@
 import type * as z from 'zod';
-import { check } from '../core/check.ts';
-import { type OnExhausted, rootPath, type WorkflowDefinition } from '../core/definition.ts';
-import { exprVersion } from '../core/expression.ts';
+import { check } from '#core/checks/check';
+import { type OnExhausted, rootPath, type WorkflowDefinition } from '#core/definition/definition';
+import { exprVersion } from '#core/definition/expression';
 import { type Activity, recordedIn, type Shape } from './activity.ts';
 import { type AgentDefinition, type AnyAgent, type AnyOperation, agentDefinitionOf, describedBy } from './agent.ts';
 import { type Answering, calledBy } from './call.ts';
-import { catalogueOf } from './catalogue.ts';
-import { type ChannelPolicies, channelProblems } from './channels.ts';
+import { catalogOf } from './catalog.ts';
+import { type ChannelPolicies, channelProblems } from './channel-policy.ts';
 import { isComposite } from './composite.ts';
 import { DefinitionError } from './definition-error.ts';
 import { type Expr, expression, type Ref } from './expression.ts';
@@ -65,7 +65,7 @@ export function defineWorkflow<O extends z.ZodType, F extends string, P extends 
   const definition = JSON.parse(JSON.stringify(recorded)) as WorkflowDefinition;
   const found = foundIn(recorded.root);
 
-  const errors = check(definition, catalogueOf(found)).filter(({ severity }) => severity === 'error');
+  const errors = check(definition, catalogOf(found)).filter(({ severity }) => severity === 'error');
   if (errors.length > 0)
     throw new DefinitionError(errors.map(({ path, message }) => `${name}@${options.version} ${path}: ${message}`).join('\n'));
   written.set(definition, found);

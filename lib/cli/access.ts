@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Role } from '../api/authentication.ts';
+import type { Role } from '#api/authentication';
 
 export interface Access {
   readonly role: Role;
@@ -13,6 +13,6 @@ export interface Access {
  */
 export async function tokenFor({ role, client }: Access, dataFolder: string): Promise<string | undefined> {
   if (!existsSync(join(dataFolder, 'issuer.json'))) return undefined;
-  const { openLocalIssuer } = await import('../api/local-issuer.ts');
+  const { openLocalIssuer } = await import('#api/local-issuer');
   return openLocalIssuer(dataFolder).sign({ role, subject: 'cli', ...(client === undefined ? {} : { client }) });
 }

@@ -35,12 +35,12 @@ function stepChange(before: StepView | undefined, after: StepView, order: OrderV
 /** How a step stands, in a word or two; a fault is named where the order tells it. */
 export function statusText({ status, result, path }: StepView, { fault }: Pick<OrderView, 'fault'>): string {
   if (result === 'Succeeded') return 'ok';
-  if (result === 'Canceled') return 'cancelled';
+  if (result === 'Canceled') return 'canceled';
   // The step that was undone says so; its undo has done what it was asked for.
   if (result === 'Compensated') return path.endsWith('/undo') ? 'ok' : 'undone';
   if (result === 'Faulted' || status === 'Faulting') return fault?.source === path ? `failed: ${fault.type}` : 'failed';
   return (
-    { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being cancelled', Compensating: 'is being undone' }[status] ?? status
+    { Initialized: 'not begun', Executing: 'asked', Canceling: 'is being canceled', Compensating: 'is being undone' }[status] ?? status
   );
 }
 

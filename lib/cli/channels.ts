@@ -1,4 +1,4 @@
-import type { QueueDepth } from '../channel.ts';
+import type { QueueDepth } from '#ports/queues';
 
 /** A channel as the API shows it: what this command line reads of it. */
 export interface ChannelView {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Role } from '../api/authentication.ts';
-import type { Config } from '../config.ts';
-import type { Embedded } from '../embedded.ts';
-import type { Store } from '../store.ts';
+import type { Embedded } from '#adapters/sqlite/open';
+import type { Role } from '#api/authentication';
+import type { Store } from '#ports/store';
+import type { Config } from '#runtime/config';
 import type { Api } from './http.ts';
 import type { Terminal } from './terminal.ts';
 import type { Paint } from './text.ts';

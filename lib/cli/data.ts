@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
-import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Embedded } from '../embedded.ts';
-import { SetupError } from '../errors.ts';
-import type { Store } from '../store.ts';
+import type { Embedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
+import { SetupError } from '#ports/errors';
+import type { Store } from '#ports/store';
+import type { Config } from '#runtime/config';
 
 /** Opens the store of the data folder for as long as the work takes. A folder without one stays without. */
 export async function withData<T>({ adapters }: Config, dataFolder: string, work: (embedded: Embedded) => Promise<T>): Promise<T> {
   if (adapters === 'aws')
     throw new SetupError('This command reads the embedded store, and REDRESS_ADAPTERS=aws uses none.', 'Unset REDRESS_ADAPTERS.');
   // Not at the top: commands that only call the API start faster without the store.
-  const { dataFile, openEmbedded } = await import('../embedded.ts');
+  const { dataFile, openEmbedded } = await import('#adapters/sqlite/open');
   if (!existsSync(dataFile(dataFolder)))
     throw new SetupError(
       `There is no store in the data folder ${dataFolder}.`,
@@ -29,7 +29,7 @@ export async function withTable<T>(
   environment: { readonly [name: string]: string | undefined },
   work: (store: Store) => Promise<T>,
 ): Promise<T> {
-  const { openAws, readAwsConfig } = await import('../aws.ts');
+  const { openAws, readAwsConfig } = await import('#adapters/aws/open');
   const aws = openAws(readAwsConfig(environment), { clock: systemClock });
   try {
     return await work(aws.store);

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { systemClock } from '../clock.ts';
+import type { Clock } from '#ports/clock';
+import { systemClock } from '#ports/clock';
 import { RefusedError, UnreachableError } from './errors.ts';
 import type { Api } from './http.ts';
 import { isEnded, type OrderView, orderPath } from './orders.ts';

@@ -6,7 +6,9 @@ import type { Terminal } from './terminal.ts';
 const groups: { readonly [name: string]: string } = {
   order: 'submits orders, looks at them and puts them right',
   workflow: 'what is known of a workflow before any order runs on it',
-  channel: "queues of the data folder, such as a client's response channel",
+  breaker: 'remote services that are away',
+  channel: 'lists, closes and opens channels, and reads queues of the data folder',
+  'dead-letter': 'messages that cannot be processed: lists, repairs and discards them',
   client: 'clients of the API and what they may name',
 };
 

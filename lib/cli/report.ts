@@ -1,4 +1,4 @@
-import { SetupError } from '../errors.ts';
+import { SetupError } from '#ports/errors';
 import { FailedError, type Problem, RefusedError, UnreachableError, UsageError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
 import { printable, spanText } from './text.ts';

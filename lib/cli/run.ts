@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
-import { readConfig } from '../config.ts';
+import { commands } from '#cli/commands/index';
+import { readConfig } from '#runtime/config';
 import { tokenFor } from './access.ts';
 import type { Cli, CliCommand } from './command.ts';
-import { commands } from './commands/index.ts';
 import { withData, withTable } from './data.ts';
 import { UsageError } from './errors.ts';
 import { createApi } from './http.ts';

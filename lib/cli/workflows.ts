@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
-import type { WorkflowDefinition } from '../core/definition.ts';
-import { isObject } from '../core/json.ts';
+import { isObject } from '#core/data/json';
+import type { WorkflowDefinition } from '#core/definition/definition';
 import { UsageError } from './errors.ts';
 
 /** What a command about workflows takes. */

@@ -1,22 +1,34 @@
-import { isDefiniteRefusal, refusedOutput, type StepState } from './activities/step.ts';
-import { workflowsAgent } from './child-order.ts';
-import { asks, limits, rootPath } from './definition.ts';
-import { Draft, type Handed, type Subject, type Transition } from './draft.ts';
-import type { Event, StepReply } from './event.ts';
-import { type Fault, isQuestion } from './fault.ts';
-import { askingOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from './identity.ts';
-import { countLate, endWait, forgetLate } from './lateness.ts';
-import { withSignal } from './memory.ts';
-import { noAnswer } from './no-answer.ts';
-import { nodeAt, type Program } from './program.ts';
-import { isKept, recordable, refused } from './size.ts';
-import type { State } from './state.ts';
-import { orderTime, restoreTimes, suspend } from './suspending.ts';
-import { isTaken } from './takers.ts';
-import { markCompensated } from './undoing.ts';
-import { answerCanceled, ask, cancel, closed, endOrder, leaveUnknown, raise, recall, terminate, unwind, wind } from './winding-up.ts';
+import { isDefiniteRefusal, refusedOutput, type StepState } from '#core/activities/step';
+import { workflowsAgent } from '#core/data/child-order';
+import type { Event, StepReply } from '#core/data/event';
+import { type Fault, isQuestion } from '#core/data/fault';
+import { askingOf, attemptOf, generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import type { State } from '#core/data/state';
+import { asks, limits, rootPath } from '#core/definition/definition';
+import { nodeAt, type Program } from '#core/definition/program';
+import { markCompensated } from '#core/engine/compensation';
+import { isTaken } from '#core/engine/fault-routing';
+import { countLate, endWait, forgetLate } from '#core/engine/lateness';
+import {
+  answerCanceled,
+  ask,
+  cancel,
+  closed,
+  endOrder,
+  leaveUnknown,
+  raise,
+  recall,
+  terminate,
+  unwind,
+  wind,
+} from '#core/engine/lifecycle';
+import { withSignal } from '#core/engine/memory';
+import { noAnswer } from '#core/engine/no-answer';
+import { isKept, recordable, refused } from '#core/engine/size-limit';
+import { orderTime, restoreTimes, suspend } from '#core/engine/suspension';
+import { Draft, type Handed, type Subject, type Transition } from '#core/engine/transition-builder';
 
-export type { Handed, Subject, Transition } from './draft.ts';
+export type { Handed, Subject, Transition } from '#core/engine/transition-builder';
 
 /**
  * The whole engine: what an event does to an instance. Pure: no clock, no chance, no I/O, and no exception for a fault.
@@ -62,7 +74,7 @@ function happen(draft: Draft, event: Event): void {
       return state.phase === 'running' ? markCompensated(draft, event.path) : undefined;
     case 'recalled':
       return state.phase === 'closed' && state.outcome === 'completed' && state.called ? recall(draft) : undefined;
-    case 'cancelled':
+    case 'canceled':
       if (state.phase === 'initialized') return draft.end(event.outcome);
       return isOpen(state) ? endFromOutside(draft, event.outcome) : undefined;
     case 'terminated':
@@ -124,7 +136,7 @@ function answer(draft: Draft, path: string, reply: StepReply): void {
   if (!activity) return;
   if (activity.reply) draft.keep(path, activity.own);
   if ((activity.own as StepState).mode === 'cancel') return answerCanceled(draft, path, reply);
-  draft.apply(path, draft.behaviour(path).replied?.(draft.node(path), activity.own, reply, draft.context(path)));
+  draft.apply(path, draft.behavior(path).replied?.(draft.node(path), activity.own, reply, draft.context(path)));
   draft.drain();
 }
 
@@ -172,7 +184,7 @@ function extend(draft: Draft, event: Extract<Event, { type: 'heartbeat' }>): voi
   if (path === undefined || draft.state.phase === 'held') return;
   const step = nodeAt(draft.program, path);
   const own = draft.own(path) as StepState;
-  // An asking that was cancelled is not waited for any longer than it was.
+  // An asking that was canceled is not waited for any longer than it was.
   if (own.mode === 'cancel') return;
   const longestMs = asks(step) ? (step.longestSeconds ?? 0) * 1000 : 0;
   const completeBy = Math.min(event.completeBy, own.since + longestMs, draft.state.endBy ?? Infinity, own.limit ?? Infinity);
@@ -189,7 +201,7 @@ function signal(draft: Draft, { name, payload }: Extract<Event, { type: 'signall
   if (waiting === undefined && ((draft.state.signals ?? []).length >= limits.signalsMax || !isKept(draft, payload))) return;
   draft.fact({ type: 'SignalReceived', name, ...(waiting === undefined ? {} : { path: waiting }) });
   if (waiting === undefined) return draft.remember(withSignal(draft.state, { name, payload }));
-  draft.apply(waiting, draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));
+  draft.apply(waiting, draft.behavior(waiting).signalled?.(draft.node(waiting), draft.own(waiting), payload, draft.context(waiting)));
 }
 
 function awaits(draft: Draft, path: string, name: string): boolean {
@@ -204,7 +216,7 @@ function deliverSignals(draft: Draft): void {
     const waiting = Object.keys(draft.state.activities).find((path) => awaits(draft, path, kept.name));
     // What goes on may have taken the next one itself.
     if (waiting === undefined || !draft.goesOn() || !draft.state.signals?.includes(kept)) continue;
-    const next = draft.behaviour(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
+    const next = draft.behavior(waiting).signalled?.(draft.node(waiting), draft.own(waiting), kept.payload, draft.context(waiting));
     draft.apply(waiting, { ...next, takeSignal: kept });
     draft.drain();
   }
@@ -223,7 +235,7 @@ function wake(draft: Draft, path: string): void {
   } else if (asks(draft.node(path)) && own?.mode === 'cancel') {
     if (own.phase === 'asked' && draft.event.at >= own.completeBy) leaveUnknown(draft, path, own);
   } else if (activity.status === 'Executing' || own?.mode) {
-    draft.apply(path, draft.behaviour(path).woken?.(draft.node(path), activity.own, draft.context(path)));
+    draft.apply(path, draft.behavior(path).woken?.(draft.node(path), activity.own, draft.context(path)));
   }
   draft.drain();
 }
@@ -257,7 +269,7 @@ function exhaust(draft: Draft, { path, fault }: Extract<Event, { type: 'exhauste
   const at = late ?? rootPath;
   const own = draft.own(at) as StepState | undefined;
   const raised = { ...(fault ?? noAnswerTo(draft, at)), source: at };
-  // What undoes, settles or is being cancelled goes on with that afterwards, as do waits and handlers.
+  // What undoes, settles or is being canceled goes on with that afterwards, as do waits and handlers.
   if (asks(draft.node(at)) && draft.activity(at)?.status === 'Executing' && !own?.mode) draft.faulting(at, raised, true);
   draft.hold(at, raised);
 }
@@ -318,12 +330,12 @@ function answerRecorded(draft: Draft): void {
 /** `late` is what came after all while the order was held; a definite "no" makes the next asking a new effect. */
 function repeat(draft: Draft, path: string, late?: StepReply): void {
   endWait(draft, path);
-  const behaviour = draft.behaviour(path);
+  const behavior = draft.behavior(path);
   const node = draft.node(path);
   const refused = late !== undefined && isDefiniteRefusal(late);
   const own = refused ? { ...(draft.own(path) as StepState), phase: 'refused' } : draft.own(path);
   const context = draft.context(path);
-  draft.apply(path, own === undefined ? behaviour.execute(node, context) : behaviour.repeat?.(node, own, context));
+  draft.apply(path, own === undefined ? behavior.execute(node, context) : behavior.repeat?.(node, own, context));
   draft.drain();
 }
 
@@ -339,7 +351,7 @@ function holdOrGoOn(draft: Draft): void {
 }
 
 /** What a held order could not go on with is given up first; what came meanwhile is what its steps did. */
-function endFromOutside(draft: Draft, outcome: 'cancelled' | 'compensated'): void {
+function endFromOutside(draft: Draft, outcome: 'canceled' | 'compensated'): void {
   restoreTimes(draft);
   forgetLate(draft);
   const { held, activities } = draft.state;

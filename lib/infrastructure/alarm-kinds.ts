@@ -48,14 +48,14 @@ const isDead = (name: string): boolean => name.endsWith('-dead');
 
 /** By name. The names stand in `docs/runbook.md`, each over what to do. */
 export const alarmKinds = {
-  MessageSetAside: {
-    says: 'has set aside a message that nobody could process.',
+  MessageDeadLettered: {
+    says: 'has kept a message that cannot be processed as a dead letter.',
     threshold: 0,
     periods: 1,
-    watched: (all) => system('The function dead-letter', all.metrics.counted('messageSetAside', 'dead-letter', total)),
+    watched: (all) => system('The function dead-letter', all.metrics.counted('messageDeadLettered', 'dead-letter', total)),
   },
   DeadLettersNotRead: {
-    says: 'holds messages that were given up, or delivered too often, and that the dead-letter function has not set aside.',
+    says: 'holds messages that were given up, or delivered too often, and that the dead-letter function has not kept.',
     threshold: 0,
     periods: 15,
     watched: (all) => eachQueue(all, isDead, 'depth'),

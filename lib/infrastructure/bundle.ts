@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
-import { SetupError } from '../errors.ts';
+import { SetupError } from '#ports/errors';
 
 /** The sources here, or the compiled form in the package. */
 const ending = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
@@ -52,7 +52,7 @@ function build(file: string, entry: string): string {
   const contents = [
     `import app from ${JSON.stringify(entry)};`,
     `import { create } from ${JSON.stringify(own(`functions/${file}`))};`,
-    `import { inLambda } from ${JSON.stringify(own('lib/lambda'))};`,
+    `import { inLambda } from ${JSON.stringify(own('lib/runtime/lambda'))};`,
     'export const handler = inLambda({ app, create, environment: process.env });',
   ].join('\n');
   buildSync({

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Token } from 'aws-cdk-lib';
-import { SetupError } from '../errors.ts';
+import { SetupError } from '#ports/errors';
 
 /** Variables of a function; what only CloudFormation will know is a token of the CDK. */
 export interface FunctionEnvironment {
@@ -19,7 +19,7 @@ const loaded = new Set<string>();
  *
  * @throws SetupError with what the bundle threw.
  */
-export function checkThatItLoads(folder: string, entry: string, environment: FunctionEnvironment): void {
+export function checkThatItLoads(folder: string, entry: string, environment: FunctionEnvironment, withinMs: number = loadMsMax): void {
   const ofTheApp = Object.entries(environment).filter(([name]) => !name.startsWith('REDRESS_'));
   const known = ofTheApp.filter(([, value]) => !Token.isUnresolved(value));
   const isComplete = known.length === ofTheApp.length;
@@ -27,16 +27,18 @@ export function checkThatItLoads(folder: string, entry: string, environment: Fun
   if (loaded.has(checked)) return;
   const { stdout, error } = spawnSync(process.execPath, ['--input-type=module', '-e', program(join(folder, 'index.mjs'))], {
     env: { ...Object.fromEntries(known), AWS_REGION: 'us-east-1', REDRESS_ROLE: 'load-check' },
-    timeout: loadMsMax,
+    timeout: withinMs,
+    killSignal: 'SIGKILL',
     encoding: 'utf8',
   });
-  if (error) throw error;
+  const isLate = (error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT';
+  if (error && !isLate) throw error;
   const [, thrown] = stdout.match(/\nREDRESS-LOAD (.*)\n$/) ?? [];
   if (thrown === '') return void loaded.add(checked);
   // An app may need a variable while it is loaded that nobody knows yet. No variable mends a syntax error.
   if (!isComplete && !thrown?.startsWith('SyntaxError')) return;
   throw new SetupError(
-    `The app ${entry} does not load in Lambda: ${thrown ?? `it did not finish loading within ${loadMsMax / 1000} s`}.`,
+    `The app ${entry} does not load in Lambda: ${thrown ?? (isLate ? `it was still loading after ${withinMs / 1000} s` : 'the process ended before it was loaded')}.`,
     'Load it with `node` from its bundle: what it imports must work in one file, and it may need variables (`agentEnvironment`).',
   );
 }

@@ -1,6 +1,6 @@
 import { Duration } from 'aws-cdk-lib';
 import { Metric, type MetricOptions } from 'aws-cdk-lib/aws-cloudwatch';
-import { metricNamespace } from '../telemetry.ts';
+import { metricNamespace } from '#ports/telemetry';
 import type { OrderProcessing } from './order-processing.ts';
 
 /** What the system counts of itself, and what the platform counts of it, as metrics for alarms and dashboards. */

@@ -1,6 +1,6 @@
 import { Token } from 'aws-cdk-lib';
-import { clientIdPattern } from '../api/authentication.ts';
-import { SetupError } from '../errors.ts';
+import { clientIdPattern } from '#api/authentication';
+import { SetupError } from '#ports/errors';
 
 /** Queues are called `<name>-<queue>`: what stands before has 40 letters at most (`REDRESS_QUEUE_PREFIX`). */
 const nameMax = 39;

@@ -2,8 +2,8 @@ import { Duration, type RemovalPolicy } from 'aws-cdk-lib';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { hiddenMs, queueFigures, runs } from '../deployed.ts';
-import { type FunctionSpec, redriveIn } from '../topology.ts';
+import { hiddenMs, queueFigures, runs } from '#ports/limits';
+import { type FunctionSpec, redriveIn } from '#runtime/topology';
 
 export interface OrderQueuesProps {
   readonly functions: readonly FunctionSpec[];

@@ -2,8 +2,8 @@ import { type RemovalPolicy, Stack, Token } from 'aws-cdk-lib';
 import { AttributeType, Billing, ProjectionType, TableEncryptionV2, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Construct } from 'constructs';
-import { SetupError } from '../errors.ts';
-import { expiryAttribute, indexes, tableShape } from '../stores/dynamodb/table.ts';
+import { expiryAttribute, indexes, tableShape } from '#adapters/aws/dynamodb/table';
+import { SetupError } from '#ports/errors';
 
 export interface OrderTableProps {
   readonly key: IKey;

@@ -1,8 +1,9 @@
-import { collections } from '../documents.ts';
-import { agentOfRequests, queues } from '../messages.ts';
-import { channelOf } from '../poison/policy.ts';
-import { indexes } from '../stores/dynamodb/table.ts';
-import { type Cast, type FunctionSpec, hasCalls, replyQueuesOf, topologyOf } from '../topology.ts';
+import { indexes } from '#adapters/aws/dynamodb/table';
+import { hasCalls } from '#core/checks/calls';
+import { collections } from '#ports/documents';
+import { agentOfRequests, queues } from '#ports/messages';
+import { channelOf } from '#roles/channels/policy';
+import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 
 /** What one function's role may do, in the words of the system; nothing else is allowed. */
 export interface Permissions {
@@ -62,7 +63,7 @@ const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay
 const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
-  sendsTo: [queues.wakeUps, ...app.agents.map(({ name }) => queues.requests(name)), ...(hasCalls(app) ? [queues.calls] : [])],
+  sendsTo: [queues.wakeUps, ...app.agents.map(({ name }) => queues.requests(name)), ...(hasCalls(app.workflows) ? [queues.calls] : [])],
   answersClients: true,
   announces: true,
 });
@@ -79,9 +80,9 @@ const supervising = (app: Cast): Permissions => ({
 /** By the file of the function. */
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
-    // What was set aside goes to its queue again, whichever that is.
+    // What was dead-lettered goes to its queue again, whichever that is.
     ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
-    documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.setAside) }],
+    documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) }],
     looksInto: consumedBy(app),
     indexes: orderIndexes,
     readsCursorSecret: true,
@@ -121,7 +122,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
     table: ['GetItem'],
     documents: [
       { actions: ['PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
-      { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.setAside) },
+      { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.deadLetters) },
     ],
     sendsTo: [...app.agents.map(({ name }) => queues.replies(name)), ...answers(app)],
     answersClients: true,
@@ -141,7 +142,7 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
   return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents, holds: from, closes: from };
 }
 
-/** What anybody takes from, but the dead letters: they go on being set aside whatever is the matter. */
+/** Queues that functions consume, except dead-letter queues: those are consumed whatever is wrong. */
 const consumedBy = (app: Cast): readonly string[] =>
   topologyOf(app)
     .flatMap(sourcesOf)
@@ -156,7 +157,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Where an order that was called tells its end. */
-const answers = (app: Cast): readonly string[] => (hasCalls(app) ? [queues.callReplies] : []);
+const answers = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queues.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
   ...given,

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { test } from 'node:test';
 import { base64url, CompactSign, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
-import type { Role } from '../../lib/api/authentication.ts';
-import { routes } from '../../lib/api/routes.ts';
-import { wakeUpMessage } from '../../lib/messages.ts';
+import type { Role } from '#api/authentication';
+import { routes } from '#api/routes';
+import { wakeUpMessage } from '#ports/messages';
 import { type Asked, goodSubmission, issuer, startApi, tokens, type Who } from './support.ts';
 
 /** What each token may act as. */
@@ -25,17 +25,17 @@ const wellFormed: { readonly [call: string]: Asked } = {
   'POST /orders/{id}/cancel': { body: { reason: 'matrix' } },
   'POST /orders/{id}/signals/{name}': { body: {} },
   'POST /orders/{id}/instructions': { body: { kind: 'resubmit', reason: 'matrix', dryRun: true } },
-  'POST /channels/{name}/set-aside/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
-  'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'matrix', dryRun: true } },
-  'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
+  'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'discard', reason: 'matrix', dryRun: true } },
+  'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'matrix', dryRun: true } },
+  'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'matrix', dryRun: true } },
   'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
   'POST /channels/{name}/close': { body: { reason: 'matrix' } },
   'POST /channels/{name}/open': { body: {} },
 };
 
 test('every call is open to the roles of its row and to nobody else, and an order of another client is no order (OWASP API1, API5)', async () => {
-  const { ask, orderInError, setAside } = startApi();
-  const message = await setAside({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
+  const { ask, orderInError, deadLetter } = startApi();
+  const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(await orderInError('k3'), 0) });
   const toCancel = await orderInError('k2');
   const objects = { own: await orderInError('k'), absent: `ord_${'a'.repeat(52)}`, strange: '..%2f%00' };
   for (const { method, path, roles } of routes) {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ZodType } from 'zod';
-import { refusalCodes } from '../../lib/api/openapi.ts';
-import { problems } from '../../lib/api/problem.ts';
-import { routes } from '../../lib/api/routes.ts';
-import { wakeUpMessage } from '../../lib/messages.ts';
+import { refusalCodes } from '#api/openapi';
+import { problems } from '#api/problem';
+import { routes } from '#api/routes';
+import { wakeUpMessage } from '#ports/messages';
 import { type Asked, goodSubmission, startApi } from './support.ts';
 
 test('the published contract has every call that is served, and no other one', async () => {
@@ -47,17 +47,17 @@ test('the published contract has every call that is served, and no other one', a
 });
 
 test('every answer is what the contract says, for every role', async () => {
-  const { ask, orderInError, submitOrder, setAside } = startApi();
+  const { ask, orderInError, submitOrder, deadLetter } = startApi();
   const orderId = await orderInError('k');
   await submitOrder('k2');
-  const message = await setAside({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
+  const message = await deadLetter({ queue: 'wake-ups', body: wakeUpMessage(orderId, 0) });
   await ask('PUT', '/clients/acme', { as: 'admin', body: { responseChannels: ['redress-response-a'], senders: [] } });
   const asked: { readonly [call: string]: Asked } = {
     'POST /orders': { headers: { 'idempotency-key': 'k3' }, body: goodSubmission },
     'POST /orders/{id}/instructions': { body: { kind: 'compensate', reason: 'r', dryRun: true } },
-    'POST /channels/{name}/set-aside/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
-    'DELETE /channels/{name}/set-aside/{id}': { body: { reason: 'r', dryRun: true } },
-    'POST /channels/{name}/set-aside/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
+    'POST /channels/{name}/dead-letters/bulk': { body: { filter: {}, action: 'resubmit', reason: 'r', dryRun: true } },
+    'DELETE /channels/{name}/dead-letters/{id}': { body: { reason: 'r', dryRun: true } },
+    'POST /channels/{name}/dead-letters/{id}/resubmit': { body: { reason: 'r', dryRun: true } },
     'PUT /clients/{id}': { body: { responseChannels: [], senders: [] } },
     'POST /channels/{name}/close': { body: { reason: 'r' } },
     'POST /channels/{name}/open': { body: {} },
@@ -82,7 +82,7 @@ test('every answer is what the contract says, for every role', async () => {
     body: { kind: 'resubmit', reason: 'r' },
   });
   routes.find(({ path }) => path.endsWith('/instructions'))?.answers[202]?.schema?.parse(resubmitted.json);
-  const sent = await ask('POST', `/channels/wake-ups/set-aside/${message}/resubmit`, { as: 'operator', body: { reason: 'r' } });
+  const sent = await ask('POST', `/channels/wake-ups/dead-letters/${message}/resubmit`, { as: 'operator', body: { reason: 'r' } });
   routes.find(({ path }) => path.endsWith('/resubmit'))?.answers[202]?.schema?.parse(sent.json);
   assert.ok(checked >= 25, String(checked));
 });

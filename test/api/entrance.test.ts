@@ -7,11 +7,11 @@ import { after, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { gatewayHandler } from '../../lib/api/gateway.ts';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
-import { SetupError } from '../../lib/errors.ts';
-import { startHttp } from '../../lib/host/http.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
+import { gatewayHandler } from '#api/gateway';
+import { openLocalIssuer } from '#api/local-issuer';
+import { SetupError } from '#ports/errors';
+import { createTelemetry } from '#ports/telemetry';
+import { startHttp } from '#runtime/host/http';
 import { goodSubmission, startApi, tokens } from './support.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'redress-issuer-'));

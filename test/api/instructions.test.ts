@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { acquireLease } from '../../lib/lease.ts';
+import { acquireLease } from '#roles/scheduler/lease';
 import { startApi } from './support.ts';
 
 const resubmit = { kind: 'resubmit', reason: 'the bank says it works now' };

@@ -5,8 +5,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { type JWK, SignJWT } from 'jose';
-import { readIssuer } from '../../lib/api/configured-issuer.ts';
-import { SetupError } from '../../lib/errors.ts';
+import { readIssuer } from '#api/configured-issuer';
+import { SetupError } from '#ports/errors';
 import { startApi } from './support.ts';
 
 interface Signer {

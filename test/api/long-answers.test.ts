@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerLimits, boundedPage, boundedSteps } from '../../lib/api/bounded.ts';
+import { defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { answerLimits, boundedPage, boundedSteps } from '#api/bounded';
 import { listOf } from '../support/workflows.ts';
+import { startApi } from './support.ts';
 
 const lambdaMax = 6 * 1024 * 1024;
 const step = (index: number, bytes: number, status = 'Closed') => ({
@@ -34,6 +37,13 @@ test('S23 of very many steps closed ones are left out, never one that is alive',
   assert.ok(bytesOf(steps) < lambdaMax);
 });
 
+test('S23 a step that fits to the byte is shown, and one that is a byte longer is not', () => {
+  const named = (name: string) => ({ path: 'order/s', name, status: 'Closed', output: null });
+  const room = answerLimits.steps - bytesOf(named(''));
+  assert.equal(boundedSteps('ord_x', [named('x'.repeat(room))]).steps.length, 1);
+  assert.equal(boundedSteps('ord_x', [named('x'.repeat(room + 1))]).steps.length, 0);
+});
+
 test('S23 few short steps are shown as they are', () => {
   const all = listOf(10, (index) => step(index, 1000));
   assert.deepEqual(boundedSteps('ord_x', all), { steps: all });
@@ -45,4 +55,36 @@ test('S23 a page of the history ends where it would be too long, and holds one e
   assert.ok(page.length > 5 && bytesOf(page) <= answerLimits.history + 1000);
   assert.equal(boundedPage([{ output: 'x'.repeat(answerLimits.history) }, entry]).length, 1);
   assert.equal(boundedPage(listOf(5, () => entry)).length, 5);
+});
+
+const Page = z.object({ text: z.string() });
+const press = defineAgent('press', { print: operation({ input: z.object({}), output: Page, run: () => ({ text: '' }) }) });
+const printing = defineWorkflow('fulfil-order', { version: 1, order: z.object({}) }, () =>
+  sequence(...listOf(12, (index) => press.print({}).lasting().named(`page-${index}`))),
+);
+
+test('S23, F-159: an order with twelve answers of 200 KB is shown in an answer of bounded length, and its history in pages that leave out none', async () => {
+  const { ask, submitOrder, answer } = startApi({ app: defineApp({ workflows: [printing], agents: [press] }) });
+  const orderId = await submitOrder('k', { body: { order: {} } });
+  for (let page = 0; page < 12; page++) await answer('press', { status: 'succeeded', output: { text: `${page}`.padEnd(200_000, 'x') } });
+
+  const { json, text } = await ask('GET', `/orders/${orderId}`, { as: 'operator' });
+  assert.deepEqual(
+    json.steps.map(({ output, outputReadAt }: { output: unknown; outputReadAt?: string }) => [output !== null, outputReadAt !== undefined]),
+    listOf(12, (index) => [index < 5, index >= 5]),
+  );
+  assert.ok(text.length < answerLimits.outputs + 10_000, `${text.length}`);
+
+  const outputs: string[] = [];
+  let cursor = '';
+  do {
+    const page = await ask('GET', `/orders/${orderId}/history?limit=100${cursor}`, { as: 'operator' });
+    assert.ok(page.text.length < answerLimits.history + 10_000, `${page.text.length}`);
+    for (const { output } of page.json.items) if (output) outputs.push(output.text);
+    cursor = page.json.next && `&cursor=${page.json.next}`;
+  } while (cursor);
+  assert.deepEqual(
+    outputs.map((output) => Number.parseInt(output, 10)),
+    listOf(12, (index) => index),
+  );
 });

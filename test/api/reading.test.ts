@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
-import { quarantine } from '../../lib/quarantine.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
+import { sqlitePublisher } from '#adapters/sqlite/event-bus';
+import { createTelemetry } from '#ports/telemetry';
+import { quarantine } from '#roles/repair/quarantine';
 import { card, startApi, type Who } from './support.ts';
 
 const names = ['reserve', 'charge', 'ship', 'tell'];
@@ -124,7 +124,7 @@ test('operators are told in a sentence why an order is where it is; it says the 
   assert.deepEqual([later.headers.get('etag'), later.text], [first.headers.get('etag'), first.text]);
 });
 
-test('of an order that was set aside, or that is not of its workflow any more, nothing is said that would be wrong', async () => {
+test('of an order that was dead-lettered, or that is not of its workflow any more, nothing is said that would be wrong', async () => {
   const { ask, submitOrder, store, channel, clock, database } = startApi();
   const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
   const telemetry = createTelemetry({ level: 'off' });
@@ -336,7 +336,7 @@ test('a list that is asked for wrongly says which parameter, and what is possibl
     ['state=Done', '/state', 'Pending, Processing, Processed, Error'],
     ['state=', '/state'],
     ['state=constructor', '/state'],
-    ['outcome=ok', '/outcome', 'completed, compensated, rejected, cancelled, terminated'],
+    ['outcome=ok', '/outcome', 'completed, compensated, rejected, canceled, terminated'],
     ...['0', '101', '-1', '1.5', '1e1', '', 'x', '%20%205', '0x10', '9'.repeat(400)].map((limit): [string, string, string] => [
       `limit=${limit}`,
       '/limit',
@@ -385,6 +385,7 @@ test('a cursor is good for the caller and the list that it was made for, and onl
   await refused(`/orders?cursor=${cursor}`, 'other', 'of another client');
   await refused(`/orders?cursor=${cursor}`, 'operator', 'of a client, by an operator');
   await refused(`/orders?cursor=${await next('/orders?limit=2', 'operator')}`, 'acme', 'of an operator');
+  await refused(`/orders?cursor=${await next('/orders?limit=2', 'operator')}`, 'admin', 'of another person who may see as much');
   await refused(`/orders?state=Error&cursor=${cursor}`, 'acme', 'with another filter');
   await refused(`/orders/${ids[1]}/history?cursor=${cursor}`, 'acme', 'for another list');
   const history = await next(`/orders/${ids[1]}/history?limit=1`, 'acme');
@@ -403,7 +404,7 @@ test('a cursor is good for the caller and the list that it was made for, and onl
     await refused(`/orders?cursor=${forged}`, 'acme', String(forged));
 });
 
-test('F45: an operator sees whether the service behind an agent is away, since when, and when somebody looks again', async () => {
+test('X-45: an operator sees whether the service behind an agent is away, since when, and when somebody looks again', async () => {
   const { ask, store, clock } = startApi();
   const openedAt = clock.now();
   const away = { agent: 'payment', rev: 1, openedAt, probeAt: openedAt + 5000, failedProbes: 0, closedAt: null };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problems } from '../../lib/api/problem.ts';
-import { bodyLimits } from '../../lib/body-limits.ts';
-import { StoreUnavailableError } from '../../lib/errors.ts';
-import type { Store } from '../../lib/store.ts';
+import { problems } from '#api/problem';
+import { StoreUnavailableError } from '#ports/errors';
+import type { Store } from '#ports/store';
+import { bodyLimits } from '#roles/submission/body-limits';
 import { type Asked, card, goodOrder, goodSubmission, startApi } from './support.ts';
 
 const submission: Asked = { as: 'acme', headers: { 'idempotency-key': 'k' }, body: goodSubmission };
@@ -41,6 +41,7 @@ const bodies: readonly [string, string | Uint8Array<ArrayBuffer>, number, string
   ['__proto__', note('{"__proto__":{"x":1}}'), 422, 'invalid', '/order/note/__proto__'],
   ['__proto__ in disguise', note('{"__pr\\u006fto__":1}'), 422, 'invalid', '/order/note/__proto__'],
   ['constructor', '{"order":1,"constructor":{}}', 422, 'invalid', '/constructor'],
+  ['constructor where anything may stand', note('{"constructor":1}'), 422, 'invalid', '/order/note/constructor'],
   ['prototype in a list', note('[1,{"prototype":1}]'), 422, 'invalid', '/order/note/1/prototype'],
   ['too deep', nested(depthMax + 1), 422, 'invalid', `/order/note${'/0'.repeat(depthMax - 2)}`],
   ['far too deep', note('['.repeat(100_000) + ']'.repeat(100_000)), 422, 'invalid', `/order/note${'/0'.repeat(depthMax - 2)}`],

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { Fact } from '../../lib/core/journal.ts';
-import { programOf } from '../../lib/core/program.ts';
-import type { State } from '../../lib/core/state.ts';
-import type { JournalEntry } from '../../lib/instance.ts';
-import { stepsOf, wholeJournal } from '../../lib/steps.ts';
+import type { Fact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { programOf } from '#core/definition/program';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
 
 const step = (name: string) => ({ activity: 'step', name, agent: 'stock', operation: name, input: {} }) as const;
 const definition: WorkflowDefinition = {

@@ -120,7 +120,7 @@ test('an order that nobody may claim yet is Pending, with no step begun (F-03, F
   assert.deepEqual(new Set(json.steps.map(({ status }: { status: string }) => status)), new Set(['Initialized']));
 });
 
-test('F46: a client who submits faster than he may is told when to come again; others are taken in', async () => {
+test('X-46: a client who submits faster than he may is told when to come again; others are taken in', async () => {
   const { ask, clock, store } = startApi({ config: { defaultWorkflow: 'fulfil-order', clientOrdersPerSecond: 2 } });
   let keys = 0;
   const submit = (as: 'acme' | 'other') =>

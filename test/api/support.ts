@@ -5,24 +5,24 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, parallel, secret, sequence } from 'redress';
 import * as z from 'zod';
-import { type ApiOptions, createApi } from '../../lib/api/app.ts';
-import type { Role } from '../../lib/api/authentication.ts';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
-import { refusalCodes } from '../../lib/api/openapi.ts';
-import { type ProblemCode, problems } from '../../lib/api/problem.ts';
-import { routes } from '../../lib/api/routes.ts';
-import { Problem } from '../../lib/api/schemas.ts';
-import { sqliteChannel } from '../../lib/channels/sqlite.ts';
-import { manualClock } from '../../lib/clock.ts';
-import type { StepReply } from '../../lib/core/event.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
-import { type SetAside, setAsideDocument, setAsideId } from '../../lib/poison/set-aside.ts';
-import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
-import { createScheduler } from '../../lib/scheduler.ts';
-import { openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
-import { createSubmission } from '../../lib/submission.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
+import { openDatabase } from '#adapters/sqlite/database';
+import { sqlitePublisher } from '#adapters/sqlite/event-bus';
+import { sqliteChannel } from '#adapters/sqlite/queues';
+import { sqliteStore } from '#adapters/sqlite/store';
+import { type ApiOptions, createApi } from '#api/app';
+import type { Role } from '#api/authentication';
+import { openLocalIssuer } from '#api/local-issuer';
+import { refusalCodes } from '#api/openapi';
+import { type ProblemCode, problems } from '#api/problem';
+import { routes } from '#api/routes';
+import { Problem } from '#api/schemas';
+import type { StepReply } from '#core/data/event';
+import { manualClock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { type DeadLetter, deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
+import { loadDefinitions } from '#roles/definitions/load';
+import { createScheduler } from '#roles/scheduler/scheduler';
+import { createSubmission } from '#roles/submission/submission';
 
 const Declined = fault('CardDeclined');
 const Reservation = z.object({ reservationId: z.string() });
@@ -89,8 +89,8 @@ export interface Answered {
   readonly json: any;
 }
 
-/** A message that was set aside. */
-export interface GivenMessage extends Partial<Pick<SetAside, 'senderId' | 'reason'>> {
+/** A message that was dead-lettered. */
+export interface GivenMessage extends Partial<Pick<DeadLetter, 'senderId' | 'reason'>> {
   readonly queue: string;
   readonly body: string | object;
 }
@@ -190,14 +190,14 @@ export function startApi({
 
   let messages = 0;
   /** As the dead-letter function does it; its id. */
-  async function setAside({ queue, body, reason = 'It is no message for an agent.', ...more }: GivenMessage): Promise<string> {
+  async function deadLetter({ queue, body, reason = 'It is no message for an agent.', ...more }: GivenMessage): Promise<string> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     const { orderId, type } = typeof body === 'string' ? {} : (body as { orderId?: string; type?: string });
     const about = { queue, messageId: `m-${++messages}`, sentAt: clock.now() + messages };
-    const id = setAsideId(about);
-    const story = { reason, attempts: [{ at: clock.now(), error: reason }], failures: 4, setAsideAt: clock.now() };
+    const id = deadLetterId(about);
+    const story = { reason, attempts: [{ at: clock.now(), error: reason }], failures: 4, deadAt: clock.now() };
     const message = { ...about, ...story, id, body: text, ...(orderId ? { orderId } : {}), ...(type ? { type } : {}), ...more };
-    assert.equal((await store.putDocument(setAsideDocument(message), 0)).outcome, 'written');
+    assert.equal((await store.putDocument(deadLetterDocument(message), 0)).outcome, 'written');
     return id;
   }
 
@@ -210,7 +210,7 @@ export function startApi({
     submitOrder,
     answer,
     orderInError,
-    setAside,
+    deadLetter,
     stored,
     store,
     scheduler,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { rolloutMs } from '../../lib/errors.ts';
+import { rolloutMs } from '#ports/errors';
 import { type Asked, goodOrder, goodSubmission, startApi } from './support.ts';
 
 const reason = { reason: 'no longer' };
@@ -32,7 +32,7 @@ const newer = "UPDATE states SET head = json_set(head, '$.schemaVersion', 2)";
 const damaged = "UPDATE states SET head = 'x' || head";
 
 describe('an order whose state cannot be read', () => {
-  test('F-63, F35: where a newer version has written it, the answer is 503 with a time, until the deployment must be over', async () => {
+  test('F-63, X-35: where a newer version has written it, the answer is 503 with a time, until the deployment must be over', async () => {
     const { answers, clock } = await withState(newer);
     for (const { status, headers: answered } of await answers()) assert.deepEqual([status, answered.get('retry-after')], [503, '30']);
     await clock.advance(rolloutMs);
@@ -65,5 +65,14 @@ describe('an order whose state cannot be read', () => {
   test('F-08: of the order of another client nothing is told, not even that', async () => {
     const { ask, orderId } = await withState(damaged);
     for (const path of [orderId, `ord_${'a'.repeat(52)}`]) assert.equal((await ask('GET', `/orders/${path}`, { as: 'other' })).status, 404);
+  });
+
+  test('F-08, F-63: where the order itself is damaged nobody can say whose it is: an operator is told so, and a client that there is none', async () => {
+    // The time is another one as well: the store remembers the orders that it has read.
+    const { answers } = await withState("UPDATE orders SET record = 'x' || record, submittedAt = submittedAt + 1");
+    assert.deepEqual(
+      (await answers()).map(({ status }, index) => [calls[index]?.[2].as, status]),
+      calls.map(([, , { as }]) => [as, as === 'operator' ? 409 : 404]),
+    );
   });
 });

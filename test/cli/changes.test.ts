@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { changesBetween } from '../../lib/cli/changes.ts';
-import { rowText } from '../../lib/cli/demo-view.ts';
-import type { OrderView, StepView } from '../../lib/cli/orders.ts';
-import { painter, printable, spanText } from '../../lib/cli/text.ts';
+import { changesBetween } from '#cli/changes';
+import { rowText } from '#cli/demo-view';
+import type { OrderView, StepView } from '#cli/orders';
+import { painter, printable, spanText } from '#cli/text';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 const order = (more: Partial<OrderView> = {}): OrderView => ({

@@ -102,7 +102,7 @@ describe('what a person tells an order by the command line', () => {
     const marked = ['order', 'mark-compensated', orderId, '--reason', 'refunded by hand'];
     assert.equal((await system.redress([...marked, '--path', 'order/tell'])).exitCode, 1);
     assert.equal((await system.redress(marked)).exitCode, 0);
-    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'cancelled');
+    assert.equal((await until(orderId, ({ processState }) => processState === 'Processed')).outcome, 'canceled');
   });
 });
 

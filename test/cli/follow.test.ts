@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { RefusedError, UnreachableError } from '../../lib/cli/errors.ts';
-import { followOrder } from '../../lib/cli/follow.ts';
-import type { Api, Call } from '../../lib/cli/http.ts';
-import { manualClock } from '../../lib/clock.ts';
+import { RefusedError, UnreachableError } from '#cli/errors';
+import { followOrder } from '#cli/follow';
+import type { Api, Call } from '#cli/http';
+import { manualClock } from '#ports/clock';
 
 const away = new UnreachableError('http://system', 'connection refused');
 const busy = new RefusedError({ title: 'Unavailable', status: 503 }, 5_000);

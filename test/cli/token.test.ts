@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import { openLocalIssuer } from '#api/local-issuer';
 import { folderFor, redress } from './support.ts';
 
 describe('redress token', () => {

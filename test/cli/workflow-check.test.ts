@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { WorkflowDefinition } from 'redress';
-import { recordDefinitions } from '../../lib/recorded-definitions.ts';
+import { recordDefinitions } from '#roles/definitions/recorded-definitions';
 import { put } from '../support/records.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 import { folderFor, redress, storeIn } from './support.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Channel, Outgoing, Received, Redrive } from '../../lib/channel.ts';
-import type { ManualClock } from '../../lib/clock.ts';
+import type { ManualClock } from '#ports/clock';
+import type { Channel, Outgoing, Received, Redrive } from '#ports/queues';
 import { listOf } from '../support/workflows.ts';
 
 /** A channel under test, a clock that it obeys, and the same queues as another process sees them. */
@@ -340,7 +340,7 @@ export function channelContract(name: string, open: OpenChannels): void {
 
 /** What a channel promises that gives each group its turn by itself; of SQS no emulator does. */
 export function fairChannelContract(name: string, open: OpenChannels): void {
-  test(`${name}: F46: who sends a hundred times as much makes nobody else wait for all of it`, async () => {
+  test(`${name}: X-46: who sends a hundred times as much makes nobody else wait for all of it`, async () => {
     const { channel, clock, close } = await open(() => undefined);
     const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
     const quiet = listOf(10, (index) => `quiet ${index}`);
@@ -357,7 +357,7 @@ export function fairChannelContract(name: string, open: OpenChannels): void {
     await close();
   });
 
-  test(`${name}: F46: groups have their turns, and within a group whoever waits longest`, async () => {
+  test(`${name}: X-46: groups have their turns, and within a group whoever waits longest`, async () => {
     const { channel, clock, close } = await open(() => undefined);
     for (const body of ['a1', 'a2', 'a3', 'b1', 'b2', '1', 'c1']) {
       await channel.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { sqliteChannel } from '../../lib/channels/sqlite.ts';
-import { manualClock } from '../../lib/clock.ts';
-import { openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { openSqsChannels } from '../aws/support.ts';
+import { openDatabase } from '#adapters/sqlite/database';
+import { sqliteChannel } from '#adapters/sqlite/queues';
+import { manualClock } from '#ports/clock';
+import { openSqsChannels } from '../adapters/aws/support.ts';
 import { startFauxqs } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { listOf } from '../support/workflows.ts';

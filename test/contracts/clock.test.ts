@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type Clock, manualClock, systemClock } from '../../lib/clock.ts';
+import { type Clock, manualClock, systemClock } from '#ports/clock';
 
 /** What every clock promises, as far as it needs no time to pass. */
 function clockContract(name: string, clock: Clock): void {
@@ -80,4 +80,18 @@ test('a manual clock forgets sleepers whose signal aborted', async () => {
   await sleeping;
   await clock.advance(100);
   assert.equal(clock.now(), 100);
+});
+
+test('a manual clock goes on to whoever falls asleep only after some turns of the event loop, and no further than it may', async () => {
+  const clock = manualClock(0);
+  const sleepsSoon = async (ms: number) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    await clock.sleep(ms);
+  };
+  void sleepsSoon(100);
+  assert.deepEqual([await clock.next(), clock.now()], [true, 100]);
+  void sleepsSoon(100);
+  assert.deepEqual([await clock.nextBy(199), clock.now()], [false, 100]);
+  assert.deepEqual([await clock.nextBy(200), clock.now()], [true, 200]);
+  assert.deepEqual([await clock.next(), clock.now()], [false, 200]);
 });

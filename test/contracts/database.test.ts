@@ -5,13 +5,13 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import test, { type TestContext } from 'node:test';
-import { manualClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
-import type { OrderFilter } from '../../lib/store.ts';
-import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { changes, schemaVersion } from '../../lib/stores/sqlite/schema.ts';
-import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
+import { type Database, openDatabase } from '#adapters/sqlite/database';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { changes, schemaVersion } from '#adapters/sqlite/schema';
+import { sqliteStore } from '#adapters/sqlite/store';
+import { manualClock } from '#ports/clock';
+import { SetupError, StoreUnavailableError } from '#ports/errors';
+import type { OrderFilter } from '#ports/store';
 import { dataFile, type TemporaryFolder, temporaryFolder } from '../support/folders.ts';
 import { noon, orderRecord, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
@@ -152,7 +152,7 @@ test('closing waits for what has been begun, and refuses what comes later', asyn
   await database.close();
 });
 
-test('F49: nothing is written into a data file that was deleted, and whoever listens is told once', async (t) => {
+test('X-49: nothing is written into a data file that was deleted, and whoever listens is told once', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   const told: StoreUnavailableError[] = [];
@@ -169,7 +169,7 @@ test('F49: nothing is written into a data file that was deleted, and whoever lis
   await database.close();
 });
 
-test('F49: another file in the place of the deleted one is not taken for it', async (t) => {
+test('X-49: another file in the place of the deleted one is not taken for it', async (t) => {
   const folder = folderFor(t);
   const database = openDatabase(dataFile(folder));
   rmSync(dataFile(folder));

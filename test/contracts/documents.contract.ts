@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { collections, type Document, type Documents } from '../../lib/documents.ts';
+import { collections, type Document, type Documents } from '#ports/documents';
 import { noon } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -10,7 +10,7 @@ interface Opened {
   close(): Promise<void>;
 }
 
-const bank = collections.setAside('bank');
+const bank = collections.deadLetters('bank');
 const message = (id: string, rev = 1, more: Partial<Document> = {}): Document => ({
   collection: bank,
   id,
@@ -28,7 +28,7 @@ export function documentsContract(name: string, open: () => Opened | Promise<Ope
     assert.deepEqual(await store.putDocument(message('m1', 1, { expiresAt: noon }), 0), { outcome: 'written' });
     assert.deepEqual(await other.document(bank, 'm1'), message('m1', 1, { expiresAt: noon }));
     assert.equal(await other.document(collections.tracks('bank'), 'm1'), undefined);
-    assert.deepEqual(await other.documents(collections.setAside('mail'), undefined, 10), []);
+    assert.deepEqual(await other.documents(collections.deadLetters('mail'), undefined, 10), []);
   });
 
   it('F-112: of fifty who read the same rev one writes, and the others learn what stands there', async ({ store, other }) => {

@@ -1,7 +1,7 @@
-import { sqliteChannel } from '../../lib/channels/sqlite.ts';
-import { manualClock } from '../../lib/clock.ts';
-import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
-import { openDatabase } from '../../lib/stores/sqlite/database.ts';
+import { openDatabase } from '#adapters/sqlite/database';
+import { sqlitePublisher } from '#adapters/sqlite/event-bus';
+import { sqliteChannel } from '#adapters/sqlite/queues';
+import { manualClock } from '#ports/clock';
 import { channelContract } from './channel.contract.ts';
 import { publisherContract } from './publisher.contract.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { type ManualClock, manualClock } from '../../lib/clock.ts';
-import { readConfig } from '../../lib/config.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import { InstanceLockedError, SetupError } from '../../lib/errors.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { type ManualClock, manualClock } from '#ports/clock';
+import { InstanceLockedError, SetupError } from '#ports/errors';
+import type { Store } from '#ports/store';
 import {
   acquireLease,
   defaultLockRetry,
@@ -12,8 +12,8 @@ import {
   type LockPolicy,
   lockPolicies,
   lockPolicyAdvice,
-} from '../../lib/lease.ts';
-import type { Store } from '../../lib/store.ts';
+} from '#roles/scheduler/lease';
+import { readConfig } from '#runtime/config';
 import { orderRecord, stateRecord } from '../support/records.ts';
 
 const leaseMs = 60_000;

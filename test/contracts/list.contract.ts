@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { StateHead } from '../../lib/record.ts';
-import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '../../lib/store.ts';
+import type { StateHead } from '#ports/records';
+import type { ListPosition, OrderFilter, OrderPage, Store, Write } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -86,7 +86,7 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
       [{ state: 'Processed' }, 'a'],
       [{ state: 'Pending' }, 'd'],
       [{ outcome: 'completed' }, 'a'],
-      [{ outcome: 'cancelled' }, ''],
+      [{ outcome: 'canceled' }, ''],
       [{ workflow: 'return' }, 'c'],
       [{ workflow: 'fulfil-order' }, 'd b a'],
       [{ fault: 'CardDeclined' }, 'b'],
@@ -136,10 +136,10 @@ export function listContract(name: string, open: () => Opened | Promise<Opened>)
 
   it('a list whose filter no index serves gives up its page in time, and says where it goes on', async ({ store, few }) => {
     for (let index = 0; index < 40; index++) {
-      const own = index % 20 === 3 ? { outcome: 'cancelled' as const, workflow: { name: 'return', version: 1 } } : {};
+      const own = index % 20 === 3 ? { outcome: 'canceled' as const, workflow: { name: 'return', version: 1 } } : {};
       await put(store, `o${index}`, { processState: index % 20 === 3 ? 'Processed' : 'Processing', ...own }, { submittedAt: noon + index });
     }
-    for (const filter of [{ outcome: 'cancelled' }, { state: 'Processed' }, { workflow: 'return', client: 'shop' }] as const) {
+    for (const filter of [{ outcome: 'canceled' }, { state: 'Processed' }, { workflow: 'return', client: 'shop' }] as const) {
       const pages = await pagesOf(few, filter, 3);
       assert.deepEqual(pages.flatMap(idsOf), ['o23', 'o3'], JSON.stringify(filter));
       assert.ok(pages.length >= 6, `${pages.length} pages for ${JSON.stringify(filter)}`);

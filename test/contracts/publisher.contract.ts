@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Announcement, Publisher } from '../../lib/publisher.ts';
+import type { Announcement, Publisher } from '#ports/event-bus';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
-import { manualClock } from '../../lib/clock.ts';
-import { sqlitePublisher } from '../../lib/publishers/sqlite.ts';
-import { type Database, openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { openEventBridge } from '../aws/support.ts';
+import { type Database, openDatabase } from '#adapters/sqlite/database';
+import { sqlitePublisher } from '#adapters/sqlite/event-bus';
+import { manualClock } from '#ports/clock';
+import { openEventBridge } from '../adapters/aws/support.ts';
 import { startEventBus } from '../support/emulators.ts';
 import { dataFile, temporaryFolder } from '../support/folders.ts';
 import { type OpenPublisher, publisherContract } from './publisher.contract.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { Breaker } from '../../lib/breaker.ts';
-import type { Channel } from '../../lib/channel.ts';
-import type { UndoPage } from '../../lib/core/state.ts';
-import { tableFigures } from '../../lib/deployed.ts';
-import { UnreadableRecordError } from '../../lib/errors.ts';
-import { shardCount, shardOf } from '../../lib/record.ts';
-import type { Along, OneAsking, Store } from '../../lib/store.ts';
+import type { UndoPage } from '#core/data/state';
+import type { Breaker } from '#ports/circuit-breaker';
+import { UnreadableRecordError } from '#ports/errors';
+import { tableFigures } from '#ports/limits';
+import type { Channel } from '#ports/queues';
+import { shardCount, shardOf } from '#ports/records';
+import type { Along, OneAsking, Store } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -48,6 +48,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
       fault: { type: 'X', class: 'expected', message: 'm', permanent: true },
       suspended: true,
       remainingMs: 90_000,
+      longWaitMs: 120_000,
     });
     assert.deepEqual(await store.create(order, state, alone), { outcome: 'written' });
     for (const each of [store, other]) {
@@ -283,6 +284,29 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.pages('o1'), [page]);
   });
 
+  it('S23, F-159: what a write adds to the journal beyond its state is there with the write, and never without it', async ({
+    store,
+    other,
+  }) => {
+    const page = (seq: number) => [{ seq, text: 'x'.repeat(300_000) }];
+    const created = stateRecord('o1');
+    await store.create(orderRecord('o1'), created, { ...alone, overflow: [page(1), page(2)] });
+    await other.create(orderRecord('o1'), created, { ...alone, overflow: [page(90)] });
+    await store.putPage('o1', created.rev, page(3));
+    const state = next(created);
+    assert.equal(
+      (await store.update(state, created, { ...alone, overflow: Array.from({ length: 9 }, (_, n) => page(4 + n)) })).outcome,
+      'written',
+    );
+    assert.equal((await other.update(state, created, { ...alone, overflow: [page(91)] })).outcome, 'refused');
+    await store.putPage('o1', state.rev, page(13));
+    assert.deepEqual(
+      (await other.pages('o1')).flat().map(({ seq }) => seq),
+      Array.from({ length: 13 }, (_, n) => n + 1),
+    );
+    assert.deepEqual((await store.load('o1'))?.state, state);
+  });
+
   // ---- what may be asked for only once
 
   const asking = (requestId: string, more: Partial<OneAsking> = {}): OneAsking => ({
@@ -292,7 +316,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ...more,
   });
 
-  it('F20: what was asked for under a key is noted once, and whoever comes later learns by which asking', async ({ store, other }) => {
+  it('X-20: what was asked for under a key is noted once, and whoever comes later learns by which asking', async ({ store, other }) => {
     assert.equal((await store.noteAsked(asking('r1'))).outcome, 'noted');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])
@@ -301,19 +325,19 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'noted');
   });
 
-  it('F20: of fifty who note the same key at once, also of the same asking, one succeeds', async ({ store, other }) => {
+  it('X-20: of fifty who note the same key at once, also of the same asking, one succeeds', async ({ store, other }) => {
     const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).noteAsked(asking(`r${index % 5}`))));
     assert.equal(notes.filter(({ outcome }) => outcome === 'noted').length, 1);
   });
 
-  it('F20: keys that are too long to sort by, and differ at their ends only, are told apart', async ({ store }) => {
+  it('X-20: keys that are too long to sort by, and differ at their ends only, are told apart', async ({ store }) => {
     const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
     assert.equal((await store.noteAsked(long('1'))).outcome, 'noted');
     assert.equal((await store.noteAsked(long('2'))).outcome, 'noted');
     assert.deepEqual(await store.noteAsked({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
   });
 
-  it('F20: a note that is withdrawn is gone, and another one is not withdrawn with it', async ({ store, other }) => {
+  it('X-20: a note that is withdrawn is gone, and another one is not withdrawn with it', async ({ store, other }) => {
     const note = await store.noteAsked(asking('r1'));
     await store.noteAsked(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
     assert.ok(note.outcome === 'noted');
@@ -322,7 +346,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.equal((await other.noteAsked(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
   });
 
-  it('S22, F20: notes are forgotten with their order, and with no other', async ({ store, other }) => {
+  it('S22, X-20: notes are forgotten with their order, and with no other', async ({ store, other }) => {
     const state = await put(store, 'o1');
     await put(store, 'o2');
     for (const orderId of ['o1', 'o2']) await store.noteAsked(asking('r1', { orderId }));
@@ -345,7 +369,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ...change,
   });
 
-  it('F45: that a service is away is written once, by whoever comes first; the others learn what stands there', async ({
+  it('X-45: that a service is away is written once, by whoever comes first; the others learn what stands there', async ({
     store,
     other,
   }) => {
@@ -355,7 +379,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual([await other.breaker('bank'), await store.breaker('mail')], [away(1), undefined]);
   });
 
-  it('F45: of fifty who want to see whether it is back, one may; and each write counts for the rev that was read', async ({
+  it('X-45: of fifty who want to see whether it is back, one may; and each write counts for the rev that was read', async ({
     store,
     other,
   }) => {
@@ -415,6 +439,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await put(store, 'running', { updatedAt: noon });
     await put(store, 'held', { processState: 'Error', updatedAt: noon });
     await store.putPage('old', 1, [{ seq: 1 }]);
+    await store.update(old, { epoch: old.epoch, rev: old.rev }, { ...alone, overflow: [[{ seq: 2 }]] });
     await store.putUndoPage('old', 1, { entries: [{ path: 'order/a', generation: 1 }] });
     await store.update(next(old, { ...finished, updatedAt: noon }), old, alone);
     assert.equal(await store.forget(noon + 1000, 10), 1);
@@ -505,7 +530,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     ['a list', '[]'],
     ['of a newer version', JSON.stringify({ ...headOf(stateRecord('o1')), schemaVersion: 2 })],
   ] as const) {
-    it(`F48: a state that is ${what} is unreadable, and concerns its order alone`, async ({ store, damage }) => {
+    it(`X-48: a state that is ${what} is unreadable, and concerns its order alone`, async ({ store, damage }) => {
       await put(store, 'o1');
       await put(store, 'o2');
       await damage('o1', 'head', text);
@@ -523,7 +548,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     });
   }
 
-  it('F48: an order that is damaged is unreadable, and concerns nobody else', async ({ store, other, damage }) => {
+  it('X-48: an order that is damaged is unreadable, and concerns nobody else', async ({ store, other, damage }) => {
     await put(store, 'o1');
     await put(store, 'o2');
     await damage('o1', 'order', '{"orderId":');

@@ -1,9 +1,9 @@
 import { after } from 'node:test';
-import { manualClock } from '../../lib/clock.ts';
-import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
-import { sqliteListing } from '../../lib/stores/sqlite/listing.ts';
-import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
-import { openDynamoDbStore } from '../aws/support.ts';
+import { sqliteListing } from '#adapters/sqlite/listing';
+import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
+import { sqliteStore } from '#adapters/sqlite/store';
+import { manualClock } from '#ports/clock';
+import { openDynamoDbStore } from '../adapters/aws/support.ts';
 import { startDynoxide } from '../support/emulators.ts';
 import { temporaryFolder } from '../support/folders.ts';
 import { fewLooked } from './list.contract.ts';

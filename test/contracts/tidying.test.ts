@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { manualClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import type { Announcement } from '../../lib/publisher.ts';
-import { keptFor } from '../../lib/stores/sqlite/tidying.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { manualClock } from '#ports/clock';
+import type { Announcement } from '#ports/event-bus';
+import { noon, put } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
+
+const dayMs = 86_400_000;
+
+const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null, updatedAt: noon } as const;
+type Opened = ReturnType<typeof opened>;
 
 function opened(context: TestContext) {
   const clock = manualClock();
@@ -20,7 +25,7 @@ test('S22: what lies unread on any queue for 14 days is removed, as SQS does, an
   const { channel, clock, tidy } = opened(context);
   const queues = ['redress-response-acme', 'wake-ups'];
   await channel.send(queues.flatMap((queue) => listOf(1200, () => ({ queue, body: 'old' }))));
-  await clock.advance(keptFor.messagesMs);
+  await clock.advance(14 * dayMs);
   await channel.send(queues.map((queue) => ({ queue, body: 'new' })));
   await tidy();
   assert.equal((await channel.depth('wake-ups')).visible, 1201, 'not a moment too soon');
@@ -36,7 +41,7 @@ test('S22: what lies unread on any queue for 14 days is removed, as SQS does, an
 test('S22: announcements are kept for 90 days, and no more than 100,000 of them', async (context) => {
   const { publisher, database, clock, tidy, announced } = opened(context);
   await publisher.publish(['old', 'also old'].map(alert));
-  await clock.advance(keptFor.announcementsMs);
+  await clock.advance(90 * dayMs);
   await publisher.publish([alert('young')]);
   await tidy();
   assert.equal(announced().length, 3);
@@ -44,9 +49,7 @@ test('S22: announcements are kept for 90 days, and no more than 100,000 of them'
   await tidy();
   assert.deepEqual(announced(), ['young']);
 
-  await database.write(() =>
-    database.prepare('UPDATE sqlite_sequence SET seq = ? WHERE name = ?').run(keptFor.announcements + 2, 'announcements'),
-  );
+  await database.write(() => database.prepare('UPDATE sqlite_sequence SET seq = ? WHERE name = ?').run(100_002, 'announcements'));
   await publisher.publish([alert('newest')]);
   await tidy();
   assert.deepEqual(announced(), ['newest']);
@@ -67,4 +70,33 @@ test('S22: a document whose time is over is removed, also where orders are kept 
       .map(({ id }) => id),
     ['endless', 'later'],
   );
+});
+
+for (const [what, table, most, fill] of [
+  ['messages', 'messages', 1000, ({ channel }: Opened) => channel.send(listOf(2500, () => ({ queue: 'wake-ups', body: 'old' })))],
+  ['announcements', 'announcements', 1000, ({ publisher }: Opened) => publisher.publish(listOf(2500, (index) => alert(`a${index}`)))],
+  ['finished orders', 'orders', 500, ({ store }: Opened) => Promise.all(listOf(1200, (index) => put(store, `o${index}`, finished)))],
+] as const)
+  test(`S22: ${what} are removed ${most} at a time, so that nothing else waits for long`, async (context) => {
+    const opening = opened(context);
+    const { database, store, clock, tidy } = opening;
+    await fill(opening);
+    const count = database.prepare(`SELECT count(*) AS rows FROM ${table}`);
+    const left = [Number(count.get()?.['rows'])];
+    database.onCommit(() => void left.push(Number(count.get()?.['rows'])));
+    await clock.advance(90 * dayMs + 1);
+    await tidy();
+    await store.forget(noon + 1, 5000);
+    const removed = left.slice(1).map((rows, index) => (left[index] ?? 0) - rows);
+    assert.deepEqual([left.at(-1), Math.max(...removed)], [0, most]);
+  });
+
+test('S22: an order is forgotten although more orders than are looked at once are kept for their callers before it', async (context) => {
+  const { store } = opened(context);
+  await put(store, 'caller');
+  const caller = { orderId: 'caller', path: 'order/call', requestId: 'r', attempt: 1, epoch: 1 };
+  await Promise.all(listOf(501, (index) => put(store, `called-${index}`, finished, { caller })));
+  await put(store, 'alone', { ...finished, updatedAt: noon + 1 });
+  assert.equal(await store.forget(noon + 2, 10), 1);
+  assert.equal(await store.load('alone'), undefined);
 });

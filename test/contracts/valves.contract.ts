@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Valves } from '../../lib/valves.ts';
+import type { Valves } from '#ports/consumers';
 import { contractTest } from './contract-test.ts';
 
 /** Valves under test, and whether anything is taken from a queue. */

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { createChannelKeeper } from '../../lib/channel-keeper.ts';
-import { closed, opened } from '../../lib/channel-state.ts';
-import { manualClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
-import { lambdaValves } from '../../lib/valves/lambda.ts';
+import { lambdaValves } from '#adapters/aws/event-source-mappings';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { manualClock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { createChannelKeeper } from '#roles/channels/reconciler';
+import { closed, opened } from '#roles/channels/state';
 import { startLambdaApi } from '../support/lambda-api.ts';
 import { valvesContract } from './valves.contract.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { ahead, mayTakeSignal, takesSignalNow } from '../../lib/core/ahead.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { definitionPath } from '../../lib/core/program.ts';
+import type { Activity } from '#core/definition/definition';
+import { definitionPath } from '#core/definition/program';
+import { ahead, mayTakeSignal, takesSignalNow } from '#core/views/reachable';
 import { events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { definitionOf, roots } from '../support/shapes.ts';
@@ -92,7 +92,7 @@ describe('what may still run of an order', () => {
     assert.ok(waitsAhead(run));
     run.reply('order/both/a', fault('No'));
     assert.ok(ahead(run.program, run.state).has('order/both/sorry'));
-    assert.ok(!waitsAhead(run), 'while the other branch is being cancelled');
+    assert.ok(!waitsAhead(run), 'while the other branch is being canceled');
   });
 
   test('a signal is taken at once where something waits for it now, and the order is not held', () => {
@@ -106,7 +106,7 @@ describe('what may still run of an order', () => {
 
   test('nothing takes a signal in an order that is being undone', () => {
     const run = begun(sequence('order', parallel('both', step('a', { undo: step('undo') as never }), visa)));
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.equal(run.state.phase, 'running');
     assert.ok(!waitsAhead(run));
   });

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { faultPathsOf } from '../../lib/core/fault-paths.ts';
+import { check } from '#core/checks/check';
+import type { Activity } from '#core/definition/definition';
+import { faultPathsOf } from '#core/views/fault-paths';
 import { play } from '../support/play.ts';
+import { startRun, stepMs } from '../support/run.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
 type Handlers = readonly { readonly fault: string; readonly do: Activity }[];
@@ -29,6 +30,17 @@ describe('a handler for every fault', () => {
     );
   });
 
+  test('F-171: it takes a fault of the engine, and no question to a person', () => {
+    const asking = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
+    const run = startRun(workflow(handling(sequence('order', asking, step('a')), { fault: '*', do: told('any') })));
+    run.happen({ type: 'started', stepMs });
+    assert.equal(run.state.phase, 'held');
+    run.happen({ type: 'resubmitted', answer: {} });
+    run.now += stepMs;
+    run.happen({ type: 'overdue', path: 'order/a' });
+    assert.deepEqual([run.state.phase, run.state.activities['order/any/tell']?.status], ['running', 'Executing']);
+  });
+
   test('F-171, F-69: it stands last, or the definition is refused', () => {
     const [first, last] = [
       { fault: '*', do: told('any') },
@@ -39,6 +51,8 @@ describe('a handler for every fault', () => {
       errors.map(({ message }) => message),
       ['The handler for "Refused" can never run: the one for "*" is before it, and takes it. Put it first.'],
     );
+    const twice = check(workflow(handling(sequence('order', declaring), last, { ...last, do: told('no-2') })));
+    assert.match(twice.find(({ severity }) => severity === 'error')?.message ?? '', /^A second handler for "Refused"/);
     assert.deepEqual(
       check(workflow(handling(sequence('order', declaring), last, first))).filter(({ severity }) => severity === 'error'),
       [],
@@ -65,12 +79,25 @@ describe('a handler that raises the caught fault again', () => {
       `,
     );
     const raised = run.turns.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'FaultRaised' ? [fact] : [])));
+    assert.deepEqual(raised[1]?.fault, raised[0]?.fault);
     assert.deepEqual(
       raised.map(({ path, fault }) => [path, fault.type, fault.source]),
       [
         ['order/inner/a', 'Refused/CardDeclined', 'order/inner/a'],
         ['order/inner/no/again', 'Refused/CardDeclined', 'order/inner/a'],
       ],
+    );
+  });
+
+  test('F-172: it goes on as a fault that may pass, with its class and its data', () => {
+    const run = startRun(workflow(handling(sequence('order', inner), { fault: '*', do: told('any') })));
+    run.happen({ type: 'started', stepMs });
+    const busy = { type: 'Refused/CardDeclined', class: 'expected', message: 'not now', permanent: false, data: { till: 7 } } as const;
+    run.reply('order/inner/a', { status: 'failed', fault: busy });
+    const raised = run.turns.flatMap(({ facts }) => facts.flatMap((fact) => (fact.type === 'FaultRaised' ? [fact.fault] : [])));
+    assert.deepEqual(
+      raised,
+      [0, 1].map(() => ({ ...busy, source: 'order/inner/a' })),
     );
   });
 

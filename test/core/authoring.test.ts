@@ -34,9 +34,9 @@ import {
   whilst,
 } from 'redress';
 import * as z from 'zod';
-import { celOf, expression } from '../../lib/authoring/expression.ts';
-import type { Step } from '../../lib/core/activities/step.ts';
-import { parseExpression } from '../../lib/core/expression.ts';
+import { celOf, expression } from '#authoring/expression';
+import type { Step } from '#core/activities/step';
+import { parseExpression } from '#core/definition/expression';
 import { play } from '../support/play.ts';
 import { throughJson } from '../support/workflows.ts';
 
@@ -321,7 +321,7 @@ test('F-69: handlers are recorded in their order, each as one activity with a na
   });
 });
 
-test('F20: a step says whether it may be asked for only once, and whether its agent can look up what was done', () => {
+test('X-20: a step says whether it may be asked for only once, and whether its agent can look up what was done', () => {
   const input = z.object({});
   const bank = defineAgent('bank', {
     pay: operation({ input, output: input, atMostOnce: true, lookup: () => undefined, run }),
@@ -369,6 +369,7 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
       ),
       choice(when(cel<boolean>`${order.city} == "Ulm"`, raise(Fraud, text`in ${order.city}`, { city: order.city, grade: 3 }))).named('odd'),
       compensate('paid'),
+      retry(tell('told'), { count: 1, interval: 0, only: [CardDeclined, Fraud] }).named('after-a-no'),
       terminate(),
     ),
   );
@@ -406,6 +407,14 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
     },
     { activity: 'choice', name: 'odd', branches: [{ when: { $cel: 'order.city == "Ulm"' }, do: raised }] },
     { activity: 'compensate', name: 'compensate', scope: 'paid' },
+    {
+      activity: 'retry',
+      name: 'after-a-no',
+      count: 1,
+      interval: 0,
+      only: ['Refused/CardDeclined', 'Refused/Fraud'],
+      do: { activity: 'step', name: 'told', agent: 'customer', operation: 'tell', input: { text: 'x' } },
+    },
     { activity: 'terminate', name: 'terminate' },
   ]);
 });
@@ -436,6 +445,28 @@ test('F-84: a forEach says under its own name what its entry is, whatever it is 
   );
   assert.partialDeepStrictEqual(children[1], { activity: 'forEach', list: { $cel: 'order.items' }, maxConcurrency: 2 });
   assert.partialDeepStrictEqual(children[2], { until: { $cel: 'each.each.index > 3.0' } });
+});
+
+test('F-84: a loop that collects is read under its own name; a list that is written down may have expressions in it', () => {
+  const { children } = rootOf(({ order }) => {
+    const turn = (name: Ref<string>) => ({ do: tell('told'), collect: { name, length: cel<number>`size(${name})` } });
+    const loop = forEach(['Ulm', order.city], turn).named('cities');
+    return sequence(
+      loop,
+      customer.tell({ text: cel<string>`${loop.output}[0].name` }),
+      forEach([1, 2], () => tell('again')),
+    );
+  });
+  assert.partialDeepStrictEqual(children, [
+    {
+      name: 'cities',
+      list: ['Ulm', { $cel: 'order.city' }],
+      collect: { name: { $cel: 'each.cities.item' }, length: { $cel: 'size(each.cities.item)' } },
+    },
+    { input: { text: { $cel: 'steps.cities[0].name' } } },
+    { name: 'each', list: [1, 2] },
+  ]);
+  assert.ok(!('collect' in (children[2] ?? {})));
 });
 
 test('what may be missing has something else in its place: a field, or the answer of a step that need not have run', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { callProblems } from '../../lib/core/calls.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import { requestIdOf } from '../../lib/core/identity.ts';
+import { callProblems } from '#core/checks/calls';
+import { requestIdOf } from '#core/data/ids';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
@@ -107,15 +107,15 @@ describe('an order calls another workflow', () => {
     assert.equal(run.asked(path).idempotencyKey, 'o1/order/ship/1');
   });
 
-  test('a call that is cancelled is settled: what is left of the child is not before its last asking could have had its effect', () => {
+  test('a call that is canceled is settled: what is left of the child is not before its last asking could have had its effect', () => {
     const undo = step('undo', { agent: 'workflows', operation: 'undo' });
     const run = started(workflow(sequence('', call({ undo }))));
-    const { commands } = run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.partialDeepStrictEqual(commands, [{ type: 'cancel', agent: 'workflows', idempotencyKey: 'o1/order/ship/1' }]);
     after(run, 600);
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
     run.reply(path, fault('Refused'));
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 });
 
@@ -171,7 +171,7 @@ describe('an order that another one called', () => {
     }
   });
 
-  test('keeps nothing to undo where nobody called it, or where it was cancelled', () => {
+  test('keeps nothing to undo where nobody called it, or where it was canceled', () => {
     const own = started(definition);
     own.reply('order/quote', ok());
     own.reply('order/pay', ok());

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Catalogue } from '../../lib/core/catalogue.ts';
-import { check, type Problem } from '../../lib/core/check.ts';
-import { type Activity, limits, type WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Step } from '#core/activities/step';
+import { check, type Problem } from '#core/checks/check';
+import type { Catalog } from '#core/definition/catalog';
+import { type Activity, limits, type WorkflowDefinition } from '#core/definition/definition';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const reading = (name: string, expression: string): Activity => step(name, { input: { value: { $cel: expression } } });
@@ -30,6 +30,8 @@ const forEach = (name: string, body: Activity, until?: string): Activity => ({
   do: body,
   ...(until === undefined ? {} : { until: { $cel: until } }),
 });
+const collecting = (name: string, body: Activity, collect: string): Activity =>
+  ({ ...forEach(name, body), collect: { $cel: collect } }) as Activity;
 const whilst = (name: string, condition: string, body: Activity): Activity => ({
   activity: 'while',
   name,
@@ -219,6 +221,53 @@ const reads: typeof table = [
     workflow(sequence('', forEach('items', step('pack')), reading('ship', 'steps.pack.id'))),
     'order/ship',
     'inside the loop order/items',
+  ],
+  [
+    'a list that is read inside of the loop that collects it',
+    workflow(sequence('', collecting('items', reading('pack', 'steps.items.size()'), 'steps.pack.id'))),
+    'order/items/pack',
+    'this is inside of it, and its list is there once it is complete',
+  ],
+  [
+    'a list that is read by what makes it',
+    workflow(sequence('', collecting('items', step('pack'), 'orElse(steps.?items, [])'))),
+    'order/items',
+    'it is what reads it',
+  ],
+  [
+    'a list that is read before its loop',
+    workflow(sequence('', reading('ship', 'steps.items.size()'), collecting('items', step('pack'), 'steps.pack.id'))),
+    'order/ship',
+    'it comes later',
+  ],
+  [
+    'a list that is read beside its loop',
+    workflow(parallel('', reading('ship', 'orElse(steps.?items, [])'), collecting('items', step('pack'), 'steps.pack.id'))),
+    'order/ship',
+    'it is in another branch of order',
+  ],
+  [
+    'a list that is read in a handler of its loop',
+    workflow(
+      sequence(
+        '',
+        on(collecting('items', faulty('pack', 'Refused'), 'steps.pack.id'), ['Refused', reading('b', 'orElse(steps.?items, [])')]),
+      ),
+    ),
+    'order/items/b',
+    'a handler of it runs where it failed',
+  ],
+  [
+    'the list of a loop that collects none',
+    workflow(sequence('', forEach('items', step('pack')), reading('ship', 'steps.items'))),
+    'order/ship',
+    'no step is named "items"',
+  ],
+  [
+    'what is collected of a step that need not have run',
+    workflow(collecting('', choice('choice', step('a')), 'steps.a.id')),
+    'order',
+    'a turn may end without it',
   ],
   [
     'a step inside of a while, read from outside however carefully',
@@ -505,6 +554,9 @@ test('what is certain to be there may be read: after either branch, in the same 
     workflow(
       sequence('', assign('left'), whilst('l', 'vars.left > 0', sequence('turn', step('b'), reading('a', 'steps.b.id'), assign('left')))),
     ),
+    workflow(
+      sequence('', collecting('items', sequence('turn', step('a'), reading('b', 'steps.a.id')), 'steps.b.id'), reading('c', 'steps.items')),
+    ),
     workflow(sequence('', step('a'), undoable('b', 'steps.a.id + steps.b.id'))),
     workflow(sequence('', step('a'), on(scope('s', faulty('b', 'Refused')), ['Refused', reading('c', 'steps.a.id + fault.message')]))),
     workflow(
@@ -576,6 +628,12 @@ const odd: typeof table = [
     '"Fraud", which it excepts',
   ],
   [
+    'F-93: a retry after nothing but what never comes',
+    workflow(retry(faulty('a', 'Refused'), { only: ['Fraud', 'Engine/DeadlineExceeded'] }), { toOperator: ['Refused'] }),
+    'order',
+    '"Fraud", after which it is to run again',
+  ],
+  [
     'what nothing gets to',
     workflow(sequence('', raise('Refused'), step('a'), step('b')), { toOperator: ['Refused'] }),
     'order/a',
@@ -605,7 +663,7 @@ for (const [what, definition, path, ...words] of odd) {
 
 test('each oddity is told once, and only where it is', () => {
   const paths = odd.map(([, definition]) => check(definition).map(({ path }) => path));
-  assert.deepEqual(paths, [['order/c'], ['order/c'], ['order/a'], ['order'], ['order/a'], ['order/s/a', 'order/b']]);
+  assert.deepEqual(paths, [['order/c'], ['order/c'], ['order/a'], ['order'], ['order'], ['order/a'], ['order/s/a', 'order/b']]);
 });
 
 test('F-91: a retry has one activity inside it, and neither its count nor its interval is below zero', () => {
@@ -613,6 +671,9 @@ test('F-91: a retry has one activity inside it, and neither its count nor its in
     check(workflow({ ...retry(step('a')), ...part } as never)).map(({ path, message }) => `${path}: ${message}`);
   assert.deepEqual(wrong({ count: -1 }), ['order: count is -1; it is a whole number from 0 up.']);
   assert.deepEqual(wrong({ interval: -1 }), ['order: interval is -1; it is a number of seconds from 0 up.']);
+  assert.match(wrong({ only: ['No'], except: ['Never'] })[0] ?? '', /^order: It has both "only" and "except"/);
+  assert.match(wrong({ only: ['No'], evenPermanent: true })[0] ?? '', /^order: It has both "only" and "evenPermanent"/);
+  for (const only of [[], 'No']) assert.match(wrong({ only })[0] ?? '', /^order: "only" names no fault/);
   for (const body of [undefined, [step('a'), step('b')]]) {
     const [first = ''] = wrong({ do: body });
     assert.match(first, /^order\/undefined: .* is no/);
@@ -649,7 +710,7 @@ test('every message is whole, in the words that were agreed', () => {
 });
 
 test('mistakes of writing, of order, of types and of operations are said together', () => {
-  const catalogue: Catalogue = {
+  const catalog: Catalog = {
     schemasOf: () => ({ input: { type: 'object', properties: { value: { type: 'number' } }, required: ['value'] } }),
     all: new Map([['agent', ['charge', 'ship', 'tell']]]),
   };
@@ -666,7 +727,7 @@ test('mistakes of writing, of order, of types and of operations are said togethe
     { order },
   );
   assert.deepEqual(
-    check(definition, catalogue).map(({ path, message }) => `${path} ${message.split('\n')[0]}`),
+    check(definition, catalog).map(({ path, message }) => `${path} ${message.split('\n')[0]}`),
     [
       'order/ship /value: "later" (order/later) need not have run before order/ship: it comes later.',
       'order/shipp /value: Unexpected token: RPAREN',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Behaviour } from '../../lib/core/behaviour.ts';
-import type { Catalogue } from '../../lib/core/catalogue.ts';
-import { registerActivity } from '../../lib/core/custom.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import { registerFunction } from '../../lib/core/functions.ts';
-import { catalogue, closed, order, said } from '../support/typed-order.ts';
+import type { Catalog } from '#core/definition/catalog';
+import { registerActivity } from '#core/definition/custom';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
+import { registerFunction } from '#core/definition/functions';
+import type { Behavior } from '#core/engine/behavior';
+import { catalog, closed, order, said } from '../support/typed-order.ts';
 import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 const written = (activity: string, name: string, fields: object): Activity => ({ activity, name, ...fields }) as unknown as Activity;
@@ -23,14 +23,14 @@ const compensate = (name?: string) => written('compensate', 'compensate', name ?
 const faulty = (name: string, ...faults: string[]) => step(name, { faults });
 const call = (operation: string) => written('call', 'child', { agent: 'workflows', operation, input: {} });
 registerFunction('checked@1', (input) => input);
-registerActivity('test:leaf', { children: () => [], templates: () => [], execute: () => ({}) } as unknown as Behaviour);
+registerActivity('test:leaf', { children: () => [], templates: () => [], execute: () => ({}) } as unknown as Behavior);
 registerActivity('test:around', {
   children: ({ do: body }: { do: Activity }) => [body],
   templates: () => [],
   execute: () => ({}),
-} as unknown as Behaviour);
+} as unknown as Behavior);
 
-const wrong = (root: Activity, more: Partial<WorkflowDefinition> = {}, known?: Catalogue) =>
+const wrong = (root: Activity, more: Partial<WorkflowDefinition> = {}, known?: Catalog) =>
   said(workflow(root, { order, ...more }), known).map((each) => each.split('\n')[0]);
 
 describe('what is read of activities that answer', () => {
@@ -86,7 +86,7 @@ describe('what is read of activities that answer', () => {
   });
 
   test('a call names a workflow of the app, and is asked with its order', () => {
-    const known: Catalogue = {
+    const known: Catalog = {
       schemasOf: (agent, operation) =>
         agent === 'workflows' && operation === 'ship-one@1' ? { input: closed({ of: { type: 'string' } }) } : undefined,
       all: new Map([['workflows', ['ship-one@1']]]),
@@ -144,10 +144,14 @@ describe('who takes which fault', () => {
     assert.deepEqual(warned(sequence('', raise('Engine'))), []);
   });
 
-  test('what a retry excepts must be raised inside it', () => {
-    const retry = (...except: string[]) => written('retry', 'retry', { count: 1, interval: 1, except, do: faulty('a', 'Refused/Late') });
-    assert.deepEqual(warned(sequence('', retry('Refused', 'Fraud')), 'Refused'), [
+  test('what a retry excepts, or is for, must be raised inside it, unless the engine raises it', () => {
+    const retry = (more: object) => written('retry', 'retry', { count: 1, interval: 1, ...more, do: faulty('a', 'Refused/Late') });
+    const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
+    assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
       'warning order/retry No step inside declares or raises "Fraud", which it excepts.',
+    ]);
+    assert.deepEqual(warned(sequence('', retry({ only: named })), 'Refused'), [
+      'warning order/retry No step inside declares or raises "Fraud", after which it is to run again.',
     ]);
   });
 
@@ -264,8 +268,8 @@ test('a mistake is shown in its line, with a caret below it', () => {
   assert.deepEqual(said(workflow(read('a', 'totl'))), ['error order /value: Unknown variable: totl\n  totl\n  ^']);
 });
 
-test('agents and operations are known by the catalogue alone', () => {
-  const known: Catalogue = { ...catalogue, all: new Map([['payment', ['charge']]]) };
+test('agents and operations are known by the catalog alone', () => {
+  const known: Catalog = { ...catalog, all: new Map([['payment', ['charge']]]) };
   assert.deepEqual(wrong(sequence('', step('a', { agent: 'paymnt' }), step('b', { agent: 'payment', operation: 'chrge' })), {}, known), [
     'error order/a It asks the agent "paymnt", which the app does not have. Did you mean "payment"?',
     'error order/b It asks "payment" for "chrge", which it does not do. Did you mean "charge"?',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { Step, StepState } from '../../lib/core/activities/step.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import type { StepReply } from '../../lib/core/event.ts';
+import type { Step, StepState } from '#core/activities/step';
+import type { StepReply } from '#core/data/event';
+import type { Activity } from '#core/definition/definition';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -74,10 +74,10 @@ test('F-103: undos that fail together are not repeated together, and each comes 
   assert.ok(new Set(pauses).size > 15, `${pauses} are not the same`);
 });
 
-test('F-80: a thousand branches are cancelled by one event, and each agent is told', () => {
+test('F-80: a thousand branches are canceled by one event, and each agent is told', () => {
   const run = startRun(workflow(parallel('order', ...steps(1000).map((name) => sequence(`branch-${name}`, undoable(name))))));
   run.happen({ type: 'started', stepMs });
-  const { commands } = run.happen({ type: 'cancelled', outcome: 'cancelled' });
+  const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
   assert.equal(commands.filter(({ type }) => type === 'cancel').length, 1000);
 });
 
@@ -118,7 +118,7 @@ test('F-105: what an undo needs is in the state, and is not asked of any step ag
   assert.deepEqual(undos, [{ id: 'order/turns[1]/charge' }, { id: 'order/turns[0]/charge' }]);
 });
 
-test('F-80, F-106: an order that is cancelled after any event undoes exactly what was done', () => {
+test('F-80, F-106: an order that is canceled after any event undoes exactly what was done', () => {
   const definition = workflow(
     sequence('order', undoable('a'), parallel('both', sequence('left', undoable('b'), undoable('c')), undoable('d')), step('e')),
   );
@@ -138,7 +138,7 @@ test('F-80, F-106: an order that is cancelled after any event undoes exactly wha
       const open = Object.keys(run.state.activities).filter((path) => run.asks.some((ask) => ask.path === path));
       if (recorded) run.happen({ type: 'exhausted' });
       if (recorded) for (const path of open) run.reply(path, ok());
-      run.happen({ type: 'cancelled', outcome: 'cancelled' });
+      run.happen({ type: 'canceled', outcome: 'canceled' });
       if (!recorded) for (const path of open) run.reply(path, ok());
       for (let next = 0; run.state.phase === 'running'; next++) {
         const ask = run.asks.filter(({ path }) => path.endsWith('/undo'))[next];
@@ -147,14 +147,14 @@ test('F-80, F-106: an order that is cancelled after any event undoes exactly wha
       }
       const undone = run.asks.filter(({ path }) => path.endsWith('/undo')).map(({ path }) => path.slice(0, -'/undo'.length));
       const expected = [...done, ...open.filter((path) => path !== 'order/e')];
-      assert.deepEqual(undone.toSorted(), expected.toSorted(), `cancelled after ${after} answers`);
+      assert.deepEqual(undone.toSorted(), expected.toSorted(), `canceled after ${after} answers`);
       assert.deepEqual(undone.slice(-done.length || undone.length), done.toReversed(), 'what was done before is undone last, newest first');
-      assert.equal(run.state.outcome, 'cancelled');
+      assert.equal(run.state.outcome, 'canceled');
     }
   }
 });
 
-test('F-43, F-106: an undo that was done while the order was held counts when the order is cancelled', () => {
+test('F-43, F-106: an undo that was done while the order was held counts when the order is canceled', () => {
   const run = startRun(workflow({ ...sequence('order', undoable('a'), undoable('b'), step('fails')), faultHandlers: [refused] }));
   run.happen({ type: 'started', stepMs });
   run.reply('order/a', ok());
@@ -162,8 +162,8 @@ test('F-43, F-106: an undo that was done while the order was held counts when th
   run.reply('order/fails', fault('Refused'));
   run.happen({ type: 'exhausted' });
   run.reply('order/b/undo', ok());
-  run.happen({ type: 'cancelled', outcome: 'cancelled' });
+  run.happen({ type: 'canceled', outcome: 'canceled' });
   run.reply('order/a/undo', ok());
-  assert.equal(run.state.outcome, 'cancelled');
+  assert.equal(run.state.outcome, 'canceled');
   assert.equal(run.asks.filter(({ path }) => path === 'order/b/undo').length, 1);
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Activity } from '../../lib/core/definition.ts';
-import { mermaidOf } from '../../lib/core/graph.ts';
+import type { Activity } from '#core/definition/definition';
+import { mermaidOf } from '#core/views/mermaid';
 import { everything } from '../support/everything-drawn.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -33,7 +33,8 @@ const seldom = sequence(
   written('sequence', 'whole', { children: [step('part')], undo: step('undo', { agent: 'shop', operation: 'take-back' }) }),
   written('retry', 'at-once', { count: 1, interval: 0, do: nothing('none') }),
   written('retry', 'not-after', { count: 2, interval: 90, except: ['Refused/Late', 'Odd'], do: step('tried') }),
-  written('forEach', 'each', { list: [1, 2], do: choice('some', step('a')) }),
+  written('retry', 'only-after', { count: 1, interval: 5, only: ['Refused/Late', 'Odd'], undoFirst: true, do: step('tried-too') }),
+  written('forEach', 'each', { list: [1, 2], collect: { $cel: 'each.each.index' }, do: choice('some', step('a')) }),
   written('while', 'loop', { condition: true, do: parallel('two', step('b'), step('c')) }),
   written('scope', 'handled', {
     do: step('d'),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import { explain } from '../../lib/core/explain.ts';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
+import { explain } from '#core/views/explain';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -127,16 +127,16 @@ describe('why an order is where it is', () => {
   test('an operator has it undone', () => {
     const run = started(sequence('order', undoable('reserve'), step('charge')));
     run.reply('order/reserve', ok());
-    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    run.happen({ type: 'canceled', outcome: 'compensated' });
     run.reply('order/charge', fault('No'));
     assert.equal(why(run), 'To be undone: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
   test('a step that was done although nobody wanted it any more: only its undo is waited for', () => {
     const run = started(sequence('order', undoable('reserve')));
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/reserve', ok());
-    assert.equal(why(run), 'Cancelled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
+    assert.equal(why(run), 'Canceled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
   });
 
   test('a delay, with its day where it is another one', () => {
@@ -180,9 +180,9 @@ describe('why an order is where it is', () => {
     `).root,
     );
     run.reply('order/charge', ok());
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/ship', fault('TooLate'));
-    assert.equal(why(run), 'Cancelled: a person must see to the undo of order/charge: its input could not be evaluated.');
+    assert.equal(why(run), 'Canceled: a person must see to the undo of order/charge: its input could not be evaluated.');
   });
 
   test('it undoes what was done, and is not heard', () => {
@@ -216,15 +216,15 @@ describe('why an order is where it is', () => {
     assert.equal(why(doubtful), 'Waits for a person: InvalidReply at order/ship; nobody knows whether that was done.');
   });
 
-  test('it was cancelled, and what is under way is waited for', () => {
+  test('it was canceled, and what is under way is waited for', () => {
     const run = started(sequence('order', undoable('reserve'), step('charge')));
     run.reply('order/reserve', ok());
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
-    assert.equal(why(run), 'Cancelled: waits for agent to answer order/charge, which is not wanted any more, until 00:00:30.');
+    run.happen({ type: 'canceled', outcome: 'canceled' });
+    assert.equal(why(run), 'Canceled: waits for agent to answer order/charge, which is not wanted any more, until 00:00:30.');
     run.reply('order/charge', ok());
-    assert.equal(why(run), 'Cancelled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
+    assert.equal(why(run), 'Canceled: undoes what was done: waits for agent to un-reserve (order/reserve/undo).');
     run.reply('order/reserve/undo', ok());
-    assert.equal(why(run), 'Cancelled: what it had done was undone.');
+    assert.equal(why(run), 'Canceled: what it had done was undone.');
   });
 
   test('it has ended', () => {

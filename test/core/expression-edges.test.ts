@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { expressionLimits, parseExpression, type Scope } from '../../lib/core/expression.ts';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
+import { expressionLimits, parseExpression, type Scope } from '#core/definition/expression';
 
 const scope: Scope = { orderId: 'o1', order: { n: 2, none: null }, steps: { a: { x: 1 } }, vars: { v: 'vars' } };
 const parsed = (text: string) => {

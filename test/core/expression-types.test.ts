@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Activity } from '../../lib/core/definition.ts';
+import type { Activity } from '#core/definition/definition';
 import { order, said } from '../support/typed-order.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 

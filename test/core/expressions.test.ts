@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import { exprVersion, parseExpression, type Scope } from '../../lib/core/expression.ts';
-import { isObject, type Json, type JsonObject } from '../../lib/core/json.ts';
+import { check } from '#core/checks/check';
+import { isObject, type Json, type JsonObject } from '#core/data/json';
+import { exprVersion, parseExpression, type Scope } from '#core/definition/expression';
 import { deepFreeze, listOf, sequence, step, workflow } from '../support/workflows.ts';
 
 type Row = { readonly expression: string } & (
@@ -84,12 +84,12 @@ test('nothing that gives a value is taken for a mistake by those who know all it
   const absent = { note: {}, gifts: { type: 'array' }, nope: { type: 'object' } };
   const address = { ...schemaOf(corpus.scope.order['address'] ?? null), additionalProperties: { type: 'string' } };
   const order = { ...known, properties: { ...known.properties, ...absent, address } };
-  const catalogue = { schemasOf: (_: string, operation: string) => ({ output: schemaOf(scope.steps[operation] ?? {}) }) };
+  const catalog = { schemasOf: (_: string, operation: string) => ({ output: schemaOf(scope.steps[operation] ?? {}) }) };
   const steps = Object.keys(scope.steps).map((name) => step(name));
 
   for (const row of corpus.groups.flatMap(({ rows }) => rows).filter((row) => 'gives' in row)) {
     const definition = workflow(sequence('', ...steps, step('reader', { input: { value: { $cel: row.expression } } })), { order });
-    const errors = check(definition, catalogue).filter(({ severity }) => severity === 'error');
+    const errors = check(definition, catalog).filter(({ severity }) => severity === 'error');
     assert.deepEqual(errors, [], row.expression);
   }
 });

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import { type FaultEnd, type FaultPath, faultPathsOf, type HandlerAct, type RetryTaken } from '../../lib/core/fault-paths.ts';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
+import { type FaultEnd, type FaultPath, faultPathsOf, type HandlerAct, type RetryTaken } from '#core/views/fault-paths';
 import { everything } from '../support/everything-drawn.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
-const retryText = ({ path, count, interval, except, undoFirst }: RetryTaken): string =>
-  `${path} runs it ${count} times more every ${interval}s${except.length > 0 ? ` except ${except}` : ''}${undoFirst ? ' undo first' : ''}`;
+const retryText = ({ path, count, interval, except, only, undoFirst }: RetryTaken): string =>
+  `${path} runs it ${count} times more every ${interval}s${except.length > 0 ? ` except ${except}` : ''}${only ? ` only after ${only}` : ''}${undoFirst ? ' undo first' : ''}`;
 const actText = (act: HandlerAct): string =>
   act.kind === 'undoes' ? `undoes ${act.scope}` : act.kind === 'raises' ? `raises ${act.fault}` : act.kind;
 
@@ -99,6 +99,10 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
         { evenPermanent: true, undoFirst: true, except: ['Other'], count: 0 },
       ),
     ),
+  ],
+  [
+    'a retry that names what it takes',
+    workflow(on(retry('order', no('a'), { only: ['No', 'Engine/DeadlineExceeded'] }), ['No', stop]), { completeWithinSeconds: 60 }),
   ],
   [
     'waits, calls and undos',

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import test, { type TestContext } from 'node:test';
-import { behaviours } from '../../lib/core/activities/index.ts';
-import { advance } from '../../lib/core/advance.ts';
-import type { Behaviour } from '../../lib/core/behaviour.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { StepReply } from '../../lib/core/event.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
+import { behaviors } from '#core/activities/index';
+import type { Step } from '#core/activities/step';
+import { advance } from '#core/advance';
+import type { StepReply } from '#core/data/event';
+import type { CoreFact } from '#core/data/journal';
+import type { ActivityState } from '#core/data/state';
+import { registerActivity } from '#core/definition/custom';
+import { type Activity, limits, type WorkflowDefinition } from '#core/definition/definition';
+import { wakeAtOf } from '#core/definition/program';
+import type { Behavior } from '#core/engine/behavior';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -37,7 +41,9 @@ test('F-71: a fault is raised, its activity is closed with it, and only then its
   assert.deepEqual(said(run.reply('order/both/inner/charge', fault('Refused')).facts), [
     'FaultRaised order/both/inner/charge',
     'ActivityClosed Faulted order/both/inner/charge',
+    'ActivityFaulting order/both/inner',
     'ActivityClosed Faulted order/both/inner',
+    'ActivityFaulting order/both',
     'CancelAsked order/both/ship',
   ]);
   assert.deepEqual(said(run.reply('order/both/ship', fault('No')).facts), [
@@ -52,16 +58,104 @@ test('F-71: a fault is raised, its activity is closed with it, and only then its
   ]);
 });
 
+/** An app's own activity that remembers nothing, and might run its part again. */
+const plain: Behavior<{ activity: string; name: string } & { do: Activity }, undefined> = {
+  children: ({ do: body }) => [body],
+  templates: () => [],
+  reruns: true,
+  execute: ({ do: body }) => ({ run: [body.name] }),
+  childClosed: (_, __, closing) => ({ close: closing }),
+};
+registerActivity('test:plain', plain as unknown as Behavior);
+
+test('F-71, F-79: what a handler begins is canceled when the handler itself has a fault in the same event', () => {
+  const raise: Activity = { activity: 'raise', name: 'raise', fault: 'Refused', message: 'no' };
+  for (const part of [step('y'), { activity: 'test:plain', name: 'own', do: step('y') } as unknown as Activity]) {
+    const inner: Activity = { ...sequence('inner', step('x')), faultHandlers: [{ fault: 'Late', do: parallel('both', part, raise) }] };
+    const run = started(workflow({ ...sequence('', inner), faultHandlers: [{ fault: 'Refused', do: step('last') }] } as Activity));
+    const facts = said(run.reply('order/inner/x', fault('Late')).facts);
+    const { path } = run.asked(`order/inner/both/${part.name === 'y' ? '' : `${part.name}/`}y`);
+    assert.deepEqual(facts.slice(-3), [
+      'ActivityClosed Faulted order/inner/both/raise',
+      'ActivityFaulting order/inner/both',
+      `CancelAsked ${path}`,
+    ]);
+    assert.equal(said(run.reply(path, fault('No')).facts).at(-1), 'StepAsked order/last');
+  }
+});
+
+test('F-71: the history names each scope that a fault comes up to, when it begins to clean up, and the handler that begins, in that order', () => {
+  const run = started(
+    outline(`
+    workflow
+      sequence
+        ensure locked
+          sequence work
+            charge by payment
+          unlock by inventory
+          on Refused
+            tell by customer
+  `),
+  );
+  assert.deepEqual(said(run.reply('order/locked/work/charge', fault('Refused')).facts), [
+    'FaultRaised order/locked/work/charge',
+    'ActivityClosed Faulted order/locked/work/charge',
+    'ActivityFaulting order/locked/work',
+    'ActivityClosed Faulted order/locked/work',
+    'ActivityFaulting order/locked',
+    'CleanUpStarted order/locked',
+    'StepAsked order/locked/unlock',
+  ]);
+  const { facts } = run.reply('order/locked/unlock', ok());
+  assert.deepEqual(said(facts), [
+    'ActivityClosed Succeeded order/locked/unlock',
+    'FaultHandled order/locked',
+    'StepAsked order/locked/tell',
+  ]);
+  assert.partialDeepStrictEqual(facts[1], { handler: 'tell', fault: { type: 'Refused', source: 'order/locked/work/charge' } });
+});
+
+test('F-98: what is canceled while it waits is woken no more and has no timer, although what it has begun is still to end', () => {
+  const list = Array.from({ length: limits.portionMax + 50 }, (_, index) => index);
+  const loop: Activity = { activity: 'forEach', name: 'loop', list, maxConcurrency: list.length, do: step('work') };
+  const run = started(
+    workflow({ ...parallel('order', step('charge'), loop), faultHandlers: [{ fault: 'Refused', do: step('apologise') }] }),
+  );
+  const timer = () => wakeAtOf(run.program, 'order/loop', run.state.activities['order/loop'] as ActivityState);
+  assert.equal(timer(), run.now, 'the loop waits to begin the rest of its turns');
+
+  run.reply('order/charge', fault('Refused'));
+  assert.equal(run.state.activities['order/loop']?.status, 'Canceling');
+  assert.equal(timer(), undefined);
+  const before = run.state;
+  run.happen({ type: 'woken' });
+  assert.equal(run.state, before);
+});
+
+test('F-98, F-102: a retry that is canceled while it undoes a run begins no other one', () => {
+  const undo = step('undo', { operation: 'release' }) as Step;
+  const body = sequence('body', step('reserve', { undo }), step('pack'));
+  const again: Activity = { activity: 'retry', name: 'retry', count: 3, interval: 0, evenPermanent: true, undoFirst: true, do: body };
+  const both = parallel('order', step('charge'), again);
+  const run = started(workflow({ ...both, faultHandlers: [{ fault: 'Refused', do: step('apologise') }] }));
+  run.reply('order/retry/body/reserve', ok());
+  run.reply('order/retry/body/pack', fault('Broken'));
+  run.reply('order/charge', fault('Refused'));
+  assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/retry', 'order/retry/body/reserve/undo']);
+  run.reply('order/retry/body/reserve/undo', ok());
+  assert.deepEqual(Object.keys(run.state.activities), ['order', 'order/apologise']);
+});
+
 /** Notes every call of `handleFault`, as an activity would that has something to free. */
-function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof behaviours)[]): readonly string[] {
+function noteCleanUps(context: TestContext, ...types: readonly (keyof typeof behaviors)[]): readonly string[] {
   const notes: string[] = [];
   for (const type of types) {
-    const behaviour = behaviours[type] as unknown as { handleFault?: Behaviour['handleFault'] };
-    behaviour.handleFault = (node, _, { type: kind }) => {
+    const behavior = behaviors[type] as unknown as { handleFault?: Behavior['handleFault'] };
+    behavior.handleFault = (node, _, { type: kind }) => {
       notes.push(`${node.name} ${kind}`);
     };
     context.after(() => {
-      delete behaviour.handleFault;
+      delete behavior.handleFault;
     });
   }
   return notes;
@@ -123,6 +217,17 @@ for (const count of [0, 1, 3]) {
   });
 }
 
+for (const onExhausted of ['wait', 'fault', 'undo'] as const)
+  test(`F-53, F-93: with onExhausted "${onExhausted}" a retry that is used up blocks no order: its step is asked again until the threshold`, () => {
+    const run = started(workflow({ activity: 'retry', name: 'order', count: 0, interval: 0, do: step('charge') }, { onExhausted }));
+    run.reply('order/charge', fault('Busy', { permanent: false }));
+    assert.deepEqual([run.state.phase, run.state.activities['order/charge']?.status], ['running', 'Executing']);
+    run.now += stepMs;
+    run.happen({ type: 'expired' });
+    run.reply('order/charge', ok());
+    assert.equal(run.state.outcome, 'completed');
+  });
+
 test('F-93: a fault that asking again cannot help is not retried, unless that is wanted; nor is one that is excepted', () => {
   const runs = (more: object, reply: ReturnType<typeof fault>): boolean => {
     const retry: Activity = { activity: 'retry', name: 'retry', count: 1, interval: 10, do: step('charge'), ...more };
@@ -134,6 +239,20 @@ test('F-93: a fault that asking again cannot help is not retried, unless that is
   assert.equal(runs({ evenPermanent: true }, fault('Refused')), true);
   assert.equal(runs({}, fault('Busy', { permanent: false })), true);
   assert.equal(runs({ except: ['Busy'] }, fault('Busy/Overloaded', { permanent: false })), false);
+});
+
+test('F-93, F-96: with "only", a retry runs again after the named faults, permanent or not, and all others go to its handlers', () => {
+  const taken = (type: string, permanent: boolean): string => {
+    const again: Activity = { activity: 'retry', name: 'retry', count: 1, interval: 10, only: ['Refused'], do: step('charge') };
+    const run = started(workflow(sequence('order', { ...again, faultHandlers: [{ fault: '*', do: step('note') }] })));
+    run.reply('order/retry/charge', fault(type, { permanent }));
+    return run.state.activities['order/retry/note'] ? 'handled' : 'run again';
+  };
+  assert.equal(taken('Refused/CardDeclined', true), 'run again');
+  assert.equal(taken('Refused', false), 'run again');
+  assert.equal(taken('Other', true), 'handled');
+  assert.equal(taken('Busy', false), 'handled');
+  assert.equal(taken('Engine/ServiceUnavailable', false), 'handled');
 });
 
 test('F-43, F-72: of two faults in one instant one is dealt with after the other, and no handler begins while a person decides', () => {
@@ -157,8 +276,8 @@ test('F-43, F-72: of two faults in one instant one is dealt with after the other
   // In vain for the first, so the second goes on waiting.
   run.happen({ type: 'resubmitted' });
   assert.equal(run.state.held?.path, 'order/first');
-  run.happen({ type: 'cancelled', outcome: 'cancelled' });
-  assert.equal(run.state.outcome, 'cancelled');
+  run.happen({ type: 'canceled', outcome: 'canceled' });
+  assert.equal(run.state.outcome, 'canceled');
 });
 
 test('F-43: a second fault that has a handler is handled once a person has dealt with the first', () => {
@@ -186,7 +305,7 @@ test('F-43: a second fault that has a handler is handled once a person has dealt
   assert.equal(run.state.outcome, 'completed');
 });
 
-test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a cancelled step goes on with just that', () => {
+test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a canceled step goes on with just that', () => {
   const run = started(
     outline(`
     workflow

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import { check } from '#core/checks/check';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
 /** An activity as somebody may have written it by hand. */

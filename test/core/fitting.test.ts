@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
 import { fitted } from '../support/typed.ts';
 import { closed } from '../support/typed-order.ts';
 import { listOf } from '../support/workflows.ts';

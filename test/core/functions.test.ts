@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Activity, Template } from '../../lib/core/definition.ts';
-import { limits } from '../../lib/core/definition.ts';
-import { compute, functionOf, registerFunction } from '../../lib/core/functions.ts';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
+import type { Activity, Template } from '#core/definition/definition';
+import { limits } from '#core/definition/definition';
+import { compute, functionOf, registerFunction } from '#core/definition/functions';
 import { type Run, startRun, stepMs } from '../support/run.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { behaviors } from '#core/activities/index';
+import type { Activity } from '#core/definition/definition';
+import { mermaidOf } from '#core/views/mermaid';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
-import { behaviours } from '../../lib/core/activities/index.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { mermaidOf } from '../../lib/core/graph.ts';
 import { delay, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 test('a workflow is drawn with its undos and its handlers', () => {
@@ -94,8 +94,8 @@ test('waits and pauses are told in the longest unit that they are whole numbers 
 });
 
 test('an activity of a type that nobody has drawn yet is a leaf, or a frame with what is inside it', () => {
-  const known = behaviours as { [type: string]: unknown };
-  Object.assign(known, { ring: { ...behaviours.delay }, ward: { ...behaviours.scope } });
+  const known = behaviors as { [type: string]: unknown };
+  Object.assign(known, { ring: { ...behaviors.delay }, ward: { ...behaviors.scope } });
   try {
     const root = { activity: 'ward', name: 'ward', do: { activity: 'ring', name: 'bell' } } as unknown as Activity;
     const chart = mermaidOf(workflow(sequence('order', root)));

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { violations } from '../../lib/core/invariants.ts';
-import type { ActivityState, State } from '../../lib/core/state.ts';
-import { initialState } from '../../lib/core/state.ts';
+import type { ActivityState, State } from '#core/data/state';
+import { initialState } from '#core/data/state';
+import { violations } from '#core/engine/invariants';
 import { startRun, stepMs } from '../support/run.ts';
 import { deepFreeze, sequence, step, workflow } from '../support/workflows.ts';
 

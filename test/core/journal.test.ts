@@ -73,7 +73,9 @@ describe('the journal has all that happened to an order', () => {
       [
         'FaultRaised order/retry/charge Busy of order/retry/charge',
         'ActivityClosed order/retry/charge Faulted 1#1.2',
+        'ActivityFaulting order/retry order/retry/charge',
         'ActivityClosed order/retry Faulted',
+        'ActivityFaulting order order/retry',
         'FaultHandled order tell Busy of order/retry/charge',
         'StepAsked order/tell 1#1.1 by +30s',
       ],
@@ -98,7 +100,7 @@ describe('the journal has all that happened to an order', () => {
       ['StepExtended order/ship 1#1.1 by +40s'],
     );
     assert.deepEqual(
-      after(run, () => run.happen({ type: 'cancelled', outcome: 'cancelled' })),
+      after(run, () => run.happen({ type: 'canceled', outcome: 'canceled' })),
       paths.map((path) => `CancelAsked ${path} 1#1.1`),
     );
     const answers = [ok(), ok(), fault('Odd', { unknown: true }), fault('Odd', { unknown: true })];

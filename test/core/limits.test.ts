@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import { type Activity, limits } from '../../lib/core/definition.ts';
+import { check } from '#core/checks/check';
+import { type Activity, limits } from '#core/definition/definition';
 import { drive } from '../support/drive.ts';
 import { fault, startRun, stepMs } from '../support/run.ts';
 import { listOf, sequence, step, workflow } from '../support/workflows.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { failingUndos } from '../../lib/core/undoing.ts';
+import type { Step } from '#core/activities/step';
+import type { Activity } from '#core/definition/definition';
+import { failingUndos } from '#core/engine/compensation';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
@@ -19,7 +19,7 @@ describe('an undo that a person has seen to', () => {
     const run = begun(sequence('order', undoable('a'), undoable('b'), step('c')));
     for (const name of ['a', 'b']) run.reply(`order/${name}`, ok());
     run.reply('order/c', fault('No'));
-    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    run.happen({ type: 'canceled', outcome: 'compensated' });
     assert.deepEqual(failingUndos(run.state), []);
     run.reply('order/b/undo', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.state), ['order/b']);
@@ -38,7 +38,7 @@ describe('an undo that a person has seen to', () => {
   test('where nobody can say whether a step was done, it says that there is nothing to undo', () => {
     const run = begun(sequence('order', undoable('a')));
     run.reply('order/a', fault('No', { unknown: true }));
-    run.happen({ type: 'cancelled', outcome: 'compensated' });
+    run.happen({ type: 'canceled', outcome: 'compensated' });
     run.reply('order/a', fault('No', { permanent: false }));
     assert.deepEqual(failingUndos(run.state), ['order/a']);
     marked(run, 'order/a');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
-import type { Fault } from '../../lib/core/fault.ts';
-import type { Json } from '../../lib/core/json.ts';
+import type { Fault } from '#core/data/fault';
+import type { Json } from '#core/data/json';
+import { type Activity, limits, type Template } from '#core/definition/definition';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts';
 

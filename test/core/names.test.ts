@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { isKindOf, shortType } from '../../lib/core/fault.ts';
-import { askingOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } from '../../lib/core/identity.ts';
-import { fits, utf8Bytes } from '../../lib/core/json.ts';
-import { didYouMean } from '../../lib/core/suggest.ts';
-import { mayChange } from '../../lib/core/template.ts';
+import { didYouMean } from '#core/checks/suggest';
+import { isKindOf, shortType } from '#core/data/fault';
+import { askingOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } from '#core/data/ids';
+import { fits, utf8Bytes } from '#core/data/json';
+import { mayChange } from '#core/definition/template';
 
 const asked = { generation: 12, epoch: 345, attempt: 67 };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import type { StepState } from '../../lib/core/activities/step.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { nodeAt } from '../../lib/core/program.ts';
+import type { StepState } from '#core/activities/step';
+import type { Activity } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { runInNewContext } from 'node:vm';
 import { askOperator, type DefinitionError, defineWorkflow, waitFor } from 'redress';
 import * as z from 'zod';
-import { validatorOf } from '../../lib/json-schema.ts';
-import { bodyProblems } from '../../lib/submission.ts';
+import { validatorOf } from '#ports/util/validation';
+import { bodyProblems } from '#roles/submission/submission';
 
 /** A workflow whose orders have this note. */
 const withNote = (note: z.ZodType) =>
@@ -69,6 +69,11 @@ describe("patterns in the schema of a workflow's orders", () => {
   test('a flag that the definition could not hold is refused instead of dropped', () => {
     assert.throws(() => withNote(z.string().regex(/^[a-z]+$/i)), refusal(/flag "i".*Write the pattern without it/));
     assert.doesNotThrow(() => withNote(z.string().regex(/^\p{L}+$/u)));
+  });
+
+  test('a schema is compiled once, however many orders come', () => {
+    const schema = withNote(z.string().regex(/^x+$/)).order;
+    assert.equal(validatorOf(schema), validatorOf(schema));
   });
 
   test('the same holds for what signals bring along and for what people answer', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { idempotencyKeyOf, requestIdOf, stepOfRequest } from '../../lib/core/identity.ts';
-import { fill, nodeAt, parentOf, programOf } from '../../lib/core/program.ts';
-import { didYouMean } from '../../lib/core/suggest.ts';
+import { didYouMean } from '#core/checks/suggest';
+import { idempotencyKeyOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import { fill, nodeAt, parentOf, programOf } from '#core/definition/program';
 import { deepFreeze, delay, sequence, step, workflow } from '../support/workflows.ts';
 
 const scope = deepFreeze({ orderId: 'o1', order: { total: 3, city: 'Bonn' }, steps: { charge: { id: 'c1' } } });

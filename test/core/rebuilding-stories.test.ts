@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Fact } from '../../lib/core/journal.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { rebuiltState } from '../../lib/core/rebuilding.ts';
+import type { Fact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import { rebuiltState } from '#core/engine/rebuild';
 import { playEach } from '../support/play.ts';
 import { type Run, stepMs } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Step } from '../../lib/core/activities/step.ts';
-import { advance } from '../../lib/core/advance.ts';
-import type { Command } from '../../lib/core/command.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import type { Event } from '../../lib/core/event.ts';
-import type { Fact } from '../../lib/core/journal.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { nodeAt } from '../../lib/core/program.ts';
-import { type Remains, rebuiltState } from '../../lib/core/rebuilding.ts';
-import type { State } from '../../lib/core/state.ts';
+import type { Step } from '#core/activities/step';
+import { advance } from '#core/advance';
+import type { Command } from '#core/data/command';
+import type { Event } from '#core/data/event';
+import type { Fact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import type { State } from '#core/data/state';
+import type { Activity } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { type Remains, rebuiltState } from '#core/engine/rebuild';
 import { events, type Happens, isSeenTo, isUndone, suffer, type World, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import type { Service } from '../support/service.ts';
@@ -136,7 +136,7 @@ function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, se
     state = transition.state;
     return transition.commands;
   };
-  const asks = [...happen({ type: 'cancelled', outcome: 'compensated' })];
+  const asks = [...happen({ type: 'canceled', outcome: 'compensated' })];
   for (let ask = asks.shift(); ask !== undefined; ask = asks.shift()) {
     const reply = ask.type === 'ask' ? service.answer(ask, 'does') : undefined;
     if (ask.type === 'ask' && reply) asks.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import type { Fact } from '../../lib/core/journal.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { type Remains, rebuiltState } from '../../lib/core/rebuilding.ts';
-import type { State, UndoEntry } from '../../lib/core/state.ts';
+import type { Fact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import type { State, UndoEntry } from '#core/data/state';
+import { type Remains, rebuiltState } from '#core/engine/rebuild';
 import { playEach } from '../support/play.ts';
 import { type Run, startRun, stepMs } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import * as z from 'zod';
-import { secret } from '../../lib/authoring/agent.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { mask, masked, secretPointers, secretTexts, withoutTexts } from '../../lib/core/secrets.ts';
+import { secret } from '#authoring/agent';
+import type { Json } from '#core/data/json';
+import { mask, masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { deepFreeze } from '../support/workflows.ts';
 
 const pointersOf = (schema: z.ZodType): readonly string[] => secretPointers(z.toJSONSchema(schema) as Json);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { StepReply } from '../../lib/core/event.ts';
+import type { Step } from '#core/activities/step';
+import type { StepReply } from '#core/data/event';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -10,11 +10,11 @@ const undo = { undo: step('undo', { operation: 'un-ship' }) as Step };
 const path = 'order/ship';
 const undoPath = `${path}/undo`;
 
-/** An order that is cancelled while its only step is asked. */
-function cancelled(more: Partial<Step> = {}): Run {
+/** An order that is canceled while its only step is asked. */
+function canceled(more: Partial<Step> = {}): Run {
   const run = startRun(workflow(sequence('', step('ship', { ...undo, ...more }))));
   run.happen({ type: 'started', stepMs });
-  run.happen({ type: 'cancelled', outcome: 'cancelled' });
+  run.happen({ type: 'canceled', outcome: 'canceled' });
   return run;
 }
 const own = (run: Run, at: string) => run.state.activities[at]?.own as { phase: string; completeBy: number; attempt: number } | undefined;
@@ -32,7 +32,7 @@ const timeIsOver = (run: Run): void => {
 
 describe('F-103: an undo that fails', () => {
   const undoing = (): Run => {
-    const run = cancelled();
+    const run = canceled();
     run.reply(path, ok());
     return run;
   };
@@ -87,7 +87,7 @@ describe('F-103: an undo that fails', () => {
 
 describe('S11: whether a step was done', () => {
   test('F-80: is not asked while it may be at work: what was told to stop is not begun again before its time is over', () => {
-    const run = cancelled();
+    const run = canceled();
     for (const _ of ['answered', 'answered by a second delivery']) {
       run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
       assert.equal(run.asked(path).attempt, 1);
@@ -100,7 +100,7 @@ describe('S11: whether a step was done', () => {
   });
 
   test('F-80: is known by what another delivery of the same request answers meanwhile', () => {
-    const run = cancelled();
+    const run = canceled();
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     run.reply(path, ok());
     assert.deepEqual([run.asked(undoPath).attempt, run.asked(path).attempt], [1, 1]);
@@ -108,7 +108,7 @@ describe('S11: whether a step was done', () => {
 
   test('F-80, F-103: is known by any success under its key, of whichever asking and however late it comes', () => {
     for (const more of [{}, { atMostOnce: true }] as const) {
-      const run = cancelled(more);
+      const run = canceled(more);
       const first = run.asked(path);
       timeIsOver(run);
       run.reply(path, fault('OutcomeUnknown', { unknown: true }));
@@ -116,26 +116,26 @@ describe('S11: whether a step was done', () => {
       run.reply(path, ok(), { ask: first, sentAt: first.completeBy + 1 });
       assert.equal(run.asked(undoPath).attempt, 1);
       run.reply(undoPath, ok());
-      assert.deepEqual([run.state.outcome, run.state.undone], ['cancelled', true]);
+      assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
     }
   });
 
   test('is not known by a refusal of an earlier asking: the next one may be at work', () => {
-    const run = cancelled();
+    const run = canceled();
     const first = run.asked(path);
     timeIsOver(run);
     run.reply(path, fault('No'), { ask: first });
     assert.partialDeepStrictEqual(own(run, path), { phase: 'asked', attempt: 2 });
   });
 
-  test('F20: is asked at once where that begins nothing: what may be asked for only once is not run again', () => {
-    const run = cancelled({ atMostOnce: true });
+  test('X-20: is asked at once where that begins nothing: what may be asked for only once is not run again', () => {
+    const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true });
   });
 
   test('is asked under its key until the answer is definite', () => {
-    const run = cancelled();
+    const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     timeIsOver(run);
     assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
@@ -145,20 +145,20 @@ describe('S11: whether a step was done', () => {
       rest(run, path);
     }
     run.reply(path, rejected);
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('once it was done, it is undone', () => {
-    const run = cancelled();
+    const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     run.reply(path, ok({ id: 1 }));
     assert.equal(run.asked(undoPath).settling, undefined);
     run.reply(undoPath, ok());
-    assert.deepEqual([run.state.outcome, run.state.undone], ['cancelled', true]);
+    assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
   });
 
   test('may be looked up: that nothing is found counts only when nothing can be on its way any more', () => {
-    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     run.now += 1000;
     run.reply(path, fault('NotFound'));
@@ -166,11 +166,11 @@ describe('S11: whether a step was done', () => {
     rest(run, path);
     assert.equal(run.asked(path).attempt, 3);
     run.reply(path, fault('NotFound'));
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('clocks may be apart: that nothing is found counts only when its time is over by the clock that is furthest behind', () => {
-    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     const notFound = () =>
       run.happen({
@@ -185,11 +185,11 @@ describe('S11: whether a step was done', () => {
     assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 601_000]);
     rest(run, path);
     notFound();
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('whoever looks has a clock that is behind the scheduler: it is asked again when its own time is over, and not at once', () => {
-    const run = cancelled({ lookup: true, longestSeconds: 600 });
+    const run = canceled({ lookup: true, longestSeconds: 600 });
     run.reply(path, fault('Odd', { unknown: true }));
     const notFound = (sentAt: number) =>
       run.happen({ type: 'replied', requestId: run.asked(path).requestId, sentAt, reply: fault('NotFound') });
@@ -199,18 +199,18 @@ describe('S11: whether a step was done', () => {
     assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 150_000]);
     rest(run, path);
     notFound(run.now - 150_000);
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('found by looking it up, it is undone; and without a lookup a refusal is enough', () => {
-    const found = cancelled({ lookup: true, longestSeconds: 600 });
+    const found = canceled({ lookup: true, longestSeconds: 600 });
     found.reply(path, fault('Odd', { unknown: true }));
     found.reply(path, ok());
     assert.equal(found.asked(undoPath).attempt, 1);
-    const asked = cancelled({ longestSeconds: 600 });
+    const asked = canceled({ longestSeconds: 600 });
     asked.reply(path, fault('Odd', { unknown: true }));
     asked.reply(path, fault('NotFound'));
-    assert.equal(asked.state.outcome, 'cancelled');
+    assert.equal(asked.state.outcome, 'canceled');
   });
 
   test('a step that failed before remembers until when it may still have its effect', () => {
@@ -230,30 +230,30 @@ describe('S11: whether a step was done', () => {
 
 describe('S25: a message that nobody could process', () => {
   const perhapsDone: StepReply = { status: 'rejected', message: 'Unable to process message.', outcomeUnknown: true };
-  const cancelledAfter = (reply: StepReply): Run => {
+  const canceledAfter = (reply: StepReply): Run => {
     const run = startRun(workflow(sequence('', step('ship', undo))));
     run.happen({ type: 'started', stepMs });
     run.reply(path, reply);
     assert.equal(run.state.held?.fault.type, 'Engine/RequestRejected');
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     return run;
   };
 
   test('has done nothing where it could be judged: then there is nothing to undo', () => {
-    const run = cancelledAfter(rejected);
-    assert.deepEqual([run.state.outcome, run.asks.length], ['cancelled', 1]);
+    const run = canceledAfter(rejected);
+    assert.deepEqual([run.state.outcome, run.asks.length], ['canceled', 1]);
   });
 
   test('may have been done where it failed while it was handled: it is found out before the order ends', () => {
-    const run = cancelledAfter(perhapsDone);
+    const run = canceledAfter(perhapsDone);
     assert.equal(run.state.outcome, undefined);
     run.reply(path, ok());
     run.reply(undoPath, ok());
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('leaves a settling as it is: it says nothing of what was done', () => {
-    const run = cancelled();
+    const run = canceled();
     run.reply(path, perhapsDone);
     assert.equal(run.state.outcome, undefined);
   });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { mayTakeSignal, signalsAhead, takesSignalNow } from '../../lib/core/ahead.ts';
-import type { Behaviour } from '../../lib/core/behaviour.ts';
-import { registerActivity } from '../../lib/core/custom.ts';
-import { type Activity, limits, type Template } from '../../lib/core/definition.ts';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
+import { registerActivity } from '#core/definition/custom';
+import { type Activity, limits, type Template } from '#core/definition/definition';
+import type { Behavior } from '#core/engine/behavior';
+import { mayTakeSignal, signalsAhead, takesSignalNow } from '#core/views/reachable';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { delay, listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
@@ -17,15 +17,15 @@ const waitFor = (name: string, signal: string, withinSeconds?: Template): Activi
 });
 const tell = (from: string): Activity => step('tell', { input: { $cel: `steps.${from}` } });
 
-/** An app's own activity: does one thing, then another one if that was cancelled. */
-const tidy: Behaviour<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
+/** An app's own activity: does one thing, then another one if that was canceled. */
+const tidy: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
   execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
   childClosed: (_, __, closing) => ({ close: closing }),
   cancel: ({ last }) => ({ run: [last.name] }),
 };
-registerActivity('test:tidy', tidy as unknown as Behaviour);
+registerActivity('test:tidy', tidy as unknown as Behavior);
 
 const started = (root: Activity): Run => {
   const run = startRun(workflow(root));
@@ -100,13 +100,26 @@ describe('an order waits for a signal from outside', () => {
     assert.deepEqual(run.state.signals, [{ name: 'other', payload: 0 }]);
   });
 
-  test('nobody takes a signal for an order that is being cancelled, or is over', () => {
+  test('F-79: what cleans up while the order becomes blocked takes, once that is canceled, the signal that came meanwhile', () => {
+    const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
+    const inner = { ...parallel('inner', own, step('y')), faultHandlers: [{ fault: 'Late', do: step('late') }] };
+    const run = started(parallel('', inner, step('z')));
+    run.reply('order/inner/y', fault('Late'));
+    run.reply('order/inner/own/x', fault('No'));
+    run.reply('order/z', fault('Refused'));
+    signal(run, 'last');
+    assert.deepEqual([run.state.phase, run.state.signals], ['held', [{ name: 'last', payload: null }]]);
+    run.happen({ type: 'canceled', outcome: 'canceled' });
+    assert.deepEqual([run.state.outcome, run.state.signals], ['canceled', undefined]);
+  });
+
+  test('nobody takes a signal for an order that is being canceled, or is over', () => {
     const run = started(sequence('', step('charge'), waitFor('paid', 'payment')));
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     signal(run, 'payment');
     run.reply('order/charge', ok());
     signal(run, 'payment');
-    assert.deepEqual([run.state.outcome, run.state.signals], ['cancelled', undefined]);
+    assert.deepEqual([run.state.outcome, run.state.signals], ['canceled', undefined]);
   });
 });
 
@@ -219,7 +232,7 @@ describe('what an order may still wait for is known', () => {
     const root = () => parallel('', step('x'), waitFor('one', 'a'));
     const ended = started(root());
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), true);
-    ended.happen({ type: 'cancelled', outcome: 'cancelled' });
+    ended.happen({ type: 'canceled', outcome: 'canceled' });
     assert.equal(mayTakeSignal(ended.program, ended.state, 'a'), false);
     const held = started(root());
     held.reply('order/x', fault('Refused'));
@@ -258,7 +271,7 @@ describe('what an order may still wait for is known', () => {
     const own = { activity: 'test:tidy', name: 'own', do: step('x'), last: waitFor('last', 'last') } as unknown as Activity;
     const run = started(sequence('', own));
     assert.deepEqual(names(run), ['last']);
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.deepEqual(names(run), ['last']);
     run.reply('order/own/x', fault('No'));
     assert.equal(now(run, 'last'), true);

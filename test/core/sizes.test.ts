@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { type Json, utf8Bytes } from '../../lib/core/json.ts';
-import { Sizes } from '../../lib/core/sizes.ts';
+import { type Json, utf8Bytes } from '#core/data/json';
+import { initialState } from '#core/data/state';
+import { Sizes } from '#core/engine/value-sizes';
 
 test('the size of a value is what its JSON has in bytes, however often it was measured before', () => {
   const sizes = new Sizes();
@@ -16,4 +17,9 @@ test('the size of a value is what its JSON has in bytes, however often it was me
     }),
   );
   assert.equal(sizes.of({ a: undefined, b: [undefined] }), '{"b":[null]}'.length);
+});
+
+test('F-63: the size of a state is what its JSON has in bytes', () => {
+  const state = { ...initialState, phase: 'running' as const, activities: { 'order/Größe': { status: 'Executing' as const } } };
+  for (const each of [state, initialState]) assert.equal(new Sizes().ofState(each), utf8Bytes(each as unknown as Json));
 });

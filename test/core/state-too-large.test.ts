@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import { advance } from '../../lib/core/advance.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import type { Event } from '../../lib/core/event.ts';
-import { registerFunction } from '../../lib/core/functions.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { programOf } from '../../lib/core/program.ts';
-import { initialState, type State } from '../../lib/core/state.ts';
+import type { Step } from '#core/activities/step';
+import { advance } from '#core/advance';
+import type { Event, EventContent } from '#core/data/event';
+import type { Json } from '#core/data/json';
+import { initialState, type State } from '#core/data/state';
+import type { Activity } from '#core/definition/definition';
+import { registerFunction } from '#core/definition/functions';
+import { programOf } from '#core/definition/program';
+import type { Room } from '#core/engine/transition';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
 const large = 'x'.repeat(5000);
@@ -19,14 +20,13 @@ const start = { type: 'started', stepMs: 30_000 } as const;
 const answer = (path: string, output: Json) =>
   ({ type: 'replied', requestId: `o1/${path}/1#1.1`, sentAt: 0, reply: { status: 'succeeded', output } }) as const;
 const signal = { type: 'signalled', name: 'go', payload: large } as const;
-type Happening = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;
 
-/** What happens to an order whose body is a long text; for the last event there is room for so many bytes. */
-function suffer(room: number, activities: readonly Activity[], ...happen: readonly Happening[]): State {
+/** What happens to an order whose body is a long text; for the last event there is so much room. */
+function suffer(room: number | Room, activities: readonly Activity[], ...happen: readonly EventContent[]): State {
   const program = programOf(workflow(sequence('order', ...activities)));
   const subject = { orderId: 'o1', order: large };
   return happen.reduce((state, event, index) => {
-    const handed = index === happen.length - 1 ? { room } : {};
+    const handed = index === happen.length - 1 ? { room: typeof room === 'number' ? { state: room, journal: room } : room } : {};
     return advance(program, subject, state, { at: 0, epoch: 1, ...event } as Event, handed).state;
   }, initialState);
 }
@@ -36,7 +36,7 @@ const wait: Activity = { activity: 'waitFor', name: 'wait', signal: 'go' };
 const assign: Activity = { activity: 'assign', name: 'keep', variable: 'kept', value: of('order') };
 const inOrder = (name: string, more: object): Activity => ({ activity: 'forEach', name, list: [of('order')], do: step('a'), ...more });
 
-const refused: readonly (readonly [what: string, path: string, says: RegExp, activities: readonly Activity[], ...Happening[]])[] = [
+const refused: readonly (readonly [what: string, path: string, says: RegExp, activities: readonly Activity[], ...EventContent[]])[] = [
   [
     'an answer that is read',
     'order/a',
@@ -57,6 +57,14 @@ const refused: readonly (readonly [what: string, path: string, says: RegExp, act
   ],
   ['what came with a signal', 'order/wait', /^What it yields/, [wait, read('wait')], start, signal],
   ['the entries of a loop', 'order/loop', /^What it works on/, [assign, inOrder('loop', { list: [of('vars.kept')] }), step('z')], start],
+  [
+    'what a turn adds to a list',
+    'order/loop',
+    /^What a turn adds to the collected list at order\/loop has 5002 bytes; /,
+    [inOrder('loop', { do: step('a'), list: [1, 2], collect: of('order') }), read('loop')],
+    start,
+    { ...answer('order/loop[1]/a', {}) },
+  ],
   [
     'what a step is asked with, where variables may change',
     'order/a',
@@ -91,7 +99,7 @@ describe('what would make the state of an order too large is a fault at that pla
   test('S23: what settles whether a step was done goes on, however much it answers, and is undone', () => {
     const handler = { fault: 'Engine/DeadlineExceeded', do: { activity: 'compensate', name: 'compensate' } as Activity };
     const part = { ...sequence('part', step('a', { undo })), faultHandlers: [handler] };
-    const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as Happening;
+    const overdue = { type: 'overdue', path: 'order/part/a', at: 30_000 } as unknown as EventContent;
     const settled = { ...answer('order/part/a', large), requestId: 'o1/order/part/a/1#1.2' };
     const { activities } = suffer(5000, [part], start, overdue, settled);
     assert.ok(activities['order/part/a/undo']);

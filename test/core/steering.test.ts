@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { askOperator, call, cel, defineAgent, defineWorkflow, fault, operation, retry, sequence, waitFor } from 'redress';
+import { askOperator, call, cel, defineAgent, defineWorkflow, fault, forEach, operation, retry, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import { firstDifference, steeringOf, steeringText } from '../../lib/core/steering.ts';
-import { hashOf } from '../../lib/pinning.ts';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { firstDifference, steeringOf, steeringText } from '#core/definition/steering';
+import { hashOf } from '#roles/definitions/pinning';
 
 const order = z.object({ item: z.string() });
 const Declined = fault('Declined');
@@ -47,6 +47,14 @@ function written({
 }
 
 describe('what steers a workflow', () => {
+  test('what a loop collects, and the list that it goes through, are part of what steers', () => {
+    const loop = (list: readonly string[], price: number) =>
+      defineWorkflow('sale', { version: 1, order }, () => forEach(list, (name) => ({ do: sequence(), collect: { name, price } })));
+    const hash = hashOf(loop(['a', 'b'], 1));
+    assert.equal(hashOf(loop(['a', 'b'], 1)), hash);
+    for (const other of [loop(['a', 'b'], 2), loop(['b', 'a'], 1), loop(['a'], 1)]) assert.notEqual(hashOf(other), hash);
+  });
+
   const same: readonly (readonly [what: string, more: Written])[] = [
     ['the same again', {}],
     ['what the operation says of itself', { operation: { faults: [Declined], completeWithinSeconds: 9, longestSeconds: 90 } }],

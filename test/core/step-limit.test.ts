@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { faultPathsOf, silence } from '../../lib/core/fault-paths.ts';
+import { check } from '#core/checks/check';
+import type { Activity } from '#core/definition/definition';
+import { faultPathsOf, silence } from '#core/views/fault-paths';
 import { play } from '../support/play.ts';
 import { sequence, step, workflow } from '../support/workflows.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
-import { limits } from '../../lib/core/definition.ts';
-import { requestIdOf } from '../../lib/core/identity.ts';
+import { requestIdOf } from '#core/data/ids';
+import { limits } from '#core/definition/definition';
 import { play } from '../support/play.ts';
 import { fault, ok, type Run, rejected, startRun, stepMs } from '../support/run.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { typeOfSchema } from '../../lib/core/checks/json-schema-types.ts';
+import { typeOfSchema } from '#core/checks/json-schema-types';
 import {
   asJson,
   capital,
@@ -17,8 +17,8 @@ import {
   typeOfLiteral,
   unionOf,
   unknown,
-} from '../../lib/core/checks/types.ts';
-import type { Json } from '../../lib/core/json.ts';
+} from '#core/checks/types';
+import type { Json } from '#core/data/json';
 import { shown, typed } from '../support/typed.ts';
 import { closed } from '../support/typed-order.ts';
 import { listOf } from '../support/workflows.ts';

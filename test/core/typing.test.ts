@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Activity } from '../../lib/core/definition.ts';
-import type { JsonObject } from '../../lib/core/json.ts';
-import { catalogue, closed, order, said } from '../support/typed-order.ts';
+import type { JsonObject } from '#core/data/json';
+import type { Activity } from '#core/definition/definition';
+import { catalog, closed, order, said } from '../support/typed-order.ts';
 import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts';
 
 const charge = (input: object): Activity => step('charge', { agent: 'payment', operation: 'charge', input: input as JsonObject });
 const asked = (input: object): readonly string[] =>
-  said(workflow(charge(input), { order }), catalogue).map((each) => each.replace('error order ', ''));
+  said(workflow(charge(input), { order }), catalog).map((each) => each.replace('error order ', ''));
 const amount = { minorUnits: 100, currency: 'EUR' };
 
 describe('what a step is asked with', () => {
@@ -42,7 +42,7 @@ describe('what a step is asked with', () => {
   });
 
   test('of several forms the one is meant whose constants are given', () => {
-    const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalogue);
+    const pay = (input: JsonObject) => said(workflow(step('pay', { agent: 'shop', operation: 'pay', input }), { order }), catalog);
     assert.deepEqual(pay({ by: 'card', card: { $cel: 'order.name' } }), []);
     assert.deepEqual(pay({ by: 'cash', till: { $cel: 'order.name' } }), [
       'error order /till: A number is wanted, not a string.\n  order.name\n  ^',
@@ -71,22 +71,35 @@ const forEach = (name: string, list: string, body: Activity, until?: string): Ac
 });
 
 describe('what expressions read beside the order', () => {
+  test('a list that a loop has collected has the type of what each turn comes to', () => {
+    const collecting = (collect: object) => ({ ...forEach('paid', 'order.items', charge({ card: 'c', amount })), collect }) as Activity;
+    const collected = (collect: object, expression: string) =>
+      said(workflow(sequence('', collecting(collect), read(expression)), { order }), catalog).map((message) => message.split('\n')[0]);
+    const id = { $cel: 'steps.charge.chargeId' };
+    assert.deepEqual(collected(id, 'steps.paid.map(id, id.size() + 1)'), []);
+    assert.deepEqual(collected({ id }, 'steps.paid[0].id'), []);
+    assert.deepEqual(collected({ id, at: { $cel: 'each.paid.index' } }, 'steps.paid.map(one, one.at * 2.0)'), []);
+    assert.match(collected({ id }, 'steps.paid[0].ids')[0] ?? '', /has no field "ids"/);
+    assert.match(collected(id, 'steps.paid.id')[0] ?? '', /error order\/read/);
+    assert.match(collected({ $cel: 'steps.charge.chargId' }, 'steps.paid')[0] ?? '', /error order\/paid .*no field "chargId"/);
+  });
+
   test('a step has the fields that its operation answers with', () => {
     const root = sequence('', charge({ card: 'c', amount }), read('steps.charge.chargId'));
-    assert.deepEqual(said(workflow(root, { order }), catalogue), [
+    assert.deepEqual(said(workflow(root, { order }), catalog), [
       'error order/read /value: steps.charge has no field "chargId". Did you mean "chargeId"?\n  steps.charge.chargId\n               ^',
     ]);
     assert.deepEqual(said(workflow(root, { order })), []);
   });
 
-  test('an operation without schemas, and one that the catalogue lacks, may be asked with anything and answer anything', () => {
+  test('an operation without schemas, and one that the catalog lacks, may be asked with anything and answer anything', () => {
     const look = step('look', { agent: 'shop', operation: 'look', input: { whatever: 1 } });
-    assert.deepEqual(said(workflow(sequence('', look, step('other'), read('steps.look.a + steps.other.b')), { order }), catalogue), []);
+    assert.deepEqual(said(workflow(sequence('', look, step('other'), read('steps.look.a + steps.other.b')), { order }), catalog), []);
   });
 
   test('an undo reads what its own step has answered', () => {
     const undo = { ...step('undo', { input: { id: { $cel: 'steps.charge.id' } } }), activity: 'step' } as Activity & { activity: 'step' };
-    assert.deepEqual(said(workflow(sequence('', { ...charge({ card: 'c', amount }), undo } as Activity), { order }), catalogue), [
+    assert.deepEqual(said(workflow(sequence('', { ...charge({ card: 'c', amount }), undo } as Activity), { order }), catalog), [
       'error order/charge/undo /id: steps.charge has no field "id". It has "chargeId".\n  steps.charge.id\n               ^',
     ]);
   });
@@ -140,7 +153,7 @@ describe('what expressions read beside the order', () => {
     const look = step('charge', { agent: 'shop', operation: 'look' });
     const root = sequence('', sequence('x', look), sequence('y', charge({ card: 'c', amount })), read('steps.charge.seen'));
     assert.deepEqual(
-      said(workflow(root, { order }), catalogue).map((each) => each.split(' (')[0]),
+      said(workflow(root, { order }), catalog).map((each) => each.split(' (')[0]),
       ['error order/read /value: 2 steps are named "charge"'],
     );
   });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity } from '../../lib/core/definition.ts';
-import { programOf } from '../../lib/core/program.ts';
-import { initialState, type State, type UndoEntry, type UndoPage } from '../../lib/core/state.ts';
-import { putAside, takeBack } from '../../lib/core/undo-pages.ts';
+import type { Step } from '#core/activities/step';
+import { initialState, type State, type UndoEntry, type UndoPage } from '#core/data/state';
+import type { Activity } from '#core/definition/definition';
+import { programOf } from '#core/definition/program';
+import { putAside, takeBack } from '#core/engine/undo-pages';
 import { fault, ok, startRun, stepMs } from '../support/run.ts';
 import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 

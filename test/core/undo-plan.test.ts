@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { Step } from '../../lib/core/activities/step.ts';
-import { type Activity, asks } from '../../lib/core/definition.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt } from '../../lib/core/program.ts';
-import { scopeNamed, type UndoPlan, undoPlan } from '../../lib/core/undo-plan.ts';
+import type { Step } from '#core/activities/step';
+import type { CoreFact } from '#core/data/journal';
+import { type Activity, asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { scopeNamed, type UndoPlan, undoPlan } from '#core/views/undo-plan';
 import { events, type Happens, mark, suffer, type World, worldOf } from '../support/chaos.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { definitionOf, roots, type Shape } from '../support/shapes.ts';
@@ -114,7 +114,7 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const alive = new Set(asking.map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
   const severalAtOnce = Object.values(run.state.activities).filter(({ own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
   world.marked.clear();
-  run.happen({ type: 'cancelled', outcome: 'compensated' });
+  run.happen({ type: 'canceled', outcome: 'compensated' });
   answerInOrder(world, plan);
   assert.equal(run.state.phase, 'closed');
 

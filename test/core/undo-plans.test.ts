@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { asks } from '../../lib/core/definition.ts';
-import { nodeAt } from '../../lib/core/program.ts';
-import { isAt } from '../../lib/core/undo-pages.ts';
-import { type PlannedUndo, scopeNamed, undoPlan } from '../../lib/core/undo-plan.ts';
+import { asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { isAt } from '#core/engine/undo-pages';
+import { type PlannedUndo, scopeNamed, undoPlan } from '#core/views/undo-plan';
 import { playEach } from '../support/play.ts';
 import type { Run } from '../support/run.ts';
 import { outline } from '../support/workflows.ts';

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Behaviour } from '../../lib/core/behaviour.ts';
-import { registerActivity } from '../../lib/core/custom.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Step } from '#core/activities/step';
+import { registerActivity } from '#core/definition/custom';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
+import type { Behavior } from '#core/engine/behavior';
 import { after } from '../support/journal.ts';
 import { fault, ok, type Run, startRun, stepMs } from '../support/run.ts';
 import { parallel, sequence, step, workflow } from '../support/workflows.ts';
 
 /** An app's own activity: does one thing, and whatever becomes of that, releases what it held. */
-const ensure: Behaviour<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
+const ensure: Behavior<{ activity: string; name: string } & { do: Activity; last: Activity }, Record<string, never>> = {
   children: ({ do: body, last }) => [body, last],
   templates: () => [],
   execute: ({ do: body }) => ({ state: {}, run: [body.name] }),
@@ -17,7 +17,7 @@ const ensure: Behaviour<{ activity: string; name: string } & { do: Activity; las
   handleFault: ({ last }) => ({ run: [last.name] }),
   cancel: ({ last }) => ({ run: [last.name] }),
 };
-registerActivity('test:ensure', ensure as unknown as Behaviour);
+registerActivity('test:ensure', ensure as unknown as Behavior);
 const ensured = (body: Activity, last: Activity, more: object = {}): Activity =>
   ({ activity: 'test:ensure', name: 'ensure', do: body, last, ...more }) as unknown as Activity;
 
@@ -43,9 +43,9 @@ describe('an activity of an app cleans up before it ends', () => {
     assert.equal(run.state.outcome, 'completed');
   });
 
-  test('cancelled, it cleans up as well, and is not stopped in the middle of that', () => {
+  test('canceled, it cleans up as well, and is not stopped in the middle of that', () => {
     const run = started(workflow(sequence('', ensured(step('a'), step('unlock')))));
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.deepEqual(asked(run), ['order/ensure/a']);
     run.reply('order/ensure/a', fault('No'));
     assert.deepEqual(asked(run).slice(1), ['order/ensure/unlock']);
@@ -65,9 +65,9 @@ describe('an activity of an app cleans up before it ends', () => {
     );
     run.reply('order/ensure/a', fault('Refused'));
     assert.equal(run.state.activities['order/ensure']?.cleaning, true);
-    assert.deepEqual(run.happen({ type: 'cancelled', outcome: 'cancelled' }).commands, []);
+    assert.deepEqual(run.happen({ type: 'canceled', outcome: 'canceled' }).commands, []);
     run.reply('order/ensure/unlock', ok());
-    assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'cancelled']);
+    assert.deepEqual([asked(run), run.state.outcome], [['order/ensure/a', 'order/ensure/unlock'], 'canceled']);
   });
 
   test('run again by a retry, it cleans up again: what cleaned up once is not done for ever', () => {
@@ -96,7 +96,7 @@ describe('an activity of an app cleans up before it ends', () => {
   });
 
   test('a name is given once', () => {
-    assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behaviour), /Two activities are called "test:ensure"/);
+    assert.throws(() => registerActivity('test:ensure', ensure as unknown as Behavior), /Two activities are called "test:ensure"/);
   });
 });
 
@@ -164,28 +164,28 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
 
 describe('a person may say that there is nothing more to undo', () => {
   const definition = workflow(sequence('', step('a', undoBy('un-a')), step('b', undoBy('un-b')), step('c')));
-  const cancelled = (): Run => {
+  const canceled = (): Run => {
     const run = started(definition);
     for (const path of ['order/a', 'order/b']) run.reply(path, ok());
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     run.reply('order/c', fault('No'));
     return run;
   };
 
   test('an undo that is marked as done is not asked any more, and the next one is', () => {
-    const run = cancelled();
+    const run = canceled();
     run.reply('order/b/undo', fault('Stuck'));
     assert.deepEqual(
       after(run, () => run.happen({ type: 'markedCompensated', path: 'order/b' })),
       ['MarkedCompensated order/b', 'ActivityClosed order/b/undo Compensated 1#1.1', 'StepAsked order/a/undo 1#1.1 by +30s'],
     );
     run.reply('order/a/undo', ok());
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('a step of which nobody knows whether it was done counts as not done', () => {
     const run = started(definition);
-    run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    run.happen({ type: 'canceled', outcome: 'canceled' });
     run.now = run.asked('order/a').completeBy;
     run.happen({ type: 'woken' });
     assert.equal(run.asked('order/a').settling, true);
@@ -193,7 +193,7 @@ describe('a person may say that there is nothing more to undo', () => {
       after(run, () => run.happen({ type: 'markedCompensated', path: 'order/a' })),
       ['MarkedCompensated order/a', 'ActivityClosed order/a Canceled 1#1.2', 'ActivityClosed order Canceled'],
     );
-    assert.equal(run.state.outcome, 'cancelled');
+    assert.equal(run.state.outcome, 'canceled');
   });
 
   test('what is neither being undone nor in doubt is left as it is', () => {

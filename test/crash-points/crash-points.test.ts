@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { behaviours } from '../../lib/core/activities/index.ts';
+import { behaviors } from '#core/activities/index';
 import { crash } from './crash.ts';
 import { crashPointsOf, definitions, smallest } from './definitions.ts';
 import { unreached } from './ports.ts';
@@ -13,7 +13,7 @@ describe('where processes die', () => {
     const workflows = JSON.stringify(Object.values(definitions).map(({ scenario }) => scenario.app.workflows));
     const activities = new Set([...workflows.matchAll(/"activity":"(\w+)"/g)].map(([, activity]) => activity));
     assert.deepEqual(
-      Object.keys(behaviours).filter((activity) => !activities.has(activity)),
+      Object.keys(behaviors).filter((activity) => !activities.has(activity)),
       [],
     );
   });
@@ -39,7 +39,7 @@ describe('where processes die', () => {
   });
 });
 
-describe('F-58, F1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
+describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
   for (const [index, name] of Object.keys(definitions).entries())
     test(name, async () => {
       const { runs, broken } = await crash({ name, sendsAlong: index % 2 === 1, twice: false, first: index % 7, every: 12 });

@@ -1,5 +1,5 @@
-import type { CrashPoints, Played } from '../../lib/crash-test/enumerate.ts';
-import { type Crash, crashText } from '../../lib/crash-test/points.ts';
+import type { CrashPoints, Played } from '#testing/crash-test/enumerate';
+import { type Crash, crashText } from '#testing/crash-test/points';
 import { crashPointsOf, definitions } from './definitions.ts';
 
 /** Some of the crashes of one definition: the first of `every` and each `every`-th after it, single ones or pairs. */

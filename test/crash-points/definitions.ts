@@ -1,10 +1,10 @@
 import type { Workflow } from 'redress';
-import { agentDefinitionOf } from '../../lib/authoring/agent.ts';
-import { CrashPoints } from '../../lib/crash-test/enumerate.ts';
-import { withCalled } from '../../lib/crash-test/index.ts';
-import type { Scenario } from '../../lib/crash-test/scenario.ts';
-import { queues } from '../../lib/messages.ts';
-import { ruleOf, type When, when } from '../../lib/rehearsal/when.ts';
+import { agentDefinitionOf } from '#authoring/agent';
+import { queues } from '#ports/messages';
+import { CrashPoints } from '#testing/crash-test/enumerate';
+import { withCalled } from '#testing/crash-test/index';
+import type { Scenario } from '#testing/crash-test/scenario';
+import { ruleOf, type When, when } from '#testing/rehearse/stubs';
 import { agents, bank, CardDeclined, carrier, hotel, ledger, OutOfStock, stock } from './agents.ts';
 import * as workflows from './workflows.ts';
 
@@ -67,8 +67,8 @@ export const definitions: { readonly [name: string]: Definition } = {
   unknown: defined(workflows.undone, { whens: [when(bank.charge).leavesUnknown()] }),
   long: defined(workflows.long, { whens: [when(carrier.ship).isSilent().once()] }),
   'undo fails': defined(workflows.undone, { whens: [declined, when(stock.release).failsForNow(2)] }),
-  cancelled: defined(workflows.long, { whens: [when(carrier.ship).isSilent().once()], cancelAfterMs: 20_000, mayEndAs: ['completed'] }),
-  'call cancelled': defined(workflows.trip, { whens: [when(hotel.book).isSilent(1)], cancelAfterMs: 5000, mayEndAs: ['completed'] }),
+  canceled: defined(workflows.long, { whens: [when(carrier.ship).isSilent().once()], cancelAfterMs: 20_000, mayEndAs: ['completed'] }),
+  'call canceled': defined(workflows.trip, { whens: [when(hotel.book).isSilent(1)], cancelAfterMs: 5000, mayEndAs: ['completed'] }),
   whole: defined(workflows.whole, { whens: [declined] }),
   stopped: defined(workflows.stopped),
   heavy: defined(workflows.heavy, { whens: [bulky, declined] }),

@@ -1,6 +1,6 @@
-import { manualClock } from '../../lib/clock.ts';
-import { sitesOf } from '../../lib/crash-test/sites.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { manualClock } from '#ports/clock';
+import { sitesOf } from '#testing/crash-test/instrumented-ports';
 
 /** Methods at which no process dies here, each with the reason. */
 export const leftOut: { readonly [site: string]: string } = {

@@ -106,7 +106,7 @@ export const trip = defineWorkflow('trip', version, ({ order }) =>
   sequence(call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );
 
-/** What it has called is cancelled while it runs. */
+/** What it has called is canceled while it runs. */
 export const journey = defineWorkflow('journey', version, ({ order }) =>
   parallel(call(stay, { item: order.item }), charge(order.item))
     .on(ChildNotCompleted, ({ compensate }) => compensate())

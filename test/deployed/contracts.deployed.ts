@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateQueueCommand, DeleteQueueCommand } from '@aws-sdk/client-sqs';
-import { sqsChannel } from '../../lib/channels/sqs.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { openDynamoDbStore } from '../aws/support.ts';
+import { sqsChannel } from '#adapters/aws/sqs';
+import { systemClock } from '#ports/clock';
+import { openDynamoDbStore } from '../adapters/aws/support.ts';
 import { storeContract } from '../contracts/store.contract.ts';
 import { endpoint, eventually, openQueue, runId, sqs } from './support.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
-import { lambdaValves } from '../../lib/valves/lambda.ts';
+import { lambdaValves } from '#adapters/aws/event-source-mappings';
 import { valvesContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 

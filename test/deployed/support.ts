@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { SNSClient, SubscribeCommand, UnsubscribeCommand } from '@aws-sdk/client-sns';
 import { CreateQueueCommand, DeleteMessageCommand, DeleteQueueCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
-import type { Role } from '../../lib/api/authentication.ts';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
+import type { Role } from '#api/authentication';
+import { openLocalIssuer } from '#api/local-issuer';
 
 const required = (name: string): string => {
   const value = process.env[name];

@@ -6,7 +6,7 @@ import { effects, ended, eventually, kindOf, sample, submit } from './support.ts
 
 /** `npm run deploy:local` with an app, as a user changes his. */
 async function deploy(app: string): Promise<void> {
-  const args = ['-C', 'redress-source', 'tools/deploy-local.ts', '-c', `app=${app}`];
+  const args = ['-C', 'redress-source', 'dev/tools/deploy-local.ts', '-c', `app=${app}`];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
@@ -34,7 +34,7 @@ async function whileOrdersCome(work: () => Promise<void>): Promise<readonly stri
   return orders;
 }
 
-test('F35: functions are changed in place while orders come in and are under way: each completes, and nothing is done twice', async (t) => {
+test('X-35: functions are changed in place while orders come in and are under way: each completes, and nothing is done twice', async (t) => {
   const before = await submit(sample('ok'));
   await ended(before);
   assert.equal(await kindOf(before), 'notification:shipped');

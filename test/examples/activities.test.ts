@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { check } from '../../lib/core/check.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import { engineFaults } from '../../lib/core/fault.ts';
-import type { Json } from '../../lib/core/json.ts';
+import { check } from '#core/checks/check';
+import { engineFaults } from '#core/data/fault';
+import type { Json } from '#core/data/json';
+import type { WorkflowDefinition } from '#core/definition/definition';
 import { transcript } from '../support/play.ts';
 
 /** Each file has a workflow, the body of an order, and what becomes of it. `UPDATE_TRANSCRIPTS=1` writes that down anew. */
@@ -55,6 +55,7 @@ describe('the examples of activities', () => {
   test('F-89: a wait of a day', () => plays('delay.ts'));
   test('F-169: an activity of one’s own, which cleans up before a handler is looked at', () => plays('ensure.ts'));
   test('F-84, F-85: the first entry that is good enough', () => plays('for-each.ts'));
+  test('F-84: what the turns of a loop came to, as a list in the order of the entries', () => plays('collect.ts'));
   test('F-90: a retry made by hand of a while, a sequence, a scope, a choice and a delay', () => plays('hand-made-retry.ts'));
   test('F-72, F-86: a branch that faults while the other one is at work', () => plays('parallel.ts'));
   test('F-68, F-76: a fault that the workflow raises itself', () => plays('raise.ts'));
@@ -62,9 +63,13 @@ describe('the examples of activities', () => {
   test('F-93, F-96: a step that is run again, and a fault that is not', () => plays('retry.ts'));
   test('F-66, F-70: a fault that is handled on the spot', () => plays('scope.ts'));
   test('F-83: one after the other', () => plays('sequence.ts'));
-  test('F-44, F-60, F-80: a step that is asked again, resubmitted and cancelled', () => plays('step.ts'));
+  test('F-44, F-60, F-80: a step that is asked again, resubmitted and canceled', () => plays('step.ts'));
   test('F-37, S11: a step whose time is over is found out about, and undone', () => plays('within.ts'));
   test('F-171, F-172: a fault that is raised again, and a handler for every fault', () => plays('any-fault.ts'));
+  test('F-102, F-93, F-96: what a run did is undone before the next one begins, as often as the retry may', () =>
+    plays('undone-then-again.ts'));
+  test('F-102, F-172: a handler of each run undoes it and raises the fault again, and the retry around it begins anew', () =>
+    plays('undone-by-its-handler.ts'));
   test('an order that ends at once', () => plays('terminate.ts'));
   test('what was done inside is undone as a whole', () => plays('undo-as-a-whole.ts'));
   test('a signal from outside', () => plays('wait-for.ts'));
@@ -83,7 +88,7 @@ describe('the examples of activities', () => {
     const elsewhere = [
       '../../test/examples/travel.test.ts',
       '../orders/workflow.test.ts',
-      '../../test/crash-test/crash-test.test.ts',
+      '../../test/testing/crash-test/crash-test.test.ts',
       '../../test/testing/test-system.test.ts',
     ];
     const sources = [...files, 'own/ensure.ts', ...elsewhere].map((file) => squeezed(textOf(file)));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { installed } from '../../tools/run.ts';
+import { installed } from '../../dev/tools/run.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const lines = readFileSync(new URL('negative.types.ts', import.meta.url), 'utf8').split('\n');

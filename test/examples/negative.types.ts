@@ -185,6 +185,13 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   retry(reserve, { times: 3, every: 20 });
   // @ts-expect-error a retry without its interval: interval
   retry(reserve, { count: 3 });
+  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], undoFirst: true });
+  // @ts-expect-error what a retry is for, and what it is not for: except
+  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], except: [CardDeclined] });
+  // @ts-expect-error a retry for some faults, and for all permanent ones: evenPermanent
+  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], evenPermanent: true });
+  // @ts-expect-error what is no fault: 'OutOfStock'
+  retry(reserve, { count: 3, interval: 20, only: ['OutOfStock'] });
   // @ts-expect-error a retry of two activities: arguments
   retry(reserve, reserve, { count: 3, interval: 20 });
   // @ts-expect-error a condition that is no condition: order.card
@@ -205,6 +212,28 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   forEach(order.items, () => reserve, { atOnce: 2 });
   // @ts-expect-error an end of a forEach that is no condition: until
   forEach(order.items, () => ({ do: reserve, until: order.card }));
+  const reserved = forEach(order.items, () => ({ do: reserve, collect: reserve.output.reservationId }));
+  inventory.release({ reservationId: cel<string>`${reserved.output}[0]` });
+  // @ts-expect-error a list where one of its entries is needed: reservationId
+  inventory.release({ reservationId: reserved.output });
+  // @ts-expect-error a list of texts where a list of items is needed: items
+  inventory.reserve({ orderId, items: reserved.output });
+  // @ts-expect-error what is collected of a field that the step does not return: chargeId
+  forEach(order.items, () => ({ do: reserve, collect: reserve.output.chargeId }));
+  // @ts-expect-error the list of a loop that collects nothing: output
+  forEach(order.items, () => reserve).output;
+  // @ts-expect-error the list of a loop that only has an end: output
+  forEach(order.items, () => ({ do: reserve, until: cel<boolean>`true` })).output;
+  const one = forEach(order.items, ({ sku, unitPrice }) => ({ do: reserve, collect: { sku, unitPrice, quantity: 1 } }));
+  inventory.reserve({ orderId, items: one.named('one').output });
+  forEach(['shipped', 'refused'], (kind) => customer.notify({ orderId, kind, text: kind }));
+  // @ts-expect-error an entry of a list that is no kind: kind
+  forEach(['shipped', 'lost'], (kind) => customer.notify({ orderId, kind, text: 'x' }));
+  // @ts-expect-error a text used as a number: minorUnits
+  forEach(['EUR', 'USD'], (currency) => payment.charge({ orderId, card: order.card, minorUnits: currency }));
+  // @ts-expect-error a field that no entry of a list has: size
+  forEach([{ sku: 'tea' }, { sku: order.card }], (item) => customer.notify({ orderId, kind: 'shipped', text: item.size }));
+  forEach([{ sku: 'tea' }, { sku: order.card }], (item) => customer.notify({ orderId, kind: 'shipped', text: item.sku }));
   // @ts-expect-error a scope without a name: scope
   scope(reserve);
   // @ts-expect-error no such option of a while: turns
@@ -247,6 +276,7 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
 
   faultsAre(charge.undo(() => ship)).exactly<'Refused/CardDeclined'>(true);
   faultsAre(retry(charge, { count: 3, interval: 20, except: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
+  faultsAre(retry(charge, { count: 3, interval: 20, only: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
   faultsAre(scope('paid', charge)).exactly<'Refused/CardDeclined'>(true);
   faultsAre(choice(when(cel<boolean>`true`, charge), otherwise(raise(Fraud, 'odd')))).exactly<'Refused/CardDeclined' | 'Fraud'>(true);
   faultsAre(whilst(cel<boolean>`true`, ship)).exactly<'AddressInvalid'>(true);

@@ -22,13 +22,13 @@ import {
 } from 'redress';
 import { rehearse, when } from 'redress/testing';
 import * as z from 'zod';
+import type { CoreFact } from '#core/data/journal';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import { CardDeclined, customer, inventory, payment, Refused, shipping } from '../../examples/activities/agents.ts';
 import { ensured } from '../../examples/activities/ensure.ts';
 import { again } from '../../examples/activities/own/again.ts';
 import { ensure } from '../../examples/activities/own/ensure.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
 import { checkEffects, events, goWell, suffer, worldOf } from '../support/chaos.ts';
 import { play } from '../support/play.ts';
 import { startRun, stepMs } from '../support/run.ts';
@@ -48,7 +48,7 @@ describe('an activity of one’s own: ensure(do, last)', () => {
     );
   });
 
-  test('F-79, F-169: cancelled by a sibling’s fault, it starts nothing of its own any more, but cleans up before it is closed', () => {
+  test('F-79, F-169: canceled by a sibling’s fault, it starts nothing of its own any more, but cleans up before it is closed', () => {
     const paid = waitFor('paid', z.object({}));
     const twoBranches = defineWorkflow('two-branches', { version: 1, order: Order }, ({ order }) =>
       sequence(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { defineApp } from 'redress';
 import { startSystem } from 'redress/testing';
 import parcels from '../../examples/services/app.ts';
 import { createTally } from '../../examples/services/tally.ts';
@@ -7,20 +9,32 @@ import { root, site, startLocal, until } from '../processes/support.ts';
 
 test('F-62, F-65, F-173: an app listens to its host and brings a service, in the test kit as elsewhere', async () => {
   const lines: string[] = [];
-  const events: string[] = [];
   const tally = createTally((line) => void lines.push(line));
   const on = {
     ...tally.on,
-    started: ({ role }: { role: string }) => void events.push(`started ${role}`),
-    stopped: ({ role }: { role: string }) => void events.push(`stopped ${role}`),
+    started: ({ role }: { role: string }) => void lines.push(`started ${role}`),
+    stopped: ({ role }: { role: string }) => void lines.push(`stopped ${role}`),
   };
-  const system = await startSystem({ ...parcels, services: [tally.service], on });
+  // A service that takes its time: the host says that it has stopped when all services have.
+  const service = { ...tally.service, stop: () => setImmediate().then(() => tally.service.stop?.()) };
+  const system = await startSystem({ ...parcels, services: [service], on });
   for (const street of ['', 'High Street', '']) await system.submit({ street });
   await system.clock.advance(1000);
   assert.deepEqual([...tally.counts], [['Missing', 2]]);
   await system.stop();
-  assert.deepEqual(lines, ['tally: started in local', 'tally: Missing 1', 'tally: Missing 2', 'tally: stopped']);
-  assert.deepEqual(events, ['started local', 'stopped local']);
+  const [begun, ended] = [
+    ['tally: started in local', 'started local'],
+    ['tally: stopped', 'stopped local'],
+  ];
+  assert.deepEqual(lines, [...begun, 'tally: Missing 1', 'tally: Missing 2', ...ended]);
+});
+
+test('F-62, F-173: an app has everything that it was defined with, and nothing else', () => {
+  const { service, on } = createTally(() => {});
+  const local = { variables: ['STOCK_URL'], start: () => Promise.reject(new Error('not here')) };
+  const all = { workflows: [], agents: [], local, channels: {}, services: [service], on };
+  assert.deepEqual(defineApp(all), all);
+  assert.deepEqual(defineApp({ workflows: [], agents: [] }), { workflows: [], agents: [] });
 });
 
 test('F-63, F-65: a service that fails for one order says so, and orders go on', async () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { check, defineApp } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { instruct, rehearse, when } from 'redress/testing';
 import { car, flight, hotel, post, visaOffice } from '../../examples/travel/agents.ts';
 import app from '../../examples/travel/app.ts';
 import { NoCar, NoRoom } from '../../examples/travel/faults.ts';
@@ -20,13 +20,28 @@ describe('a journey, rehearsed', () => {
     assert.deepEqual(rehearse(bookTrip, lisbon).steps[1]?.input, { name: 'Nellie Bly', city: 'Lisbon', nights: 7 });
   });
 
-  test('F-100: where there is no car, hotel and flight are cancelled, newest first, and the traveller is told', () => {
+  test('F-100: where there is no car, hotel and flight are canceled, newest first, and the traveller is told', () => {
     const run = rehearse(bookTrip, lisbon, when(car.book).faults(NoCar, 'There are none left.'));
     assert.equal(
       run.story(),
       'flight.book ok, hotel.book ok, car.book NoCar, hotel.cancel ok, flight.cancel ok, post.tell ok, compensated',
     );
     assert.partialDeepStrictEqual(run.steps.at(-1)?.input, { text: 'Nellie Bly, your journey to Lisbon is off: There are none left.' });
+  });
+
+  test('F-44: a car that is booked too slowly is asked for again', () => {
+    const slow = rehearse(bookTrip, lisbon, when(car.book).takes(40).once());
+    assert.equal(slow.story(), 'flight.book ok, hotel.book ok, car.book silent, car.book ok, post.tell ok, completed');
+  });
+
+  test('F-170, F-60: a traveler cancels while a car is booked, and an operator resubmits what nobody answered', () => {
+    const canceled = rehearse(bookTrip, lisbon, when(car.book).takes(20), instruct({ kind: 'cancel' }, { atSeconds: 5 }));
+    assert.equal(
+      canceled.story(),
+      'flight.book ok, hotel.book ok, instruction cancel, car.book ok, car.cancel ok, hotel.cancel ok, flight.cancel ok, canceled',
+    );
+    const resubmitted = rehearse(bookTrip, lisbon, when(hotel.book).isSilent(4), instruct({ kind: 'resubmit' }));
+    assert.equal(resubmitted.outcome, 'completed');
   });
 
   test('the visa office says yes after five days', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { eventSource } from '../../lib/publishers/eventbridge.ts';
-import { alertTypes, detailTypes } from '../../lib/record.ts';
+import { eventSource } from '#adapters/aws/eventbridge';
+import { alertTypes, detailTypes } from '#ports/records';
 import { defaults, ofType, synthesize, theOne } from './support.ts';
 
 const stack = defaults();

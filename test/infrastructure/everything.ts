@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import type { AwsConfig } from '../../lib/aws.ts';
-import { changeChannelState } from '../../lib/channel-state.ts';
-import { outboxMs } from '../../lib/deadlines.ts';
-import { collections } from '../../lib/documents.ts';
-import { acquireLease } from '../../lib/lease.ts';
-import { queues, timeText } from '../../lib/messages.ts';
-import { conversationOf } from '../../lib/poison/conversation.ts';
-import { channelOf } from '../../lib/poison/policy.ts';
-import { setAsideDocument, setAsideId } from '../../lib/poison/set-aside.ts';
-import { keys } from '../../lib/stores/dynamodb/keys.ts';
-import { childIdOf } from '../../lib/submission.ts';
-import { topologyOf } from '../../lib/topology.ts';
+import { keys } from '#adapters/aws/dynamodb/keys';
+import type { AwsConfig } from '#adapters/aws/open';
+import { collections } from '#ports/documents';
+import { queues, timeText } from '#ports/messages';
+import { channelOf } from '#roles/channels/policy';
+import { changeChannelState } from '#roles/channels/state';
+import { conversationOf } from '#roles/dead-letters/conversation';
+import { deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
+import { outboxMs } from '#roles/scheduler/deadlines';
+import { acquireLease } from '#roles/scheduler/lease';
+import { childIdOf } from '#roles/submission/submission';
+import { topologyOf } from '#runtime/topology';
 import app from './app.ts';
 import type { Roles } from './roles.ts';
 
@@ -36,7 +36,7 @@ export async function everything(roles: Roles, deployment: AwsConfig): Promise<v
   await heldOrders(roles);
   await callingOrders(roles, deployment);
   await endedCaller(roles);
-  await messagesSetAside(roles);
+  await messagesDeadLetter(roles);
   await damagedOrder(roles, deployment);
   await newerMessages(roles);
   await servicesAway(roles);
@@ -138,7 +138,7 @@ async function heldOrders(roles: Roles): Promise<void> {
   await roles.settle();
 }
 
-/** Orders that call others: they complete, are cancelled, and are asked about once more because their answer was lost. */
+/** Orders that call others: they complete, are canceled, and are asked about once more because their answer was lost. */
 async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'outer');
   await roles.deliver(queues.calls);
@@ -198,16 +198,16 @@ async function newerMessages(roles: Roles): Promise<void> {
   }
 }
 
-/** What was set aside goes to every queue again, and what is not wanted is discarded. */
-async function messagesSetAside(roles: Roles): Promise<void> {
+/** What was dead-lettered goes to every queue again, and what is not wanted is discarded. */
+async function messagesDeadLetter(roles: Roles): Promise<void> {
   const { store, channel } = roles.outside;
   let messages = 0;
-  const setAside = async (queue: string, body: string, orderId: string): Promise<string> => {
+  const deadLetter = async (queue: string, body: string, orderId: string): Promise<string> => {
     const sentAt = roles.clock.now();
     const about = { queue, messageId: `m-${++messages}`, sentAt, orderId, body };
-    const id = setAsideId(about);
-    await store.putDocument(setAsideDocument({ ...about, id, reason: 'nobody knows', attempts: [], failures: 0, setAsideAt: sentAt }), 0);
-    return `/channels/${channelOf(queue)}/set-aside/${id}`;
+    const id = deadLetterId(about);
+    await store.putDocument(deadLetterDocument({ ...about, id, reason: 'nobody knows', attempts: [], failures: 0, deadAt: sentAt }), 0);
+    return `/channels/${channelOf(queue)}/dead-letters/${id}`;
   };
   const treat = async (method: 'POST' | 'DELETE', path: string, status: number): Promise<void> => {
     const answer = await roles.call(method, path, { ...operator, body: { reason: 'as it should be' } });
@@ -220,13 +220,13 @@ async function messagesSetAside(roles: Roles): Promise<void> {
     const [message] = await channel.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.ok(message, queue);
     await channel.acknowledge(queue, [message.receipt]);
-    const path = await setAside(queue, message.body, id);
+    const path = await deadLetter(queue, message.body, id);
     assert.equal((await roles.call('GET', path, operator)).status, 200);
     await treat('POST', `${path}/resubmit`, 202);
     await roles.settle();
   }
-  await treat('DELETE', await setAside(queues.wakeUps, 'torn', 'nobody'), 200);
-  assert.equal((await roles.call('GET', '/channels/stock/set-aside', operator)).status, 200);
+  await treat('DELETE', await deadLetter(queues.wakeUps, 'torn', 'nobody'), 200);
+  assert.equal((await roles.call('GET', '/channels/stock/dead-letters', operator)).status, 200);
 }
 
 /** Each function closes each of its channels, and the supervisor sees to the mappings and to what was not told; then an operator opens it. */

@@ -5,10 +5,10 @@ import { describe, test } from 'node:test';
 import { Lazy } from 'aws-cdk-lib';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
-import { readConfig } from '../../lib/config.ts';
-import { SetupError } from '../../lib/errors.ts';
-import { hiddenIn } from '../../lib/poison/hidden.ts';
-import { topologyOf } from '../../lib/topology.ts';
+import { SetupError } from '#ports/errors';
+import { readConfig } from '#runtime/config';
+import { topologyOf } from '#runtime/topology';
+import { visibilityOf } from '#runtime/visibility';
 import app from './app.ts';
 import { defaults, entry, functionOf, ofType, synthesize } from './support.ts';
 
@@ -91,7 +91,7 @@ describe('a step of which the operation names no time has the time that the vari
   });
 
   test('a request that is tried alone, because it may kill its process, is hidden for as long', () => {
-    const hidden = (more: object) => hiddenIn({ app, config: readConfig({ ...variables, ...more }) })('stock-requests');
+    const hidden = (more: object) => visibilityOf(app, readConfig({ ...variables, ...more }))('stock-requests');
     assert.equal(hidden({ REDRESS_ADAPTERS: 'aws' }), 125_000);
     assert.equal(hidden({}), 65_000, 'on one machine it is hidden anew while it is at work');
   });

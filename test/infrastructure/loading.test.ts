@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Lazy } from 'aws-cdk-lib';
-import { SetupError } from '../../lib/errors.ts';
+import { checkThatItLoads } from '#infrastructure/load-check';
+import { SetupError } from '#ports/errors';
 import { synthesize } from './support.ts';
 
 const app = (name: string): string => fileURLToPath(new URL(`./apps/${name}.ts`, import.meta.url));
@@ -28,3 +32,20 @@ test('when only CloudFormation will know a variable, an app that may need it is 
   const variables = { STOCK_URL: Lazy.string({ produce: () => 'https://stock.example' }) };
   assert.doesNotThrow(() => synthesize({ props: { entry: app('needs-a-variable'), variables } }));
 });
+
+for (const [what, source, says] of [
+  ['goes on loading for ever', 'setInterval(() => {}, 1000); await new Promise(() => {});', 'it was still loading after 2 s'],
+  ['ends the process while it is loaded', 'process.exit(0);', 'the process ended before it was loaded'],
+] as const)
+  test(`when an app ${what}, the synthesis refuses it and says so`, (context) => {
+    const folder = mkdtempSync(join(tmpdir(), 'redress-loading-'));
+    context.after(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'index.mjs'), source);
+    assert.throws(
+      () => checkThatItLoads(folder, 'app.ts', {}, 2000),
+      (error: unknown) =>
+        error instanceof SetupError &&
+        error.message === `The app app.ts does not load in Lambda: ${says}.` &&
+        /agentEnvironment/.test(error.remedy),
+    );
+  });

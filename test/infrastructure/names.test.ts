@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SetupError } from '../../lib/errors.ts';
-import { checkNames } from '../../lib/infrastructure/names.ts';
+import { checkNames } from '#infrastructure/names';
+import { SetupError } from '#ports/errors';
 import { synthesize } from './support.ts';
 
 const names = { name: 'redress', clients: [], hasUserPool: true };

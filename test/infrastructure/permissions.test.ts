@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { responseQueuePrefix } from '../../lib/channel.ts';
-import { collections } from '../../lib/documents.ts';
-import type { IamQuestion } from '../../lib/iam.ts';
-import type { Job } from '../../lib/infrastructure/job.ts';
-import { keys } from '../../lib/stores/dynamodb/keys.ts';
-import { deployed, startEmulators } from '../aws/deployment.ts';
+import { keys } from '#adapters/aws/dynamodb/keys';
+import type { IamQuestion } from '#adapters/aws/iam';
+import type { Job } from '#infrastructure/lambda-function';
+import { collections } from '#ports/documents';
+import { responseQueuePrefix } from '#ports/queues';
+import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import { startLambdaApi } from '../support/lambda-api.ts';
 import app from './app.ts';
 import { everything } from './everything.ts';
@@ -55,7 +55,7 @@ const platform: readonly Platform[] = [
   {
     actions: ['secretsmanager:GetSecretValue'],
     on: ({ spec }) => (functionOf(stack, spec.name).Environment.Variables['REDRESS_CURSOR_SECRET'] ? ['SecretsManager::Secret'] : []),
-    reason: 'lib/lambda.ts reads the key of list cursors where the environment names it (test/infrastructure/lambda.test.ts)',
+    reason: 'lib/runtime/lambda.ts reads the key of list cursors where the environment names it (test/infrastructure/lambda.test.ts)',
   },
   {
     actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -130,24 +130,24 @@ describe('an agent writes nothing but what may be asked for only once, that its 
     within(collections.channels, collections.channel(name)),
   ];
 
-  test('F20: an agent with such an operation may write in partitions for that, and in no other', () => {
+  test('X-20: an agent with such an operation may write in partitions for that, and in no other', () => {
     assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, ...own('post')]);
     assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
   });
 
-  test('F13, F20, F45: an agent without one comes near its own breaker, its own failures, its own channel, and the names of closed channels', () => {
+  test('X-13, X-20, X-45: an agent without one comes near its own breaker, its own failures, its own channel, and the names of closed channels', () => {
     assert.deepEqual(conditions('agent-stock'), own('stock'));
   });
 });
 
-test('F13: who reads the dead letters writes no order: he keeps messages, forgets what was counted, and tells who has sent them', () => {
+test('X-13: who reads the dead letters writes no order: he keeps messages, forgets what was counted, and tells who has sent them', () => {
   const written = statementsOf(stack, roleIdOf('dead-letter'))
     .filter(({ Action }) => /dynamodb:(Put|Delete|Update)/.test(String(Action)))
     .map(({ Action, Condition }) => [Action, Condition?.['ForAllValues:StringEquals']?.['dynamodb:LeadingKeys']]);
   const channels = ['submissions', 'workflows', 'stock', 'post', 'wake-ups'];
   assert.deepEqual(written, [
     [['dynamodb:PutItem', 'dynamodb:DeleteItem'], channels.map(collections.tracks)],
-    ['dynamodb:PutItem', channels.map(collections.setAside)],
+    ['dynamodb:PutItem', channels.map(collections.deadLetters)],
   ]);
 });
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { hiddenMs, queueFigures } from '../../lib/deployed.ts';
-import { SetupError } from '../../lib/errors.ts';
-import type { JobSettings } from '../../lib/infrastructure/job.ts';
-import { queues } from '../../lib/messages.ts';
-import { topologyOf } from '../../lib/topology.ts';
+import type { JobSettings } from '#infrastructure/lambda-function';
+import { SetupError } from '#ports/errors';
+import { hiddenMs, queueFigures } from '#ports/limits';
+import { queues } from '#ports/messages';
+import { topologyOf } from '#runtime/topology';
 import app from './app.ts';
 import { nameOf } from './policies.ts';
 import { defaults, functionOf, ofType, type Resource, synthesize } from './support.ts';
@@ -47,7 +47,7 @@ describe('a step and its agent talk over a pair of queues', () => {
     assert.equal(mappings.length, 2 * consumed.length);
   });
 
-  test('F-35, F9: what is delivered a thousand times in vain goes to dead letters of its own queue, and no further', () => {
+  test('F-35, X-9: what is delivered a thousand times in vain goes to dead letters of its own queue, and no further', () => {
     for (const queue of consumed) {
       const { deadLetterTargetArn, maxReceiveCount } = redriveOf(queue) ?? {};
       assert.deepEqual([named(deadLetterTargetArn), maxReceiveCount], [`${queue}-dead`, queueFigures.deliveriesMax]);
@@ -55,7 +55,7 @@ describe('a step and its agent talk over a pair of queues', () => {
     }
   });
 
-  test('F-35, F9: queues and functions have the figures that the host runs by and the simulation plays', () => {
+  test('F-35, X-9: queues and functions have the figures that the host runs by and the simulation plays', () => {
     for (const spec of topologyOf(app)) {
       assert.equal(Number(functionOf(stack, spec.name)['Timeout']) * 1000, spec.timeoutMs, spec.name);
       for (const { queue, batchSize, maxReceiveCount } of spec.sources) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defineAgent, defineApp, operation } from 'redress';
 import * as z from 'zod';
-import type { OrderProcessingProps } from '../../lib/infrastructure/order-processing.ts';
+import type { OrderProcessingProps } from '#infrastructure/order-processing';
 import { synthesize } from './support.ts';
 
 const Note = z.object({ note: z.string() });

@@ -5,15 +5,15 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { DeleteTableCommand } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
-import { deploy } from '../aws/deploy.ts';
-import { deployed, startEmulators } from '../aws/deployment.ts';
-import { clientsAt, createTable } from '../aws/support.ts';
+import { deploy } from '../adapters/aws/deploy.ts';
+import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
+import { clientsAt, createTable } from '../adapters/aws/support.ts';
 import app from './app.ts';
 import { type ApiAnswer, openRoles, type Roles } from './roles.ts';
 
 const { endpoints, stop } = await startEmulators();
 test.after(stop);
-const tool = fileURLToPath(new URL('../../tools/restore-table.ts', import.meta.url));
+const tool = fileURLToPath(new URL('../../dev/tools/restore-table.ts', import.meta.url));
 
 const shop = { as: 'client', client: 'shop' } as const;
 const submit = async (roles: Roles, key: string, item: string): Promise<string> => {
@@ -26,10 +26,11 @@ const submit = async (roles: Roles, key: string, item: string): Promise<string> 
   return String(answer.body['orderId']);
 };
 const shown = (roles: Roles, id: string): Promise<ApiAnswer> => roles.call('GET', `/orders/${id}`, { as: 'operator' });
-const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>>, to: string, from = table): Promise<void> => {
+const restore = async ({ table, variables }: Awaited<ReturnType<typeof deployed>>, to: string, from = table): Promise<string> => {
   const flags = ['-C', 'redress-source', '--disable-warning=ExperimentalWarning', tool, from, to];
   const { stdout } = await promisify(execFile)(process.execPath, flags, { env: { ...process.env, ...variables } });
   assert.match(stdout, /^\d+ items from/);
+  return stdout;
 };
 
 test('F-09: from the items of the table alone, put into a new one, every order goes on: finished, held, and in flight', async () => {
@@ -82,7 +83,7 @@ test('F-09: from the items of the table alone, put into a new one, every order g
   dynamodb.destroy();
 });
 
-test('F37: an order that is put back goes on with numbers and pages of its own, whatever became of it meanwhile', async () => {
+test('X-37: an order that is put back goes on with numbers and pages of its own, whatever became of it meanwhile', async () => {
   const deployment = await deployed(app, endpoints);
   const roles = await openRoles({ app, endpoints, deployment });
   test.after(roles.close);
@@ -135,5 +136,40 @@ test('F37: an order that is put back goes on with numbers and pages of its own, 
     numbers,
     [...numbers.keys()].map((index) => index + 1),
   );
+  dynamodb.destroy();
+});
+
+test('X-37, F-80: a person is told of each order that an order of the restored table has called since', async () => {
+  const deployment = await deployed(app, endpoints);
+  const roles = await openRoles({ app, endpoints, deployment });
+  test.after(roles.close);
+  const { dynamodb } = clientsAt(endpoints);
+  const client = DynamoDBDocumentClient.from(dynamodb);
+  const answer = await roles.call('POST', '/orders', {
+    ...shop,
+    body: { workflow: 'outer', order: { item: 'tea' } },
+    headers: { 'idempotency-key': 'k-5' },
+  });
+  const id = String(answer.body['orderId']);
+  const copy = async (): Promise<string> => {
+    const table = await createTable(dynamodb);
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: deployment.table, ConsistentRead: true }));
+    for (const Item of Items) await client.send(new PutCommand({ TableName: table, Item }));
+    return table;
+  };
+  const toldAfterRestoreOf = async (backup: string): Promise<readonly string[]> =>
+    (await restore(deployment, deployment.table, backup)).split('\n').slice(1, -1);
+  const before = await copy();
+  await roles.settle();
+  const after = await copy();
+
+  const told = await toldAfterRestoreOf(before);
+  // What these have called in their turn goes on as it was: its callers are not put back.
+  const callers = told.map((line) => /^ord_\w+ was called since, at \S+Z, by (\S+) of (\S+)$/.exec(line)?.slice(1));
+  assert.deepEqual(callers.toSorted(), [
+    ['order/inner', id],
+    ['order/nothing', id],
+  ]);
+  assert.deepEqual(await toldAfterRestoreOf(after), []);
   dynamodb.destroy();
 });

@@ -2,22 +2,22 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2, SQSBatchResponse } from 'aws-lambda';
-import type { Role } from '../../lib/api/authentication.ts';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
-import type { App } from '../../lib/authoring/workflow.ts';
-import { type Aws, type AwsConfig, type AwsEndpoints, openAws } from '../../lib/aws.ts';
-import type { Received } from '../../lib/channel.ts';
-import type { ChannelHealth } from '../../lib/channel-health.ts';
-import { type Clock, systemClock } from '../../lib/clock.ts';
-import { readConfig } from '../../lib/config.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import { loadFunction } from '../../lib/host/load.ts';
-import { createMeter, type Meter } from '../../lib/meter.ts';
-import { policyDefaults } from '../../lib/poison/policy.ts';
-import { recordDefinitions } from '../../lib/recorded-definitions.ts';
-import { createSystem, newHostId } from '../../lib/system.ts';
-import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
-import { advancesOrders, type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
+import { createMeter, type Meter } from '#adapters/aws/meter';
+import { type Aws, type AwsConfig, type AwsEndpoints, openAws } from '#adapters/aws/open';
+import type { Role } from '#api/authentication';
+import { openLocalIssuer } from '#api/local-issuer';
+import type { App } from '#authoring/workflow';
+import { type Clock, systemClock } from '#ports/clock';
+import type { Received } from '#ports/queues';
+import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import type { ChannelHealth } from '#roles/channels/health';
+import { policyDefaults } from '#roles/channels/policy';
+import { recordDefinitions } from '#roles/definitions/recorded-definitions';
+import { readConfig } from '#runtime/config';
+import { queueEvent } from '#runtime/host/event-source';
+import { loadFunction } from '#runtime/host/load';
+import { createSystem, newHostId } from '#runtime/system';
+import { advancesOrders, type Cut, type FunctionSpec, type SupervisorTask, topologyOf } from '#runtime/topology';
 
 /** A call of the HTTP API, and who makes it. */
 export interface ApiCall {

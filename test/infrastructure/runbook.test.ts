@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { commands } from '../../lib/cli/commands/index.ts';
-import { alarmKinds } from '../../lib/infrastructure/alarm-kinds.ts';
-import { alertTypes } from '../../lib/record.ts';
+import { commands } from '#cli/commands/index';
+import { alarmKinds } from '#infrastructure/alarm-kinds';
+import { alertTypes } from '#ports/records';
 import { alarmsOf, defaults, ofType } from './support.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { Duration } from 'aws-cdk-lib';
+import { createTelemetry } from '#ports/telemetry';
+import type { SupervisorTask } from '#runtime/topology';
 import { create } from '../../functions/supervisor.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
-import type { SupervisorTask } from '../../lib/topology.ts';
 import { lineOf, openDesk, stepsNamed, submitted } from '../roles/support.ts';
 import { defaults, functionOf, ofType, type Resource, type Synthesized, synthesize } from './support.ts';
 
@@ -117,7 +117,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   assert.deepEqual(line['detectionDelayMs'], [4000, 4000]);
   assert.deepEqual(Metrics.find(({ Name }) => Name === 'detectionDelayMs')?.Unit, 'Milliseconds');
 
-  const others: readonly unknown[] = ['serviceAway', 'messageSetAside', 'channelClosed'];
+  const others: readonly unknown[] = ['serviceAway', 'messageDeadLettered', 'channelClosed'];
   const wanted = ofType(defaults(), 'CloudWatch::Alarm').flatMap(([, { Properties }]) =>
     Properties['Namespace'] === Namespace && !others.includes(Properties['MetricName'])
       ? [Properties as { MetricName: string; Dimensions: readonly { Name: string; Value: string }[] }]
@@ -133,7 +133,7 @@ test('F-47: each run tells how many orders it looked at and how late it saw what
   for (const metric of ['supervisorLooked', 'detectionDelayMs', 'expiryCounted']) assert.ok(page.includes(metric), metric);
 });
 
-test('F45: each agent has an alarm on the metric under which its function says that its service is away', () => {
+test('X-45: each agent has an alarm on the metric under which its function says that its service is away', () => {
   const alarms = ofType(defaults(), 'CloudWatch::Alarm').filter(([, { Properties }]) => Properties['MetricName'] === 'serviceAway');
   const agents = [...defaults().orders.jobs.keys()].filter((name) => name.startsWith('agent-'));
   const roles = agents.map((name) => functionOf(defaults(), name).Environment.Variables['REDRESS_ROLE']);

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 import { App, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
-import type { OrderProcessing, OrderProcessingProps } from '../../lib/infrastructure/order-processing.ts';
-import { OrderStack } from '../../lib/infrastructure/stack.ts';
+import type { OrderProcessing, OrderProcessingProps } from '#infrastructure/order-processing';
+import { OrderStack } from '#infrastructure/stack';
 import orders from './app.ts';
 
 export const entry = fileURLToPath(new URL('./app.ts', import.meta.url));

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { App, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { SetupError } from '../../lib/errors.ts';
-import { OrderProcessing } from '../../lib/infrastructure/order-processing.ts';
-import { expiryAttribute, tableShape } from '../../lib/stores/dynamodb/table.ts';
+import { expiryAttribute, tableShape } from '#adapters/aws/dynamodb/table';
+import { OrderProcessing } from '#infrastructure/order-processing';
+import { SetupError } from '#ports/errors';
 import app from './app.ts';
 import { defaults, entry, ofType, region, type Synthesized, synthesize, theOne } from './support.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Cut } from '../../lib/topology.ts';
-import { deployed, startEmulators } from '../aws/deployment.ts';
+import type { Cut } from '#runtime/topology';
+import { deployed, startEmulators } from '../adapters/aws/deployment.ts';
 import app from './app.ts';
 import { allowedBy, statementsOf } from './policies.ts';
 import { openRoles } from './roles.ts';

@@ -52,7 +52,7 @@ test('who loses has lost to somebody who has really won, and before he was told'
   assert.equal(isPossible(claim('b', 2, 6, lostTo('a')), claim('a', 7, 8, won)), false);
 });
 
-test('F2: what nobody answered may have been done, or not', () => {
+test('X-2: what nobody answered may have been done, or not', () => {
   const unanswered = claim('a', 1, Number.POSITIVE_INFINITY);
   assert.equal(isPossible(unanswered, read(8, 9, version(2, 'a'))), true);
   assert.equal(isPossible(unanswered, read(8, 9, unclaimed)), true);

@@ -1,5 +1,5 @@
-import { systemClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
 import { hostOn, raceFor } from './race.ts';
 import { noting, type RecordOperation } from './record.ts';
 

@@ -1,5 +1,5 @@
-import type { StateHead } from '../../lib/record.ts';
-import type { Fence, Store } from '../../lib/store.ts';
+import type { StateHead } from '#ports/records';
+import type { Fence, Store } from '#ports/store';
 import type { Operation, Sequential } from './linearizable.ts';
 
 /** A state of an order's record: which write it comes from. */

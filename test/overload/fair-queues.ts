@@ -1,6 +1,6 @@
-import type { Outgoing, Received } from '../../lib/channel.ts';
-import { visibleMessages } from '../../lib/channels/sqlite-fair.ts';
-import type { Database } from '../../lib/stores/sqlite/database.ts';
+import type { Database } from '#adapters/sqlite/database';
+import { visibleMessages } from '#adapters/sqlite/fair-turns';
+import type { Outgoing, Received } from '#ports/queues';
 import type { Chance } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
 import { Queues } from './queues.ts';

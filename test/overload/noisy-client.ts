@@ -1,6 +1,6 @@
 import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
-import type { StateHead } from '../../lib/record.ts';
+import type { StateHead } from '#ports/records';
 import { Deployment } from './deployment.ts';
 import { FairQueues } from './fair-queues.ts';
 import { Queues } from './queues.ts';

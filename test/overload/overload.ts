@@ -1,6 +1,6 @@
 import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
-import type { StateHead } from '../../lib/record.ts';
+import type { StateHead } from '#ports/records';
 import { Deployment } from './deployment.ts';
 import { Service, type Sickness, sicknesses } from './service.ts';
 
@@ -61,7 +61,7 @@ export async function overload(seed: number): Promise<Overload> {
   return world.run();
 }
 
-/** What of L8 and F45 does not hold, in words. */
+/** What of L8 and X-45 does not hold, in words. */
 export function missedBy({ seed, failed, open, failures, backAfterMs, calls, needed, oldest, oldestBefore }: Overload): readonly string[] {
   // As old as in good weather: from then on it is chance which of two means is the smaller one.
   const usual = 3 * Math.max(5, oldestBefore);

@@ -1,4 +1,4 @@
-import type { Outgoing, QueueDepth, Received } from '../../lib/channel.ts';
+import type { Outgoing, QueueDepth, Received } from '#ports/queues';
 import type { Chance } from '../simulation/random.ts';
 import type { Timeline } from '../simulation/timeline.ts';
 

@@ -1,11 +1,11 @@
 import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, PermanentFailure, retry, sequence } from 'redress';
 import * as z from 'zod';
-import { collections } from '../../lib/documents.ts';
-import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
-import { queues as names } from '../../lib/messages.ts';
-import type { Announcement, Publisher } from '../../lib/publisher.ts';
-import { announcedAs, type StateRecord } from '../../lib/record.ts';
-import { wholeJournal } from '../../lib/steps.ts';
+import { collections } from '#ports/documents';
+import type { Announcement, Publisher } from '#ports/event-bus';
+import { queues as names } from '#ports/messages';
+import { announcedAs, type StateRecord } from '#ports/records';
+import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import { Deployment } from './deployment.ts';
 
 const minuteMs = 60_000;
@@ -140,9 +140,9 @@ export class UnheardWorld {
       timeline.after(this.deafFrom + hourMs, 'poison', () => queues.send({ queue, body: `nonsense for ${queue}` }));
   }
 
-  private async setAside(): Promise<number> {
+  private async deadLetter(): Promise<number> {
     const { store } = this.deployment.anyHost;
-    const found = await Promise.all(['wake-ups', 'bank'].map((name) => store.documents(collections.setAside(name), undefined, 10)));
+    const found = await Promise.all(['wake-ups', 'bank'].map((name) => store.documents(collections.deadLetters(name), undefined, 10)));
     return found.flat().length;
   }
 
@@ -163,8 +163,8 @@ export class UnheardWorld {
     }
     for (const [id, { texts }] of this.heard)
       if (id.startsWith('ord_') && texts.size > 1) wrong.push(`${id} was told with different texts`);
-    const setAside = await this.setAside();
-    if (setAside !== 2) wrong.push(`${setAside} instead of 2 messages that mean nothing were set aside`);
+    const deadLetter = await this.deadLetter();
+    if (deadLetter !== 2) wrong.push(`${deadLetter} instead of 2 messages that mean nothing were dead-lettered`);
     const poison = [...this.heard.values()].filter(({ texts }) => [...texts].some((text) => text.includes('PoisonMessage')));
     if (poison.length !== 2) wrong.push(`a person was told of ${poison.length} of 2 messages that mean nothing`);
     if (this.orders.length !== orderCount) wrong.push(`${this.orders.length} of ${orderCount} orders were accepted`);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { collections } from '../../lib/documents.ts';
-import type { Embedded } from '../../lib/embedded.ts';
-import { type Attempt, setAsideIn } from '../../lib/poison/set-aside.ts';
-import { neverHeardOf } from '../../lib/poison/tracks.ts';
-import { orderIdOf } from '../../lib/submission.ts';
+import type { Embedded } from '#adapters/sqlite/open';
+import { collections } from '#ports/documents';
+import { type Attempt, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { neverHeardOf } from '#roles/dead-letters/failure-counts';
+import { orderIdOf } from '#roles/submission/submission';
 import { app, local, type Process, post, reaches, run, site, startLocal, until, work } from './support.ts';
 
 const livesMax = 12;
@@ -20,7 +20,7 @@ async function timePasses({ store, database }: Embedded): Promise<void> {
   database.prepare('UPDATE messages SET visibleAt = 0').run();
 }
 
-test('F14, S25: an order whose step kills its process each time is set aside in the end, and the orders beside it are done', async (t) => {
+test('X-14, S25: an order whose step kills its process each time is dead-lettered in the end, and the orders beside it are done', async (t) => {
   const { data, variables, open } = site(t);
   const settings = { ...variables, REDRESS_APP: app, STEP_COMPLETE_WITHIN_SECONDS: '3600' };
   const first = await startLocal(t, settings);
@@ -28,12 +28,15 @@ test('F14, S25: an order whose step kills its process each time is set aside in 
   // It may be dead before it has answered.
   await post(first.url, data, { order: work({ ms: -1 }) }, 'deadly').catch(() => undefined);
   const deadly = orderIdOf('acme', 'deadly');
-  const kept = async () => (await open().store.documents(collections.setAside('first'), undefined, 10)).map(setAsideIn);
+  const kept = async () => (await open().store.documents(collections.deadLetters('first'), undefined, 10)).map(deadLetterIn);
 
   let system: Process = first;
   let lives = 1;
   for (; lives < livesMax; lives++) {
-    const over = await Promise.race([system.ended, until('it is set aside', async () => (await kept()).length > 0).then(() => undefined)]);
+    const over = await Promise.race([
+      system.ended,
+      until('it is dead-lettered', async () => (await kept()).length > 0).then(() => undefined),
+    ]);
     if (!over) break;
     assert.equal(over.signal, 'SIGKILL');
     await timePasses(open());

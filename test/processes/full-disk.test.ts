@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sequence } from 'redress';
-import { StoreUnavailableError } from '../../lib/errors.ts';
-import { appOf, journalOf, start, submitted } from '../supervision/support.ts';
+import { StoreUnavailableError } from '#ports/errors';
+import { appOf, journalOf, start, submitted } from '../roles/supervisor/support.ts';
 import { site } from './support.ts';
 
-test('F49, S9, S22: a full disk refuses orders and stops nothing for good: with room again everything goes on', async (t) => {
+test('X-49, S9, S22: a full disk refuses orders and stops nothing for good: with room again everything goes on', async (t) => {
   const { data } = site(t);
   const system = await start(
     t,
@@ -39,7 +39,7 @@ test('F49, S9, S22: a full disk refuses orders and stops nothing for good: with 
 });
 
 for (const sendsAlong of [true, false]) {
-  test(`F-159, F49: a page of the journal that finds no room is not lost: its write waits with it (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
+  test(`F-159, X-49: a page of the journal that finds no room is not lost: its write waits with it (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
     const system = await start(
       t,
       appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))),

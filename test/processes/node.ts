@@ -1,14 +1,14 @@
-import type { App } from '../../lib/authoring/workflow.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { readConfig } from '../../lib/config.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import { startHost } from '../../lib/host/host.ts';
-import { loadFunction } from '../../lib/host/load.ts';
-import { parseIncoming } from '../../lib/incoming.ts';
-import type { Lease } from '../../lib/lease.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
-import { redriveIn, topologyOf } from '../../lib/topology.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import type { App } from '#authoring/workflow';
+import type { Json } from '#core/data/json';
+import { systemClock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { parseIncoming } from '#roles/scheduler/incoming';
+import type { Lease } from '#roles/scheduler/lease';
+import { readConfig } from '#runtime/config';
+import { startHost } from '#runtime/host/host';
+import { loadFunction } from '#runtime/host/load';
+import { redriveIn, topologyOf } from '#runtime/topology';
 
 /** One node of a farm, which does what the test tells it over the channel between parent and child. */
 const { default: app } = (await import(process.env['REDRESS_APP'] ?? './app.ts')) as { readonly default: App };

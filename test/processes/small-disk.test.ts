@@ -21,7 +21,7 @@ async function submitUntilRefused(node: Node, name: string): Promise<readonly st
   return accepted;
 }
 
-test('F49, S9, S22: on a disk that is really full two hosts refuse orders and stay up; with room again all that was accepted comes to its end', async (t) => {
+test('X-49, S9, S22: on a disk that is really full two hosts refuse orders and stay up; with room again all that was accepted comes to its end', async (t) => {
   const { data, variables, open } = site(t);
   const disk = mountSmallDisk(t, data, 8 * megabyte);
   if (!disk) return t.skip('no disk can be mounted here');

@@ -7,7 +7,7 @@ import { reaches, site, startNode, until, within, work } from './support.ts';
 const pause = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGSTOP');
 const goOn = (node: { child: { kill(signal: 'SIGSTOP' | 'SIGCONT'): boolean } }) => node.child.kill('SIGCONT');
 
-test('F4, F-22: a node that was stopped for longer than its lease does not take it back from the one that has it now', async (t) => {
+test('X-4, F-22: a node that was stopped for longer than its lease does not take it back from the one that has it now', async (t) => {
   const { variables, open } = site(t);
   const embedded = open();
   const stale = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '60' });
@@ -33,7 +33,7 @@ test('F4, F-22: a node that was stopped for longer than its lease does not take 
   assert.equal((await embedded.store.head(orderId))?.heldBy, heldBy);
 });
 
-test('F4, F-39, F-42, S3: a node that was stopped in mid-step for longer than the step may take changes nothing when it goes on', async (t) => {
+test('X-4, F-39, F-42, S3: a node that was stopped in mid-step for longer than the step may take changes nothing when it goes on', async (t) => {
   const { variables, open, effects } = site(t);
   const embedded = open();
   const short = { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2' };

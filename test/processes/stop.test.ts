@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { decodeInstance } from '../../lib/instance.ts';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { app, post, reaches, root, site, startLocal, tokenFor, until, within, work } from './support.ts';
 
 test('the system says where it listens, takes the sample order to its end, and SIGTERM ends it with 0, leaving nothing behind', async (t) => {

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { openLocalIssuer } from '../../lib/api/local-issuer.ts';
-import { systemClock } from '../../lib/clock.ts';
-import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
+import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
+import { openLocalIssuer } from '#api/local-issuer';
+import { systemClock } from '#ports/clock';
 import type { Calls } from './node.ts';
 
 export const root = fileURLToPath(new URL('../..', import.meta.url));

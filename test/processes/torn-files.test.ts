@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, truncateSync } from 'node:fs';
 import { test } from 'node:test';
-import { dataFile } from '../../lib/embedded.ts';
+import { dataFile } from '#adapters/sqlite/open';
 import { hurried } from './farm.ts';
 import { app, complaintOf, post, reaches, site, startLocal, tokenFor, within, work } from './support.ts';
 import { copyOf, fateOfPage, flip, logFile, overwrite, pageBytes, problemsAfter, scratchIn, wreck } from './torn.ts';

@@ -1,9 +1,9 @@
 import { closeSync, copyFileSync, mkdirSync, openSync, readFileSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { systemClock } from '../../lib/clock.ts';
-import { dataFile, type Embedded, openEmbedded } from '../../lib/embedded.ts';
-import { SetupError, StoreUnavailableError } from '../../lib/errors.ts';
-import { decodeInstance } from '../../lib/instance.ts';
+import { dataFile, type Embedded, openEmbedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
+import { SetupError, StoreUnavailableError } from '#ports/errors';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { hurried } from './farm.ts';
 import { type Ending, type Site, startNode, within, work } from './support.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { dataFile } from '../../lib/embedded.ts';
+import { dataFile } from '#adapters/sqlite/open';
 import { complaintOf, post, root, site, startLocal, tokenFor, within } from './support.ts';
 
 const sample = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8'));
@@ -94,7 +94,7 @@ test('F-64: a database of another program is refused and left as it is', async (
   after.close();
 });
 
-test('F35, F-64: a data folder that a newer version wrote is refused, and works on with that version', async (t) => {
+test('X-35, F-64: a data folder that a newer version wrote is refused, and works on with that version', async (t) => {
   const { data, variables } = site(t);
   mkdirSync(data);
   const newer = new DatabaseSync(dataFile(data));
@@ -142,8 +142,8 @@ test('an app that is none is refused by its name', async (t) => {
   const { variables } = site(t);
   await refuses(
     t,
-    { ...variables, REDRESS_APP: `${root}lib/clock.ts` },
-    /^redress: .*lib\/clock\.ts is no app\. Name a module whose default export comes from defineApp/,
+    { ...variables, REDRESS_APP: `${root}lib/ports/clock.ts` },
+    /^redress: .*lib\/ports\/clock\.ts is no app\. Name a module whose default export comes from defineApp/,
   );
   await refuses(t, { ...variables, REDRESS_APP: '/nowhere/app.ts' }, /^redress: \/nowhere\/app\.ts is no app\./);
 });

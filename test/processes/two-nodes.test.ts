@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Embedded } from '../../lib/embedded.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import { queues, type Request } from '../../lib/messages.ts';
-import { wholeJournal } from '../../lib/steps.ts';
+import type { Embedded } from '#adapters/sqlite/open';
+import { queues, type Request } from '#ports/messages';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import { type Node, reaches, root, run, site, startNode, until, within, work } from './support.ts';
 
 const isLocked = { name: 'InstanceLockedError' };

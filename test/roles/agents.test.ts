@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { fault, type Json, PermanentFailure, TransientFailure, TransientFault } from 'redress';
+import { manualClock } from '#ports/clock';
+import { collections } from '#ports/documents';
+import type { Reply, Request } from '#ports/messages';
+import { createAgent } from '#roles/agent/agent';
+import { type QueueHandler, startEventSource } from '#runtime/host/event-source';
+import { createGate } from '#runtime/host/gate';
 import { create as agentFunction } from '../../functions/agent.ts';
-import { createAgent } from '../../lib/agent.ts';
-import { manualClock } from '../../lib/clock.ts';
-import { collections } from '../../lib/documents.ts';
-import { type QueueHandler, startEventSource } from '../../lib/host/event-source.ts';
-import { createGate } from '../../lib/host/gate.ts';
-import type { Reply, Request } from '../../lib/messages.ts';
 import {
   type Desk,
   failed,
@@ -49,6 +49,8 @@ async function served(
 }
 const repliesOn = (desk: Desk) => (desk.messages('worker-replies') as unknown as readonly Reply[]).filter(({ type }) => type === 'reply');
 
+const sentBy = (desk: Desk) => desk.messages('worker-replies').map(({ type }) => type);
+
 const busy = (retryAfterMs?: number): never => {
   throw new TransientFailure('busy', retryAfterMs === undefined ? {} : { retryAfterMs });
 };
@@ -84,7 +86,7 @@ describe('an agent deals with what may pass', () => {
     const { desk, ran, replies, back } = await served(context, () => () => busy(), { attemptsMax: 1_000 });
     assert.ok(ran.length > 3 && ran.length < 100, `${ran.length} tries`);
     assert.ok(Math.max(...ran) < 10);
-    // By chance it tries more often than its budget allows: then it comes again, and nobody tries meanwhile (F45).
+    // By chance it tries more often than its budget allows: then it comes again, and nobody tries meanwhile (X-45).
     const { expired = 0, putBack = 0, leftWaiting = 0 } = desk.telemetry.counts();
     assert.deepEqual([replies, back, expired + putBack + leftWaiting], [[], 0, 1]);
   });
@@ -337,11 +339,30 @@ describe('long work', () => {
     assert.ok(ran.length === 2 && (ran[1] ?? 0) - (ran[0] ?? 0) <= 16_000, `asked ${ran.length} times`);
   });
 
+  test('F-37 once the longest time is asked for, nothing more is sent: each heartbeat is a write of the order', async (context) => {
+    const clock = manualClock();
+    const work: Run = async () => (await clock.sleep(19_000)) ?? {};
+    const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 20, completeWithinSeconds: 10 } }), { clock });
+    await submitted(desk);
+    await desk.deliver('worker-requests');
+    assert.deepEqual(sentBy(desk), ['heartbeat', 'heartbeat', 'heartbeat', 'heartbeat', 'reply']);
+  });
+
+  test('F-37 an operation without a longest time may say that it gets on: nothing is sent, and it is done', async (context) => {
+    const work: Run = async (_, call) => (await call.heartbeat()) ?? {};
+    const desk = openDesk(context, lineOf({ work }));
+    const orderId = await submitted(desk);
+    await desk.deliver('worker-requests');
+    assert.deepEqual(sentBy(desk), ['reply']);
+    await desk.deliver('worker-replies');
+    assert.equal((await desk.state(orderId)).outcome, 'completed');
+  });
+
   test('F-37 work of many minutes is begun once, however long its message stays in flight', async (context) => {
     const { system, ran, orderId } = await longWork(context, 400, 600);
     await reaches(system, orderId, 'Processed', { withinMs: 500_000, stepMs: 1_000 });
     assert.equal(ran.length, 1);
-    assert.deepEqual(await system.store.documents(collections.setAside('worker'), undefined, 10), []);
+    assert.deepEqual(await system.store.documents(collections.deadLetters('worker'), undefined, 10), []);
   });
 
   test('F-37 a slow operation is not begun a second time while it still has time of its own', async (context) => {

@@ -14,9 +14,9 @@ import {
   TransientFault,
 } from 'redress';
 import * as z from 'zod';
-import { createAgent } from '../../lib/agent.ts';
-import type { Reply, Request } from '../../lib/messages.ts';
-import { countIn, type LineOptions, lineOf, openDesk, reaches, started, submitted } from './support.ts';
+import type { Reply, Request } from '#ports/messages';
+import { createAgent } from '#roles/agent/agent';
+import { countIn, failed, type LineOptions, lineOf, openDesk, reaches, started, submitted } from './support.ts';
 
 type Run = (tried: number, call: Call<string>) => unknown;
 
@@ -44,7 +44,7 @@ const faultsIn = (results: readonly Reply['result'][]) =>
 const unknown = [['OutcomeUnknown', true, true]];
 
 describe('what may be asked for only once is asked for once', () => {
-  test('F20 an answer that comes is an answer as any other, and the asking was noted before', async (context) => {
+  test('X-20 an answer that comes is an answer as any other, and the asking was noted before', async (context) => {
     const { ask, notes } = await paying(context, () => ({ noted: notes() }));
     assert.deepEqual(await ask(), [{ status: 'succeeded', output: { noted: 1 } }]);
   });
@@ -54,21 +54,21 @@ describe('what may be asked for only once is asked for once', () => {
     ['anything else that is thrown', new Error('socket hang up')],
     ['a failure that leaves it open', new PermanentFailure('OutcomeUnknown', 'who knows', { outcomeUnknown: true })],
   ] as const)
-    test(`F20 after ${what} nobody knows, and that is said at once`, async (context) => {
+    test(`X-20 after ${what} nobody knows, and that is said at once`, async (context) => {
       const { ask, tried } = await paying(context, () => Promise.reject(error));
       assert.deepEqual(faultsIn(await ask()), unknown);
       assert.deepEqual(faultsIn(await ask(2)), unknown);
       assert.equal(tried(), 1);
     });
 
-  test('F20 a definite refusal is one here, too', async (context) => {
+  test('X-20 a definite refusal is one here, too', async (context) => {
     const { ask } = await paying(context, () => {
       throw new PermanentFailure('AccountClosed', 'no such account');
     });
     assert.deepEqual(faultsIn(await ask()), [['AccountClosed', true, false]]);
   });
 
-  test('F20 asked again under the same key it says that nobody knows, and does nothing; under a new key it does', async (context) => {
+  test('X-20 asked again under the same key it says that nobody knows, and does nothing; under a new key it does', async (context) => {
     const { ask, tried } = await paying(context, () => ({}));
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -76,14 +76,14 @@ describe('what may be asked for only once is asked for once', () => {
     assert.equal((await ask(3, { idempotencyKey: 'another' }))[0]?.status, 'succeeded');
   });
 
-  test('F-39, F20 when its time is over it is silent, and the next asking does nothing', async (context) => {
+  test('F-39, X-20 when its time is over it is silent, and the next asking does nothing', async (context) => {
     const { ask, tried } = await paying(context, () => new Promise(() => {}));
     assert.deepEqual(await ask(), []);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
     assert.equal(tried(), 1);
   });
 
-  test('F20 a host that stops does not leave it to another one', async (context) => {
+  test('X-20 a host that stops does not leave it to another one', async (context) => {
     const stopping = new AbortController();
     const { desk, first, tried } = await paying(context, () => new Promise(() => stopping.abort()));
     const [definition = assert.fail()] = desk.system.definitions.agents;
@@ -92,13 +92,40 @@ describe('what may be asked for only once is asked for once', () => {
     assert.deepEqual([reply && faultsIn([reply.result]), tried()], [unknown, 1]);
   });
 
-  test('F-39, F20 one that comes too late does not keep the next one, which comes with it, from being served', async (context) => {
+  test('F-80, X-20 a host that stops does not say that it has given up what was canceled and is still at work', async (context) => {
+    const begun = Promise.withResolvers<void>();
+    const { desk, first } = await paying(context, () => new Promise(() => begun.resolve()));
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+    const stopping = new AbortController();
+    const served = agent(first, { signal: stopping.signal });
+    await begun.promise;
+    await agent.cancel({ ...first, type: 'cancel' });
+    stopping.abort();
+    await served;
+    const [reply] = desk.messages('worker-replies') as unknown as readonly Reply[];
+    assert.deepEqual(reply && faultsIn([reply.result]), unknown);
+  });
+
+  test('X-20, X-45 a host that stops does not say that its service is away', async (context) => {
+    const begun = Promise.withResolvers<void>();
+    const { desk, first } = await paying(context, (tried) => new Promise(() => tried === 5 && begun.resolve()));
+    const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), desk.system);
+    const stopping = new AbortController();
+    const others = ['a', 'b', 'c', 'd'].map((of) => ({ ...first, orderId: of, requestId: of, idempotencyKey: of }));
+    const served = [first, ...others].map((request) => agent(request, { signal: stopping.signal }));
+    await begun.promise;
+    stopping.abort();
+    await Promise.all(served);
+    assert.equal(await desk.system.store.breaker('worker'), undefined);
+  });
+
+  test('F-39, X-20 one that comes too late does not keep the next one, which comes with it, from being served', async (context) => {
     const { desk, first, ask, tried } = await paying(context, () => ({}));
     await desk.send('worker-requests', { ...first, remainingMs: 0 });
     assert.deepEqual([await ask(2), tried()], [[{ status: 'succeeded', output: {} }], 1]);
   });
 
-  test('F20 what never begins is not noted: its time is over, its input is refused, or the host stops', async (context) => {
+  test('X-20 what never begins is not noted: its time is over, its input is refused, or the host stops', async (context) => {
     const { desk, first, ask, tried, notes } = await paying(context, () => ({}));
     assert.deepEqual(await ask(1, { remainingMs: 0 }), []);
     assert.deepEqual(faultsIn(await ask(1, { input: { orderId: 7 } })), [['RequestRefused', true, false]]);
@@ -113,21 +140,21 @@ describe('a service that was not reached may be tried again', () => {
     throw new TransientFailure('connection refused', { nothingSent: true });
   };
 
-  test('F-37, F20 within the same asking', async (context) => {
+  test('F-37, X-20 within the same asking', async (context) => {
     const { ask, tried } = await paying(context, (tried) => (tried < 3 ? refuse() : {}));
     assert.equal((await ask())[0]?.status, 'succeeded');
     assert.equal(tried(), 3);
     assert.deepEqual(faultsIn(await ask(2)), unknown);
   });
 
-  test('F-37, F20 and by the next asking, once the tries of this one are used up', async (context) => {
+  test('F-37, X-20 and by the next asking, once the tries of this one are used up', async (context) => {
     const { ask, notes } = await paying(context, (tried) => (tried < 3 ? refuse() : {}), { attemptsMax: 2 });
     assert.deepEqual(faultsIn(await ask()), [['ServiceUnavailable', false, false]]);
     assert.equal(notes(), 0);
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-37, F20 or that has answered "not now", by the next asking: nothing was done', async (context) => {
+  test('F-37, X-20 or that has answered "not now", by the next asking: nothing was done', async (context) => {
     const BankBusy = fault('BankBusy', TransientFault);
     const run: Run = (tried, call) => (tried < 2 ? call.failed(BankBusy, 'closed') : {});
     const { ask, notes } = await paying(context, run, { faults: [BankBusy] });
@@ -135,7 +162,7 @@ describe('a service that was not reached may be tried again', () => {
     assert.equal((await ask(2))[0]?.status, 'succeeded');
   });
 
-  test('F-39, F20 and by the next asking, once the time of this one is over', async (context) => {
+  test('F-39, X-20 and by the next asking, once the time of this one is over', async (context) => {
     const { ask } = await paying(context, (tried) => (tried < 20 ? refuse() : {}), { attemptsMax: 1_000 });
     assert.deepEqual(await ask(1, { remainingMs: 50 }), []);
     for (let attempt = 2; attempt < 10; attempt++) {
@@ -145,7 +172,7 @@ describe('a service that was not reached may be tried again', () => {
     assert.fail('it was never tried again');
   });
 
-  test('F-170, F20 and one that is cancelled before it was reached was not done, nor is it by a delivery that comes late', async (context) => {
+  test('F-170, X-20 and one that is canceled before it was reached was not done, nor is it by a delivery that comes late', async (context) => {
     const pausing = Promise.withResolvers<void>();
     const { desk, first, ask, tried } = await paying(context, () => {
       setImmediate(pausing.resolve);
@@ -160,7 +187,7 @@ describe('a service that was not reached may be tried again', () => {
     assert.deepEqual([await ask(), tried()], [[], 1]);
   });
 
-  test('F20 but not after a try of which that is not known', async (context) => {
+  test('X-20 but not after a try of which that is not known', async (context) => {
     const { ask, tried, notes } = await paying(context, (tried) => (tried === 1 ? refuse() : Promise.reject(new Error('reset'))));
     assert.deepEqual(faultsIn(await ask()), unknown);
     assert.deepEqual([tried(), notes()], [2, 1]);
@@ -168,7 +195,7 @@ describe('a service that was not reached may be tried again', () => {
 });
 
 describe('a request that is delivered twice', () => {
-  test('F20 is left to the first delivery, which answers', async (context) => {
+  test('X-20 is left to the first delivery, which answers', async (context) => {
     const { desk, first, ask, tried } = await paying(context, async () => {
       await desk.clock.sleep(2_000);
       return {};
@@ -179,7 +206,7 @@ describe('a request that is delivered twice', () => {
     assert.match(desk.log.join(''), /"level":"debug","message":"delivered twice/);
   });
 
-  test('F20 gets no second answer, neither from a service that can be asked', async (context) => {
+  test('X-20 gets no second answer, neither from a service that can be asked', async (context) => {
     const { ask, tried } = await paying(context, () => ({}), { lookup: () => ({}) });
     await ask();
     assert.deepEqual([await ask(), tried()], [[], 1]);
@@ -189,7 +216,7 @@ describe('a request that is delivered twice', () => {
 describe('where the service can tell what was done under a key', () => {
   const lost = () => Promise.reject(new Error('socket hang up'));
 
-  test('F20 an asking that comes again is answered with what is found', async (context) => {
+  test('X-20 an asking that comes again is answered with what is found', async (context) => {
     const keys: string[] = [];
     const lookup = (key: string, { idempotencyKey }: Call) => ({ found: keys.push(key, idempotencyKey) });
     const { first, ask, tried } = await paying(context, lost, { lookup });
@@ -198,7 +225,7 @@ describe('where the service can tell what was done under a key', () => {
     assert.deepEqual([tried(), keys], [1, [first.idempotencyKey, first.idempotencyKey]]);
   });
 
-  test('F20 and where nothing is found it may be on its way: nobody knows', async (context) => {
+  test('X-20 and where nothing is found it may be on its way: nobody knows', async (context) => {
     const { ask, tried } = await paying(context, lost, { lookup: () => undefined });
     await ask();
     assert.deepEqual(faultsIn(await ask(2)), unknown);
@@ -222,7 +249,7 @@ describe('an order that asks for what may be asked for only once', () => {
   );
   const app = defineApp({ workflows: [held, handled], agents: [bank, desk] });
 
-  test('F20 is held for a person when no answer came, and has asked once', async (context) => {
+  test('X-20 is held for a person when no answer came, and has asked once', async (context) => {
     paid = 0;
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'held' });
@@ -230,7 +257,7 @@ describe('an order that asks for what may be asked for only once', () => {
     assert.deepEqual([(await system.state(orderId)).fault?.type, paid], ['OutcomeUnknown', 1]);
   });
 
-  test('F20 or goes to the handler that the workflow has for it', async (context) => {
+  test('X-20 or goes to the handler that the workflow has for it', async (context) => {
     const system = await started(context, app);
     const orderId = await submitted(system, {}, { workflow: 'handled' });
     await reaches(system, orderId, 'Processed');
@@ -240,9 +267,9 @@ describe('an order that asks for what may be asked for only once', () => {
 
 describe('an answer of an earlier asking that comes after all', () => {
   /** Its answer is under way when its time is over; the supervisor has it asked for again. */
-  async function lateAnswer(context: TestContext) {
+  async function lateAnswer(context: TestContext, atMostOnce = true) {
     const runs = { pay: () => ({}), ship: () => ({}) };
-    const desk = openDesk(context, lineOf(runs, { operation: { atMostOnce: true } }), { variables: { MAX_FAILURES: '3' } });
+    const desk = openDesk(context, lineOf(runs, { operation: atMostOnce ? { atMostOnce } : {} }), { variables: { MAX_FAILURES: '3' } });
     const orderId = await submitted(desk);
     await desk.deliver('worker-requests');
     const [late = assert.fail()] = (await desk.take('worker-replies')) as unknown as readonly Reply[];
@@ -256,7 +283,7 @@ describe('an answer of an earlier asking that comes after all', () => {
     return { desk, orderId, comes };
   }
 
-  test('F9, F20: counts while the next one is under way, which could only say that nobody knows', async (context) => {
+  test('X-9, X-20: counts while the next one is under way, which could only say that nobody knows', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await comes();
     assert.deepEqual(
@@ -269,7 +296,7 @@ describe('an answer of an earlier asking that comes after all', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('F9, F20: is kept where the order is blocked by then, and to resubmit it takes that answer', async (context) => {
+  test('X-9, X-20: is kept where the order is blocked by then, and to resubmit it takes that answer', async (context) => {
     const { desk, orderId, comes } = await lateAnswer(context);
     await desk.deliver('worker-requests');
     await desk.deliver('worker-replies');
@@ -280,6 +307,17 @@ describe('an answer of an earlier asking that comes after all', () => {
     assert.deepEqual(
       (await desk.requests()).map(({ operation, attempt }) => [operation, attempt]),
       [['ship', 1]],
+    );
+  });
+
+  test('X-9: does not count where a later asking was refused: to resubmit the order asks anew', async (context) => {
+    const { desk, orderId, comes } = await lateAnswer(context, false);
+    await desk.answer(await desk.request(), failed('NoMoney'));
+    await comes();
+    await desk.system.scheduler.instruct(orderId, { kind: 'resubmit', by: 'operator', reason: 'there is money' }, { id: 'i-1' });
+    assert.deepEqual(
+      (await desk.requests()).map(({ operation, attempt }) => [operation, attempt]),
+      [['pay', 3]],
     );
   });
 });

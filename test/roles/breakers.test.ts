@@ -3,14 +3,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, TransientFailure } from 'redress';
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
-import { startDeadline } from '../../lib/agent/deadline.ts';
-import { Guard } from '../../lib/agent/guard.ts';
-import { createAgent } from '../../lib/agent.ts';
-import { closed, excuses, opened, phaseOf, turnOf } from '../../lib/breaker.ts';
-import { manualClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import type { Request } from '../../lib/messages.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { closed, excuses, opened, phaseOf, turnOf } from '#ports/circuit-breaker';
+import { manualClock } from '#ports/clock';
+import type { Request } from '#ports/messages';
+import { createTelemetry } from '#ports/telemetry';
+import { createAgent } from '#roles/agent/agent';
+import { Guard } from '#roles/agent/circuit-guard';
+import { startDeadline } from '#roles/agent/deadline';
 import { lineOf, openDesk, submitted, timePasses } from './support.ts';
 
 /** A bank that may be away, and calls to it. */
@@ -43,7 +43,7 @@ async function started(context: TestContext) {
 }
 
 describe('a service that is away', () => {
-  test('F45 after some failures in a row nobody calls it any more, but for a probe now and then', async (context) => {
+  test('X-45 after some failures in a row nobody calls it any more, but for a probe now and then', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     for (let order = 0; order < 10; order++) await submit();
@@ -56,7 +56,7 @@ describe('a service that is away', () => {
     assert.equal(bank.calls, found + failedProbes);
   });
 
-  test('F45 its orders wait, and no expiry counts; when it is back they complete, with hardly a call too many', async (context) => {
+  test('X-45 its orders wait, and no expiry counts; when it is back they complete, with hardly a call too many', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     const orders: string[] = [];
@@ -73,7 +73,7 @@ describe('a service that is away', () => {
     assert.equal(bank.calls, calls + orders.length);
   });
 
-  test('F13, F45 one order that it can never answer stops nobody else', async (context) => {
+  test('X-13, X-45 one order that it can never answer stops nobody else', async (context) => {
     const { system, bank, submit } = await started(context);
     bank.isAway = true;
     await submit();
@@ -104,7 +104,7 @@ describe('what stands before a service', () => {
     for (const order of orders) await (await guard.admit({ repeated: false }))?.failed(order);
   }
 
-  test('F45 in good weather the store is asked once by each process, and again after it has rested', async (context) => {
+  test('X-45 in good weather the store is asked once by each process, and again after it has rested', async (context) => {
     const { guard, reads, clock } = guards(context);
     const one = guard();
     for (let call = 0; call < 100; call++) await (await one.admit({ repeated: false }))?.answered();
@@ -117,7 +117,7 @@ describe('what stands before a service', () => {
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
-  test('F45 what one process finds out the others know after two failures of their own', async (context) => {
+  test('X-45 what one process finds out the others know after two failures of their own', async (context) => {
     const { guard, clock } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -133,7 +133,7 @@ describe('what stands before a service', () => {
     for (const each of [one, other]) assert.ok(await each.admit({ repeated: false }));
   });
 
-  test('F45 when it is back it is asked for a little at first, and for more with each answer', async (context) => {
+  test('X-45 when it is back it is asked for a little at first, and for more with each answer', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
@@ -147,7 +147,7 @@ describe('what stands before a service', () => {
     assert.equal(await one.admit({ repeated: false }), undefined);
   });
 
-  test('F45 repetitions have a budget: ten, and one more for ten answers', async (context) => {
+  test('X-45 repetitions have a budget: ten, and one more for ten answers', async (context) => {
     const { guard } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
@@ -157,7 +157,7 @@ describe('what stands before a service', () => {
     assert.deepEqual([await repeated(), await repeated()], [true, false]);
   });
 
-  test('F12, F45 a clock that is put back takes no repetition away', async (context) => {
+  test('X-12, X-45 a clock that is put back takes no repetition away', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
     const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
@@ -166,7 +166,7 @@ describe('what stands before a service', () => {
     assert.equal(await repeated(), false);
   });
 
-  test('F45 a store that is not to be had keeps nobody from a service that is well', async () => {
+  test('X-45 a store that is not to be had keeps nobody from a service that is well', async () => {
     const away = () => Promise.reject(new Error('throttled'));
     const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 };
     const one = new Guard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
@@ -175,7 +175,7 @@ describe('what stands before a service', () => {
   });
 });
 
-test('F45, F-170 who went to see whether it is back, and was cancelled meanwhile, has seen nothing', async (context) => {
+test('X-45, F-170 who went to see whether it is back, and was canceled meanwhile, has seen nothing', async (context) => {
   const begun = Promise.withResolvers<void>();
   const pick = () => begun.resolve(undefined) ?? new Promise(() => {});
   const desk = openDesk(context, lineOf({ pick }, { operation: { atMostOnce: true } }));
@@ -192,7 +192,7 @@ test('F45, F-170 who went to see whether it is back, and was cancelled meanwhile
 });
 
 describe('a request whose time passes', () => {
-  test('F-39, F45 while its agent writes that it goes and sees is not begun any more', async (context) => {
+  test('F-39, X-45 while its agent writes that it goes and sees is not begun any more', async (context) => {
     const clock = manualClock();
     let calls = 0;
     const pick = () => {
@@ -215,7 +215,7 @@ describe('a request whose time passes', () => {
     assert.deepEqual([calls, desk.telemetry.counts()['expired']], [0, 1]);
   });
 
-  test('F-39, F12 has no time again when the clock is put back', async () => {
+  test('F-39, X-12 has no time again when the clock is put back', async () => {
     const clock = manualClock();
     let behindMs = 0;
     const skewed = { ...clock, now: () => clock.now() - behindMs };
@@ -231,20 +231,20 @@ describe('the record of a service that was away', () => {
   const away = opened('bank', undefined, 1_000_000, 0.5);
   const back = closed(away, 1_600_000);
 
-  test('F45 those who waited are let go in their order, within three quarters of its absence', () => {
+  test('X-45 those who waited are let go in their order, within three quarters of its absence', () => {
     const turns = [1_000_000, 1_300_000, 1_599_999].map((since) => turnOf(back, since));
     assert.deepEqual(turns, [1_600_000, 1_825_000, 2_049_999]);
     assert.equal(turnOf(back, 900_000), 1_600_000, 'who came before waits no longer');
     assert.deepEqual([phaseOf(back, 2_049_999), phaseOf(back, 2_050_000)], ['half-open', 'closed']);
   });
 
-  test('F45 away again before all are let go, it is the same absence for those who are left', () => {
+  test('X-45 away again before all are let go, it is the same absence for those who are left', () => {
     const again = opened('bank', back, 1_825_000, 0.5);
     assert.partialDeepStrictEqual(again, { rev: 3, openedAt: 1_300_000, closedAt: null });
     assert.partialDeepStrictEqual(opened('bank', back, 9_000_000, 0.5), { rev: 3, openedAt: 9_000_000, failedProbes: 0 });
   });
 
-  test('F12, F45 away again by a clock that is behind, it was away no longer than it was', () => {
+  test('X-12, X-45 away again by a clock that is behind, it was away no longer than it was', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
     assert.equal(excuses(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { callKey, keyKeptMs } from '../../lib/call-key.ts';
-import { InstanceLockedError } from '../../lib/errors.ts';
-import { acquireLease, type LockPolicy } from '../../lib/lease.ts';
+import { InstanceLockedError } from '#ports/errors';
+import { callKey, keyKeptMs } from '#roles/operator/idempotency';
+import { acquireLease, type LockPolicy } from '#roles/scheduler/lease';
 import { lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 async function withCalls(context: TestContext, lockPolicy: LockPolicy = 'NoRetry') {

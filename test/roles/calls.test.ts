@@ -19,10 +19,10 @@ import {
   when,
 } from 'redress';
 import * as z from 'zod';
-import { loadDefinitions } from '../../lib/definitions.ts';
-import type { Request } from '../../lib/messages.ts';
-import { announcedAs } from '../../lib/record.ts';
-import { childIdOf } from '../../lib/submission.ts';
+import type { Request } from '#ports/messages';
+import { announcedAs } from '#ports/records';
+import { loadDefinitions } from '#roles/definitions/load';
+import { childIdOf } from '#roles/submission/submission';
 import { type Desk, failed, journalOf, ok, openDesk, reaches, started, submitted } from './support.ts';
 
 const NoRoom = fault('NoRoom');
@@ -155,7 +155,7 @@ async function takenBack(context: TestContext) {
 }
 
 describe('what may go wrong between the two', () => {
-  test('F-80, F-170: cancelling the one cancels the other, and waits until that is undone', async (context) => {
+  test('F-80, F-170: canceling the one cancels the other, and waits until that is undone', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     await on.answer(await on.request('desk'), ok({ id: 'flight' }), { agent: 'desk' });
@@ -170,11 +170,11 @@ describe('what may go wrong between the two', () => {
     await on.answer(askings[0] as never, failed('NoRoom'), { agent: 'desk' });
     await on.answer(await on.request('desk'), ok({ id: 'none' }), { agent: 'desk' });
     await on.deliver('workflows-replies');
-    assert.equal((await on.state(childId)).outcome, 'cancelled');
-    assert.equal((await on.state(orderId)).outcome, 'cancelled');
+    assert.equal((await on.state(childId)).outcome, 'canceled');
+    assert.equal((await on.state(orderId)).outcome, 'canceled');
   });
 
-  test('F48: where the record of the other one is damaged a person is told, and its cancelling does not come again and again', async (context) => {
+  test('X-48: where the record of the other one is damaged a person is told, and its canceling does not come again and again', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     on.database.prepare("UPDATE states SET blob = 'x' WHERE id = (SELECT id FROM orders WHERE orderId = ?)").run(childId);
@@ -218,7 +218,7 @@ describe('what may go wrong between the two', () => {
       assert.equal((await on.state(orderId)).processState, kind === 'compensate' ? 'Processed' : 'Processing');
     });
 
-  test('F48: what was called has ended, its answer got lost, and its record is damaged: whoever called it comes before a person', async (context) => {
+  test('X-48: what was called has ended, its answer got lost, and its record is damaged: whoever called it comes before a person', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
@@ -289,21 +289,21 @@ describe('what may go wrong between the two', () => {
     await on.clock.advance(600_001);
     await on.supervisor.pass();
     for (const queue of ['wake-ups', 'workflows-requests', 'workflows-replies']) assert.equal(await on.deliver(queue), 0);
-    assert.equal((await on.state(orderId)).outcome, 'cancelled');
+    assert.equal((await on.state(orderId)).outcome, 'canceled');
     const bySlowClock = { ...request, completeBy: new Date(on.clock.now() + 1000).toISOString() };
     await on.send('workflows-requests', bySlowClock);
     assert.equal(await on.deliver('workflows-requests'), 0);
-    assert.deepEqual([(await on.state(childIdOf(request.idempotencyKey))).outcome, on.messages('desk-requests')], ['cancelled', []]);
+    assert.deepEqual([(await on.state(childIdOf(request.idempotencyKey))).outcome, on.messages('desk-requests')], ['canceled', []]);
   });
 
-  test('F-170: the one that was called is cancelled where the one that called it is ended as it is', async (context) => {
+  test('F-170: the one that was called is canceled where the one that called it is ended as it is', async (context) => {
     const on = openDesk(context, app);
     const { orderId, childId } = await called(on);
     await on.system.scheduler.instruct(orderId, { kind: 'terminate', by: 'test', reason: 'enough' }, { id: 'end-1' });
     await on.deliver('workflows-requests');
     const [asked = assert.fail()] = (await on.take('desk-requests')) as unknown as Request[];
     await on.answer(asked, failed('NoRoom'), { agent: 'desk' });
-    assert.deepEqual([(await on.state(orderId)).outcome, (await on.state(childId)).outcome], ['terminated', 'cancelled']);
+    assert.deepEqual([(await on.state(orderId)).outcome, (await on.state(childId)).outcome], ['terminated', 'canceled']);
   });
 
   test('the one that an operator ends as it is fails the one that called it', async (context) => {

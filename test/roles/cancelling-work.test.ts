@@ -3,14 +3,14 @@ import { describe, type TestContext, test } from 'node:test';
 import { type Call, compensate, defineAgent, defineApp, defineWorkflow, fault, operation, PermanentFailure, parallel } from 'redress';
 import { manualClock } from 'redress/testing';
 import * as z from 'zod';
-import { createAgent } from '../../lib/agent.ts';
-import type { Cancel, Reply } from '../../lib/messages.ts';
+import type { Cancel, Reply } from '#ports/messages';
+import { createAgent } from '#roles/agent/agent';
 import { type LineOptions, lineOf, openDesk, reaches, started, submitted, timePasses } from './support.ts';
 
-type Cancelling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
+type Canceling = NonNullable<NonNullable<LineOptions['operation']>['cancel']>;
 
-interface Cancelled {
-  readonly cancel?: Cancelling;
+interface Canceled {
+  readonly cancel?: Canceling;
   readonly change?: Partial<Cancel>;
   /** What comes of the operation once it is told to stop. */
   readonly andThen?: (call: Call<string>) => unknown;
@@ -18,8 +18,8 @@ interface Cancelled {
 
 const stops = () => Promise.reject(new Error('stopped'));
 
-/** A step that is at work until it is cancelled: its agent's answers, and what happened to it, in that order. */
-async function cancelled(context: TestContext, { cancel, change = {}, andThen = stops }: Cancelled) {
+/** A step that is at work until it is canceled: its agent's answers, and what happened to it, in that order. */
+async function canceled(context: TestContext, { cancel, change = {}, andThen = stops }: Canceled) {
   const happened: string[] = [];
   const begun = Promise.withResolvers<void>();
   const dig = async (call: Call<string>) => {
@@ -44,9 +44,9 @@ async function cancelled(context: TestContext, { cancel, change = {}, andThen = 
 const faultsOf = (replies: readonly Reply[]) =>
   replies.map(({ result }) => result.status === 'failed' && [result.fault.type, result.fault.outcomeUnknown]);
 
-describe('an agent whose work is cancelled', () => {
+describe('an agent whose work is canceled', () => {
   test('F-80, F-170 waits for the answer of what was told to stop: it was done after all', async (context) => {
-    const { replies } = await cancelled(context, { andThen: () => ({}) });
+    const { replies } = await canceled(context, { andThen: () => ({}) });
     assert.deepEqual(
       replies.map(({ result }) => result.status),
       ['succeeded'],
@@ -54,29 +54,29 @@ describe('an agent whose work is cancelled', () => {
   });
 
   test('F-80, F-170 an operation that knows that nothing was done says so, and that is definite', async (context) => {
-    const { replies } = await cancelled(context, { andThen: () => Promise.reject(new PermanentFailure('Stopped', 'in good time')) });
+    const { replies } = await canceled(context, { andThen: () => Promise.reject(new PermanentFailure('Stopped', 'in good time')) });
     assert.deepEqual(faultsOf(replies), [['Stopped', undefined]]);
   });
 
   test('F-80, F-170 is silent once its time is over, where the operation does not answer', async (context) => {
-    const { replies } = await cancelled(context, { andThen: () => new Promise(() => {}) });
+    const { replies } = await canceled(context, { andThen: () => new Promise(() => {}) });
     assert.deepEqual(replies, []);
   });
 
   test('F-170 tells the operation, then stops it, and says that nobody knows whether it was done', async (context) => {
     const told: (string | boolean)[] = [];
-    const cancel: Cancelling = async ({ path, idempotencyKey, signal }) => {
+    const cancel: Canceling = async ({ path, idempotencyKey, signal }) => {
       told.push(path, idempotencyKey.split('/')[0] ?? '');
       await new Promise(setImmediate);
       told.push(signal.aborted);
     };
-    const { replies, happened } = await cancelled(context, { cancel });
+    const { replies, happened } = await canceled(context, { cancel });
     assert.deepEqual(told, ['order/dig', replies[0]?.orderId, false], 'it may still call its service');
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
   test('F-170 stops an operation that has nothing to be told, too', async (context) => {
-    const { replies, happened } = await cancelled(context, {});
+    const { replies, happened } = await canceled(context, {});
     assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
   });
 
@@ -84,10 +84,10 @@ describe('an agent whose work is cancelled', () => {
     ['throws', () => assert.fail('no way to stop')],
     ['rejects', () => Promise.reject(new Error('no way to stop'))],
   ] as const)
-    test(`F-170 stops an operation whose cancelling ${what}; that is only logged`, async (context) => {
-      const { replies, happened, desk } = await cancelled(context, { cancel });
+    test(`F-170 stops an operation whose canceling ${what}; that is only logged`, async (context) => {
+      const { replies, happened, desk } = await canceled(context, { cancel });
       assert.deepEqual([happened, faultsOf(replies)], [['told to stop'], [['Canceled', true]]]);
-      assert.match(desk.log.join(''), /"level":"warn","message":"cancelling failed"/);
+      assert.match(desk.log.join(''), /"level":"warn","message":"canceling failed"/);
     });
 
   test('F-170 stops the delivery that is at work, where there were two of the same request', async (context) => {
@@ -108,15 +108,15 @@ describe('an agent whose work is cancelled', () => {
     assert.deepEqual(faultsOf(desk.messages('worker-replies') as unknown as readonly Reply[]), [['Canceled', true]]);
   });
 
-  test('F-170 waits no longer for the cancelling than for the work', async (context) => {
-    const { replies, seconds } = await cancelled(context, { cancel: () => new Promise<void>(() => {}) });
+  test('F-170 waits no longer for the canceling than for the work', async (context) => {
+    const { replies, seconds } = await canceled(context, { cancel: () => new Promise<void>(() => {}) });
     assert.deepEqual(faultsOf(replies), [['Canceled', true]]);
     assert.ok(seconds >= 10 && seconds < 11);
   });
 
-  test('F-170 takes no notice of a cancelling for what is not at work here', async (context) => {
+  test('F-170 takes no notice of a canceling for what is not at work here', async (context) => {
     const told: string[] = [];
-    const { replies } = await cancelled(context, {
+    const { replies } = await canceled(context, {
       cancel: ({ requestId }) => void told.push(requestId),
       change: { requestId: 'another' },
     });
@@ -141,7 +141,7 @@ describe('a request whose cancellation came first', () => {
     assert.deepEqual([begun, faults()], [[], [['Canceled', true]]]);
   });
 
-  test('F-80, F-170, F20 was not done, where it may be asked for only once: it is noted, and no other delivery begins it', async (context) => {
+  test('F-80, F-170, X-20 was not done, where it may be asked for only once: it is noted, and no other delivery begins it', async (context) => {
     const { begun, agent, request, faults } = await canceledFirst(context, { atMostOnce: true });
     await agent(request);
     assert.deepEqual([begun, faults()], [[], [['Canceled', undefined]]]);

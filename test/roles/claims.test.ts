@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Outgoing } from '../../lib/channel.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import type { OrderRecord, ProcessState, StateRecord } from '../../lib/record.ts';
-import { createScheduler } from '../../lib/scheduler.ts';
-import type { Store } from '../../lib/store.ts';
-import { orderIdOf } from '../../lib/submission.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import type { Clock } from '#ports/clock';
+import type { Outgoing } from '#ports/queues';
+import type { OrderRecord, ProcessState, StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import { createTelemetry } from '#ports/telemetry';
+import { loadDefinitions } from '#roles/definitions/load';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { createScheduler } from '#roles/scheduler/scheduler';
+import { orderIdOf } from '#roles/submission/submission';
 import { type Desk, type DeskOptions, journalOf, lineOf, noting, ok, openDesk, stepsNamed, submitted, tea, updating } from './support.ts';
 
 const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };

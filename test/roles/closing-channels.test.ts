@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
-import { createChannelHealth } from '../../lib/channel-health.ts';
-import { channelState } from '../../lib/channel-state.ts';
-import { closeChannel, openChannel } from '../../lib/operating-channels.ts';
-import type { Store } from '../../lib/store.ts';
-import type { Valves } from '../../lib/valves.ts';
+import type { Valves } from '#ports/consumers';
+import type { Store } from '#ports/store';
+import { createChannelHealth } from '#roles/channels/health';
+import { closeChannel, openChannel } from '#roles/channels/operate';
+import { channelState } from '#roles/channels/state';
 import { type Desk, lineOf, nothing, openDesk, reaches, started, submitted } from './support.ts';
 
 const line = lineOf({ one: nothing });
@@ -156,7 +156,7 @@ describe('what closes a channel, and what does not', () => {
     assert.equal(desk.messages(requests).length, 5);
   });
 
-  test('F-108: one order that fails again and again is set aside at its fourth failure, before it closes anything', async (t) => {
+  test('F-108: one order that fails again and again is dead-lettered at its fourth failure, before it closes anything', async (t) => {
     const desk = await failing(t, () => new TypeError('x is undefined'), 1);
     for (let time = 1; time <= 6; time++) await desk.deliver(requests);
     assert.equal(await stateOf(desk), 'open');

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
+import { StoreUnavailableError } from '#ports/errors';
+import { hiddenMs, steps } from '#ports/limits';
+import { queues } from '#ports/messages';
+import { pauseMs } from '#roles/dead-letters/redelivery-delay';
+import { queueEvent } from '#runtime/host/event-source';
+import { topologyOf } from '#runtime/topology';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
-import { hiddenMs, steps } from '../../lib/deployed.ts';
-import { StoreUnavailableError } from '../../lib/errors.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import { queues } from '../../lib/messages.ts';
-import { pauseMs } from '../../lib/poison/comes-again.ts';
-import { topologyOf } from '../../lib/topology.ts';
-import { type DeskOptions, lineOf, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
+import { type DeskOptions, lineOf, noting, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
 
 const replies = queues.replies('worker');
 /** Longer than any step of these tests lives. */
@@ -35,7 +35,7 @@ async function answered(context: TestContext, around: DeskOptions['around'] = ()
 }
 
 describe('what could not be processed for a reason that passes comes again within seconds, however long it was hidden', () => {
-  test('F9, S15: an answer of which the write was throttled still counts in its step’s time', async (context) => {
+  test('X-9, S15: an answer of which the write was throttled still counts in its step’s time', async (context) => {
     let isThrottled = true;
     const { desk, orderId, deliver } = await answered(context, ({ store }) => ({
       store: {
@@ -52,7 +52,28 @@ describe('what could not be processed for a reason that passes comes again withi
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('F9, S15: a request that was stored and could not be sent is sent before its agent is late', async (context) => {
+  test('X-9, S15: an answer that meets a store which takes no more is tried once and posted anew, and nothing failed', async (context) => {
+    const tried: string[] = [];
+    let isThrottled = true;
+    const { desk, deliver } = await answered(context, ({ store }) => ({
+      store: {
+        ...store,
+        update: (...write) =>
+          isThrottled
+            ? noting(tried, 'update', Promise.reject(new StoreUnavailableError('throttled', { fatal: false, throttled: true })))
+            : store.update(...write),
+      },
+    }));
+    assert.equal(await deliver(), 1, 'the message itself is done with');
+    const { postedAnew, recordFailed = 0 } = desk.telemetry.counts();
+    assert.deepEqual([tried.length, postedAnew, recordFailed], [1, 1, 0]);
+    isThrottled = false;
+    await desk.clock.advance(1_000);
+    assert.equal(await deliver(), 1);
+    assert.equal((await desk.request()).operation, 'ship');
+  });
+
+  test('X-9, S15: a request that was stored and could not be sent is sent before its agent is late', async (context) => {
     let isAway = false;
     const { desk, orderId, deliver } = await answered(
       context,
@@ -67,7 +88,7 @@ describe('what could not be processed for a reason that passes comes again withi
     assert.equal((await desk.state(orderId)).failureCount, 0);
   });
 
-  test('F9: where the queue hears nothing of that, the answer comes when its visibility is over', async (context) => {
+  test('X-9: where the queue hears nothing of that, the answer comes when its visibility is over', async (context) => {
     let isAway = true;
     const { desk, deliver } = await answered(context, ({ store, channel }) => ({
       store: { ...store, update: (...write) => (isAway ? Promise.reject(new Error('away')) : store.update(...write)) },
@@ -86,7 +107,7 @@ describe('the pause before a message comes again', () => {
   const pauses = (failure: 'passing' | 'content', chance: number) =>
     [1, 2, 3, 4, 5, 30, 60, 900].map((receiveCount) => pauseMs({ receiveCount }, failure, chance) / 1000);
 
-  test('F9, S14: it grows with the deliveries, to ten seconds soon and to a minute in an outage that lasts, and it is jittered', () => {
+  test('X-9, S14: it grows with the deliveries, to ten seconds soon and to a minute in an outage that lasts, and it is jittered', () => {
     assert.deepEqual(pauses('passing', 0.5), [1, 2, 4, 8, 10, 30, 60, 60]);
     assert.deepEqual(pauses('passing', 0), [0.5, 1, 2, 4, 5, 15, 30, 30]);
   });
@@ -96,7 +117,7 @@ describe('the pause before a message comes again', () => {
   });
 });
 
-test('F9, S15: where it is deployed, what a process leaves that dies comes again in the time of a step; an agent’s request does not meet itself', () => {
+test('X-9, S15: where it is deployed, what a process leaves that dies comes again in the time of a step; an agent’s request does not meet itself', () => {
   for (const spec of topologyOf(lineOf(stepsNamed('charge'))))
     if (spec.file === 'agent') assert.ok(hiddenMs(spec) >= 6 * spec.timeoutMs);
     else if (spec.sources.length > 0) assert.ok(hiddenMs(spec) > spec.timeoutMs && hiddenMs(spec) < steps.stepMs - 10_000, spec.name);

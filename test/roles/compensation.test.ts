@@ -74,6 +74,26 @@ for (const sendsAlong of [true, false]) {
       assert.equal((await desk.state(orderId)).failureCount, 0);
     });
 
+    test('F-103: an undo that cannot be requested waits for a person alone: somebody is told, and the order is not due', async (context) => {
+      const open = { input: z.object({}), output: z.record(z.string(), z.string()), run: () => ({}) };
+      const shop = defineAgent('worker', { book: operation(open), give: operation({ ...anything, input: Id }), pay: operation(open) });
+      const trip = defineWorkflow('trip', { version: 1, order: z.object({ item: z.string() }) }, () =>
+        sequence(
+          shop.book({}).undo(({ id = '' }) => shop.give({ id })),
+          shop.pay({}),
+        ),
+      );
+      const desk = openDesk(context, defineApp({ agents: [shop], workflows: [trip] }), { sendsAlong });
+      const orderId = await submitted(desk);
+      await answered(desk, 'book', ok({}));
+      const cancel = { kind: 'cancel', by: 'acme', reason: 'changed my mind' } as const;
+      await answered(desk, 'pay', failed('Refused'));
+      await desk.system.scheduler.instruct(orderId, cancel, { id: 'c1' });
+      assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck').length, 1);
+      const { processState, completeBy, nextDueAt } = await desk.state(orderId);
+      assert.deepEqual([processState, completeBy, nextDueAt], ['Processing', null, null]);
+    });
+
     test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and a person is told at once, and reminded', async (context) => {
       const desk = openDesk(context, app(), { sendsAlong });
       const orderId = await submitted(desk);
@@ -87,24 +107,64 @@ for (const sendsAlong of [true, false]) {
         if (hour < 2) await desk.requests();
       }
       assert.deepEqual(await ended(desk, orderId), { processState: 'Processing', outcome: null, fault: null, failureCount: 0 });
-      assert.equal(desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck').length, 2);
+      const alerts = desk.announced().filter(({ detailType }) => detailType === 'Compensation Stuck');
+      assert.deepEqual(
+        alerts.map(({ detail }) => detail['failureCount']),
+        [1, 2],
+        'how often the undo was asked for',
+      );
     });
   });
 }
 
-test('F-80, F-170: cancelling tells the agent, and what it did all the same is undone', async (context) => {
+test('F-80, F-170: canceling tells the agent, and what it did all the same is undone', async (context) => {
   const desk = openDesk(context, app());
   const orderId = await submitted(desk);
   await answered(desk, 'reserve');
   const charge = await desk.request();
-  const cancelled = await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'changed my mind' }, { id: 'c1' });
-  assert.equal(cancelled.outcome, 'done');
+  const canceled = await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'changed my mind' }, { id: 'c1' });
+  assert.equal(canceled.outcome, 'done');
   const [told] = await desk.take('worker-requests');
   assert.partialDeepStrictEqual(told, { type: 'cancel', requestId: charge.requestId, idempotencyKey: charge.idempotencyKey });
   await desk.answer(charge, ok({ id: 'charge-1' }));
   await answered(desk, 'refund');
   await answered(desk, 'release');
-  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'cancelled', fault: null, failureCount: 0 });
+  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'canceled', fault: null, failureCount: 0 });
+});
+
+test('F-80, F-159, F-170: what a step did after it was canceled is undone, also where the handler of its sibling undoes nothing', async (context) => {
+  const both = defineWorkflow('both', { version: 1, order: z.object({ item: z.string() }) }, () =>
+    sequence(
+      parallel(
+        worker.charge({}),
+        worker.reserve({}).undo(({ id }) => worker.release({ id })),
+      ).on(Refused, () => worker.tell({})),
+    ),
+  );
+  const desk = openDesk(context, defineApp({ agents: [worker], workflows: [both] }));
+  const orderId = await submitted(desk);
+  const [charge, reserve] = await desk.requests();
+  assert.ok(charge && reserve);
+  await desk.answer(charge, failed('Refused'));
+  const [cancel] = await desk.take('worker-requests');
+  assert.partialDeepStrictEqual(cancel, { type: 'cancel', requestId: reserve.requestId });
+  await desk.answer(reserve, ok({ id: 'reserve-1' }));
+  assert.deepEqual(await inputOfNext(desk), [{ id: 'reserve-1' }]);
+  await answered(desk, 'release');
+  await answered(desk, 'tell');
+  assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'completed', fault: null, failureCount: 0 });
+  assert.deepEqual(
+    (await journalOf(desk, orderId)).flatMap((entry) => (entry.type === 'ActivityClosed' ? [[entry.path, entry.result]] : [])),
+    [
+      ['order/parallel/charge', 'Faulted'],
+      ['order/parallel/reserve/undo', 'Compensated'],
+      ['order/parallel/reserve', 'Canceled'],
+      ['order/parallel/on-Refused/tell', 'Succeeded'],
+      ['order/parallel/on-Refused', 'Succeeded'],
+      ['order/parallel', 'Succeeded'],
+      ['order', 'Succeeded'],
+    ],
+  );
 });
 
 test('F-53, F-106: above the threshold the whole order is undone, where its workflow says so', async (context) => {

@@ -15,13 +15,13 @@ import {
   type WorkflowDefinition,
 } from 'redress';
 import * as z from 'zod';
+import { catalogOf, catalogOfApp } from '#authoring/catalog';
+import { calledIn, operationsOf } from '#authoring/workflow';
+import { check } from '#core/checks/check';
+import { SetupError } from '#ports/errors';
+import { loadDefinitions } from '#roles/definitions/load';
 import { CardDeclined, customer, payment as paying } from '../../examples/activities/agents.ts';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
-import { catalogueOf, catalogueOfApp } from '../../lib/authoring/catalogue.ts';
-import { calledIn, operationsOf } from '../../lib/authoring/workflow.ts';
-import { check } from '../../lib/core/check.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
-import { SetupError } from '../../lib/errors.ts';
 import { sequence as sequenceOf, step, workflow } from '../support/workflows.ts';
 
 const payment = defineAgent('payment', {
@@ -60,7 +60,7 @@ describe('an app whose workflows are written by hand', () => {
     assert.throws(load, /story@1 order: \/amount: missing; payment\.charge wants a number there\.\nTwo workflows are called story@1\. /);
   });
 
-  test('F36 S20 what the schemas of today say against a version that only old orders need is a warning, and not for the newest', () => {
+  test('X-36 S20 what the schemas of today say against a version that only old orders need is a warning, and not for the newest', () => {
     const asOnce = workflow(charging({ card: 'c', amount: 'all of it' }), { order });
     const now = { ...workflow(right, { order }), version: asOnce.version + 1 };
     const { warnings, program, newest } = loadDefinitions(appOf(asOnce, now));
@@ -75,7 +75,7 @@ describe('an app whose workflows are written by hand', () => {
     );
   });
 
-  test('F36 an agent or an operation that is gone keeps an old version from being loaded, too', () => {
+  test('X-36 an agent or an operation that is gone keeps an old version from being loaded, too', () => {
     const asOnce = workflow(step('refund', { agent: 'payment', operation: 'refund' }), { order });
     const load = () => loadDefinitions(appOf(asOnce, { ...workflow(right, { order }), version: asOnce.version + 1 }));
     assert.throws(load, /story@1 order: It asks "payment" for "refund", which it does not do/);
@@ -133,7 +133,7 @@ test('in the examples there is nothing that the types of their schemas speak aga
     typeof value === 'object' && value !== null && 'exprVersion' in value;
   const workflows = [fulfilOrder, ...(await Promise.all(modules)).flat().filter(isDefinition)];
   const shown = workflows.flatMap((definition) =>
-    check(definition, catalogueOf({ operations: operationsOf(definition), called: calledIn(definition) })),
+    check(definition, catalogOf({ operations: operationsOf(definition), called: calledIn(definition) })),
   );
   assert.ok(workflows.length > 10);
   assert.deepEqual([...new Set(shown.map(({ message }) => message.split(':')[0]))], ['It has no undo']);
@@ -147,9 +147,9 @@ test('an input that its agent changes first may be given in any form', () => {
     day: z.codec(z.string(), z.date(), { decode: (text) => new Date(text), encode: (date) => date.toISOString() }),
   });
   const lenient = defineAgent('lenient', { take: operation({ input, output: z.object({}), run: () => ({}) }) });
-  const catalogue = catalogueOfApp(defineApp({ workflows: [], agents: [lenient] }));
+  const catalog = catalogOfApp(defineApp({ workflows: [], agents: [lenient] }));
   const asked = (day: string | number) => ({ coerced: '1', caught: 2, first: 3, day });
-  const checked = (input: ReturnType<typeof asked>) => check(workflow(step('take', { agent: 'lenient', input })), catalogue);
+  const checked = (input: ReturnType<typeof asked>) => check(workflow(step('take', { agent: 'lenient', input })), catalog);
   assert.deepEqual(checked(asked('2026-01-01')), []);
   assert.deepEqual(
     checked(asked(5)).map(({ message }) => message),

@@ -14,9 +14,9 @@ import {
   type ServiceRuntime,
 } from 'redress';
 import * as z from 'zod';
-import type { Request } from '../../lib/messages.ts';
-import { announcedAs } from '../../lib/record.ts';
-import type { SystemEvents } from '../../lib/system.ts';
+import type { Request } from '#ports/messages';
+import { announcedAs } from '#ports/records';
+import type { SystemEvents } from '#runtime/system';
 import {
   type Desk,
   failed,
@@ -82,6 +82,23 @@ describe('a person is told that an order is in Error', () => {
           ['Workflow Terminated', { id: `${announced}#1/terminated`, ...detail }],
         ],
       );
+    });
+
+    test(`F-136: the alerts of a fault carry its data, as far as they have room for it (${how})`, async (context) => {
+      for (const [bytes, shown] of [
+        [4096, true],
+        [4097, false],
+      ] as const) {
+        const desk = openDesk(context, line, { sendsAlong });
+        await submitted(desk);
+        const data = { shelf: 'x'.repeat(bytes - '{"shelf":""}'.length) };
+        await desk.answer(await desk.request(), failed('Broken', 'the shelf is empty', { data }));
+        const alerts = desk.announced().map(({ detailType, detail }) => [detailType, detail['data']]);
+        assert.deepEqual(
+          alerts,
+          ['Order In Error', 'Workflow Terminated'].map((type) => [type, shown ? data : undefined]),
+        );
+      }
     });
 
     test(`F-59 F-51 when an order is late more often than it may be: once, and nothing handles it (${how})`, async (context) => {
@@ -193,6 +210,21 @@ describe('the host is told of a workflow that nothing handles', () => {
       assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
     });
   }
+
+  test('F-62, F-173 a listener of the app that throws, or rejects, harms nobody either', async (context) => {
+    let called = 0;
+    const throwing = () => {
+      called += 1;
+      if (called > 1) return Promise.reject(new Error('my own affair'));
+      throw new Error('my own affair');
+    };
+    const system = await started(context, { ...bad, on: { workflowTerminated: throwing } });
+    for (let order = 0; order < 2; order++) await reaches(system, await submitted(system, { item: 'bad' }), 'Error');
+    await reaches(system, await submitted(system), 'Processed');
+    await system.stop();
+    assert.equal(called, 2);
+    assert.equal(system.telemetry.counts()['recordFailed'] ?? 0, 0);
+  });
 
   test('F-62 it hears of an order that is late too often, of one that fails again, and of one that cannot even begin', async (context) => {
     const heard: string[] = [];

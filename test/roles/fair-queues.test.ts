@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Outgoing } from '../../lib/channel.ts';
-import { queues } from '../../lib/messages.ts';
+import { queues } from '#ports/messages';
+import type { Outgoing } from '#ports/queues';
 import { lineOf, nothing, openDesk, submitted, tea } from './support.ts';
 
 const ofTwoSteps = lineOf({ first: nothing, second: nothing });
@@ -9,7 +9,7 @@ const requests = queues.requests('worker');
 const replies = queues.replies('worker');
 
 for (const claims of ['on', 'off'])
-  test(`F46: all that is sent for an order is its client's work, claimed on submission: ${claims}`, async (context) => {
+  test(`X-46: all that is sent for an order is its client's work, claimed on submission: ${claims}`, async (context) => {
     const sent: Outgoing[] = [];
     const desk = openDesk(context, ofTwoSteps, {
       sendsAlong: false,
@@ -38,7 +38,7 @@ for (const claims of ['on', 'off'])
     );
   });
 
-test('F46: what is given up stays the work of its client, and so does what its sender is told', async (context) => {
+test('X-46: what is given up stays the work of its client, and so does what its sender is told', async (context) => {
   const desk = openDesk(context, ofTwoSteps);
   const inQueue = desk.database.prepare('SELECT grp FROM messages WHERE queue = ?');
   await submitted(desk, tea, { client: 'acme' });
@@ -49,14 +49,14 @@ test('F46: what is given up stays the work of its client, and so does what its s
     inQueue.all(queues.deadLetters(requests)).map((row) => row['grp']),
     ['acme'],
   );
-  await desk.setAside();
+  await desk.deadLetter();
   assert.deepEqual(
     inQueue.all(replies).map((row) => row['grp']),
     ['acme'],
   );
 });
 
-test('F46: what waits for a newer version stays the work of its client', async (context) => {
+test('X-46: what waits for a newer version stays the work of its client', async (context) => {
   const desk = openDesk(context, ofTwoSteps);
   await desk.channel.send([{ queue: requests, body: JSON.stringify({ v: 2, type: 'request' }), group: 'acme' }]);
   await desk.deliver(requests);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Call, defineAgent, defineApp, defineWorkflow, fault, type JsonObject, operation, PermanentFailure, sequence } from 'redress';
 import * as z from 'zod';
-import { decodeInstance } from '../../lib/instance.ts';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { type Desk, failed, noting, ok, openDesk, submitted, timePasses, typesOf } from './support.ts';
 
 const Refused = fault('Refused');

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { call, defineAgent, defineApp, defineWorkflow, operation, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import { childIdOf } from '../../lib/submission.ts';
-import { countIn, type Desk, failed, lineOf, ok, openDesk, stepsNamed, submitted, typesOf } from './support.ts';
+import { childIdOf } from '#roles/submission/submission';
+import { idsOf, put } from '../support/records.ts';
+import { listOf } from '../support/workflows.ts';
+import { countIn, type Desk, failed, lineOf, ok, openDesk, started, stepsNamed, submitted, typesOf } from './support.ts';
 
 const dayMs = 86_400_000;
 const mine = { client: 'acme', key: 'daily restock' };
@@ -135,7 +137,7 @@ describe('an order that was called is kept as long as the one that called it', (
     await desk.deliver('workflows-requests');
     await desk.answer(await desk.request());
     await desk.deliver('workflows-replies');
-    assert.deepEqual([(await desk.state(childId)).outcome, (await desk.state(orderId)).outcome], ['compensated', 'cancelled']);
+    assert.deepEqual([(await desk.state(childId)).outcome, (await desk.state(orderId)).outcome], ['compensated', 'canceled']);
   });
 
   test('S7, S22: nothing of it is done again when its answer was lost and is asked for after its time to be forgotten', async (context) => {
@@ -183,4 +185,15 @@ describe('an order that was called is kept as long as the one that called it', (
     assert.equal(await forgetAfter(desk, 7), 2);
     assert.equal(countIn(desk, 'orders'), 0);
   });
+});
+
+test('S22: a host forgets in one go all that is due, however many orders that are, and keeps the others', async (context) => {
+  const system = await started(context, lineOf(stepsNamed('charge')), { variables: { RETENTION_DAYS: '7' } });
+  const finished = { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null } as const;
+  const endedAgo = (orderId: string, days: number) =>
+    put(system.store, orderId, { ...finished, updatedAt: system.clock.now() - days * dayMs });
+  await Promise.all(listOf(1200, (index) => endedAgo(`old-${index}`, 7.001)));
+  await endedAgo('young', 6.9);
+  await system.clock.advance(61_000);
+  assert.deepEqual(idsOf(await system.store.list({}, undefined, 100)), ['young']);
 });

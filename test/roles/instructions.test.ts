@@ -3,10 +3,10 @@ import { describe, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { assign, defineAgent, defineApp, defineWorkflow, operation, parallel, sequence, variable } from 'redress';
 import * as z from 'zod';
-import { InstanceLockedError } from '../../lib/errors.ts';
-import type { Instruction } from '../../lib/instruction.ts';
-import { acquireLease } from '../../lib/lease.ts';
-import type { Request } from '../../lib/messages.ts';
+import { InstanceLockedError } from '#ports/errors';
+import type { Request } from '#ports/messages';
+import type { Instruction } from '#roles/operator/instruction';
+import { acquireLease } from '#roles/scheduler/lease';
 import {
   countIn,
   type Desk,

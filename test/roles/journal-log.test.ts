@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JsonObject } from 'redress';
-import { requestIdFrom } from '../../lib/core/identity.ts';
+import { requestIdFrom } from '#core/data/ids';
 import { journalOf, lineOf, openDesk, stepsNamed, submitted } from './support.ts';
 
 test('F-168: the log says what the journal says, once, in its order, and names the requests by the ids under which they were sent', async (context) => {

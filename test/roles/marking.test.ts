@@ -39,5 +39,5 @@ test('F-103 of several undos that go on failing, the one that was seen to must b
   assert.equal((await desk.state(orderId)).processState, 'Processing');
   assert.equal((await instruct({ kind: 'mark-compensated' })).outcome, 'done', 'there is one left');
   const { processState, outcome } = await desk.state(orderId);
-  assert.deepEqual([processState, outcome], ['Processed', 'cancelled']);
+  assert.deepEqual([processState, outcome], ['Processed', 'canceled']);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { rolloutMs } from '../../lib/errors.ts';
-import { queues } from '../../lib/messages.ts';
+import { rolloutMs } from '#ports/errors';
+import { queues } from '#ports/messages';
 import { lineOf, ok, openDesk, replyTo, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -15,7 +15,7 @@ describe('a message of a newer version', () => {
     ['submissions', () => ({ type: 'submission', client: 'acme' })],
   ];
   for (const [queue, message] of cases) {
-    test(`F13 F35 it goes back to ${queue}, whole, and after an hour it is set aside with the reason`, async (context) => {
+    test(`X-13 X-35 it goes back to ${queue}, whole, and after an hour it is dead-lettered with the reason`, async (context) => {
       const desk = openDesk(context, line);
       await desk.send(queue, newer(message(context)));
       const { waitsSince: _, ...sent } = JSON.parse(newer(message(context)));
@@ -35,7 +35,7 @@ describe('a message of a newer version', () => {
     });
   }
 
-  test('F13 on its way it keeps nobody else waiting, and whoever reads its version processes it', async (context) => {
+  test('X-13 on its way it keeps nobody else waiting, and whoever reads its version processes it', async (context) => {
     const desk = openDesk(context, line);
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -50,21 +50,21 @@ describe('a message of a newer version', () => {
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 
-  test('L6 what has waited for too long lies among what is set aside, and a person is told what to do', async (context) => {
+  test('L6 what has waited for too long lies among what is dead-lettered, and a person is told what to do', async (context) => {
     const desk = openDesk(context, line);
     await desk.send('wake-ups', newer({ type: 'wake-up', orderId: 'o' }));
     await desk.deliver('wake-ups');
     await desk.clock.advance(rolloutMs);
     await desk.deliver('wake-ups');
-    const [kept] = await desk.setAside();
+    const [kept] = await desk.deadLetter();
     assert.match(String(kept?.reason), /^It is for another version\..* deploy it again, then resubmit the message\.$/);
     assert.partialDeepStrictEqual(JSON.parse(String(kept?.body)), { v: 2, more: { of: 'it' } });
-    assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+    assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
   });
 });
 
 describe('while the app is changed, and its parts differ', () => {
-  test('F36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
+  test('X-36 a step whose operation an agent does not have yet is asked again, and done by one that has it', async (context) => {
     const dataFolder = temporaryFolder(context);
     const desk = openDesk(context, lineOf(stepsNamed('pick')), { dataFolder });
     const orderId = await submitted(desk);
@@ -79,7 +79,7 @@ describe('while the app is changed, and its parts differ', () => {
     assert.equal((await desk.state(orderId)).outcome, 'completed');
   });
 
-  test('F36 the call of a workflow that is not here goes back to its queue, and nobody says no to it, until its time is over', async (context) => {
+  test('X-36 the call of a workflow that is not here goes back to its queue, and nobody says no to it, until its time is over', async (context) => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
     const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };

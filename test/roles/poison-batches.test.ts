@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
+import { queues } from '#ports/messages';
+import { neverHeardOf } from '#roles/dead-letters/failure-counts';
+import { createJudge } from '#roles/dead-letters/outcome';
+import type { Scheduler } from '#roles/scheduler/scheduler';
+import { queueEvent } from '#runtime/host/event-source';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import { queues } from '../../lib/messages.ts';
-import { hiddenIn } from '../../lib/poison/hidden.ts';
-import { createJudge } from '../../lib/poison/judge.ts';
-import { neverHeardOf } from '../../lib/poison/tracks.ts';
-import type { Scheduler } from '../../lib/scheduler.ts';
 import { type Desk, lineOf, nothing, ok, openDesk, replyTo, sendingFails, submitted, timePasses } from './support.ts';
 
 const requests = queues.requests('worker');
@@ -73,7 +72,7 @@ const mortal = <P extends object>(port: P, life: { readonly isOver: boolean }): 
   });
 
 describe('a message that kills its process', () => {
-  test('S25 F14 its neighbours are done after one visibility period and some seconds, and it is set aside in the end', async (context) => {
+  test('S25 X-14 its neighbours are done after one visibility period and some seconds, and it is dead-lettered in the end', async (context) => {
     const desk = farm(context);
     const items = ['a', 'b', killer, 'c', 'd'];
     for (const item of items) await submitted(desk, { item });
@@ -85,19 +84,19 @@ describe('a message that kills its process', () => {
     assert.ok(desk.clock.now() - begunAt <= visibilityMs + 15_000, `${desk.clock.now() - begunAt} ms`);
 
     await desk.deliverAll();
-    const [aside, ...others] = await desk.setAside();
+    const [aside, ...others] = await desk.deadLetter();
     assert.deepEqual([JSON.parse(aside?.body ?? '{}').input.item, others], [killer, []]);
     assert.equal(aside?.attempts.at(-1)?.error, neverHeardOf);
   });
 
-  test('F14 nobody knows whether it did anything: so its sender is told', async (context) => {
+  test('X-14 nobody knows whether it did anything: so its sender is told', async (context) => {
     const desk = farm(context);
     await submitted(desk, { item: killer });
     await desk.deliverAll();
-    const [aside] = await desk.setAside();
+    const [aside] = await desk.deadLetter();
     assert.deepEqual(
       desk.messages(replies).map(({ result }) => result),
-      [{ status: 'rejected', code: 500, message: 'Unable to process message.', setAside: aside?.id, outcomeUnknown: true }],
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: aside?.id, outcomeUnknown: true }],
     );
   });
 
@@ -122,7 +121,7 @@ describe('a message that comes several times at once', () => {
     const begin = async () => judge.begin(delivery, await judge.known(delivery));
     for (let death = 0; death < 3; death++) {
       await begin();
-      await desk.clock.advance(hiddenIn(desk.system)(requests));
+      await desk.clock.advance(desk.system.visibilityMsOf(requests));
     }
     const atWork = await begin();
     await assert.rejects(begin, /at work/);
@@ -131,7 +130,7 @@ describe('a message that comes several times at once', () => {
     await judge.succeeded(delivery, atWork);
     assert.ok(await begin(), 'nothing is held against it any more');
     for (let death = 0; death < 4; death++) {
-      await desk.clock.advance(hiddenIn(desk.system)(requests));
+      await desk.clock.advance(desk.system.visibilityMsOf(requests));
       await begin();
     }
     assert.equal(desk.messages(queues.deadLetters(requests)).length, 1);
@@ -146,7 +145,7 @@ describe('a batch', () => {
     return { ids: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), received };
   };
 
-  test('F15 names as failed only what failed, by the ids that came', async (context) => {
+  test('X-15 names as failed only what failed, by the ids that came', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, load: (id) => (id === 'ord_away' ? Promise.reject(new Error('away')) : store.load(id)) },
@@ -164,7 +163,7 @@ describe('a batch', () => {
     );
   });
 
-  test('F13 S25 of several messages for one order that cannot be applied together, the one whose fault it is comes again', async (context) => {
+  test('X-13 S25 of several messages for one order that cannot be applied together, the one whose fault it is comes again', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     const orderId = await submitted(desk);
     const request = await desk.request();
@@ -234,7 +233,7 @@ describe('messages that come again after an outage', () => {
     return most;
   }
 
-  test('F9, S25: are handled all at once by whoever has met the outage itself', async (context) => {
+  test('X-9, S25: are handled all at once by whoever has met the outage itself', async (context) => {
     assert.equal(await atWorkAtOnce(context, 30), 30);
   });
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
-import { queues } from '../../lib/messages.ts';
-import { envelopeOf } from '../../lib/poison/envelope.ts';
-import { setAsideDocument } from '../../lib/poison/set-aside.ts';
+import { queues } from '#ports/messages';
+import { deadLetterDocument } from '#roles/dead-letters/dead-letter';
+import { envelopeOf } from '#roles/dead-letters/envelope';
 import { lineOf, nothing, openDesk, submitted, typesOf } from './support.ts';
 
 const requests = queues.requests('worker');
@@ -20,7 +20,7 @@ const noise = (bytes: number): string => {
   }).join('');
 };
 
-describe('what is set aside', () => {
+describe('what is dead-lettered', () => {
   for (const [what, body] of [
     ['of 256 KiB', noise(256 * 1024)],
     ['of 256 KiB that each have to be written as two', '\\"'.repeat(128 * 1024)],
@@ -30,9 +30,9 @@ describe('what is set aside', () => {
       const desk = openDesk(context, lineOf({ pick: nothing }));
       await desk.send(requests, body);
       assert.equal(await desk.deliver(requests), 0);
-      const [aside = assert.fail()] = await desk.setAside();
+      const [aside = assert.fail()] = await desk.deadLetter();
       assert.equal(aside.body, body);
-      assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(setAsideDocument(aside)))) < itemBytesMax);
+      assert.ok(Buffer.byteLength(JSON.stringify(JSON.stringify(deadLetterDocument(aside)))) < itemBytesMax);
     });
 
   test('S25 of one that is larger than fits the beginning is kept, and how long it was', async (context) => {
@@ -40,18 +40,18 @@ describe('what is set aside', () => {
     const body = noise(1_000_000);
     await desk.send(requests, body);
     await desk.deliver(requests);
-    const [aside = assert.fail()] = await desk.setAside();
+    const [aside = assert.fail()] = await desk.deadLetter();
     assert.deepEqual([body.startsWith(aside.body), aside.cut?.bytes], [true, 1_000_000]);
-    assert.ok(Buffer.byteLength(JSON.stringify(setAsideDocument(aside))) < itemBytesMax);
+    assert.ok(Buffer.byteLength(JSON.stringify(deadLetterDocument(aside))) < itemBytesMax);
   });
 
-  test('S25 the same message is set aside once, however often it comes to the dead letters', async (context) => {
+  test('S25 the same message is dead-lettered once, however often it comes to the dead letters', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);
     const [{ body = '' } = {}] = await desk.channel.receive(`${requests}-dead`, { max: 1, visibilityMs: 0, waitMs: 0 });
     await desk.send(`${requests}-dead`, body);
-    assert.equal((await desk.setAside()).length, 1);
+    assert.equal((await desk.deadLetter()).length, 1);
     assert.equal(new Set(desk.announced().map(({ detail }) => detail['id'])).size, 1);
   });
 
@@ -71,14 +71,14 @@ describe('what is set aside', () => {
     await desk.deliver(replies);
     await desk.send(`${requests}-dead`, forged);
     assert.deepEqual(
-      (await desk.setAside()).map(({ queue, body }) => [queue, body]).toSorted(),
+      (await desk.deadLetter()).map(({ queue, body }) => [queue, body]).toSorted(),
       [replies, requests].map((queue) => [queue, forged]),
     );
   });
 });
 
 describe('what its sender hears', () => {
-  test('L1 F27, F9: nothing, where it only met an outage: it stays on its queue, and is processed when that is over', async (context) => {
+  test('L1 X-27, X-9: nothing, where it only met an outage: it stays on its queue, and is processed when that is over', async (context) => {
     let isAway = true;
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ channel }) => ({
@@ -93,10 +93,10 @@ describe('what its sender hears', () => {
     for (let deliveries = 1; deliveries <= 100; deliveries++) assert.equal(await desk.deliver(requests), 1);
     isAway = false;
     assert.equal(await desk.deliver(requests), 0);
-    assert.deepEqual([await desk.setAside(), desk.announced(), desk.messages(replies).length], [[], [], 1]);
+    assert.deepEqual([await desk.deadLetter(), desk.announced(), desk.messages(replies).length], [[], [], 1]);
   });
 
-  test('F20 an operation that may be asked for only once, and has done nothing, may be asked again', async (context) => {
+  test('X-20 an operation that may be asked for only once, and has done nothing, may be asked again', async (context) => {
     let ran = 0;
     const pick = () => {
       ran += 1;
@@ -113,16 +113,16 @@ describe('what its sender hears', () => {
   });
 });
 
-test('F9: of messages that only met an outage people are told once, and each is kept', async (context) => {
+test('X-9: of messages that only met an outage people are told once, and each is kept', async (context) => {
   const desk = openDesk(context, lineOf({ pick: nothing }));
   const orders = await Promise.all(['a', 'b', 'c'].map((item) => submitted(desk, { item })));
   for (const request of await desk.requests()) await desk.send(`${requests}-dead`, request);
-  const kept = await desk.setAside();
+  const kept = await desk.deadLetter();
   assert.deepEqual(
     kept.map(({ reason, failures }) => [reason, failures]),
     orders.map(() => ['It was delivered too often without success.', 0]),
   );
-  assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+  assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
   assert.deepEqual(desk.messages(replies), []);
 });
 
@@ -136,7 +136,7 @@ test('S24, S25: a client’s message that looks like a submission that was given
   await desk.send(queues.submissions, forged);
   await desk.deliver(queues.submissions);
   assert.deepEqual(
-    (await desk.setAside()).map((kept) => [kept.body, kept.senderId]),
+    (await desk.deadLetter()).map((kept) => [kept.body, kept.senderId]),
     [
       [forged, 'local'],
       [forged, 'local'],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type JsonObject, UnprocessableMessage } from 'redress';
-import type { ChannelPolicies } from '../../lib/authoring/channels.ts';
-import { queues, type Request } from '../../lib/messages.ts';
-import { topologyOf } from '../../lib/topology.ts';
+import type { ChannelPolicies } from '#authoring/channel-policy';
+import { queues, type Request } from '#ports/messages';
+import { topologyOf } from '#runtime/topology';
 import {
   type Desk,
   type DeskOptions,
@@ -11,6 +11,7 @@ import {
   journalOf,
   lineOf,
   nothing,
+  noting,
   ok,
   openDesk,
   replyTo,
@@ -57,7 +58,19 @@ describe('a message whose content cannot be handled', () => {
     await desk.deliver(requests);
     const next = deskWhose(context, 9, {}, { dataFolder, clock: desk.clock });
     for (const comesAgain of [1, 1, 0]) assert.equal(await next.deliver(requests), comesAgain);
-    assert.equal((await next.setAside())[0]?.failures, 4);
+    assert.equal((await next.deadLetter())[0]?.failures, 4);
+  });
+
+  test('F-109 of many failures the last ten are kept with the message, and all are counted', async (context) => {
+    const desk = deskWhose(context, 99, { worker: { maxFailures: 11 } });
+    await submitted(desk);
+    const last: number[] = [];
+    for (let failure = 1; failure <= 12; failure++) {
+      last.push(desk.clock.now());
+      await desk.deliver(requests);
+    }
+    const [aside] = await desk.deadLetter();
+    assert.deepEqual([aside?.failures, aside?.attempts.map(({ at }) => at)], [12, last.slice(-10)]);
   });
 
   test('F-110 success clears the count', async (context) => {
@@ -69,11 +82,11 @@ describe('a message whose content cannot be handled', () => {
     assert.equal((await desk.request()).path, 'order/pack');
   });
 
-  test('F-111 the fourth failure ends the conversation: its sender is told, and the message is set aside with its story', async (context) => {
+  test('F-111 the fourth failure ends the conversation: its sender is told, and the message is dead-lettered with its story', async (context) => {
     const desk = deskWhose(context, 9);
     const orderId = await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
-    const [aside, ...others] = await desk.setAside();
+    const [aside, ...others] = await desk.deadLetter();
 
     assert.deepEqual([others, await tracksOf(desk), desk.messages(requests)], [[], [], []]);
     assert.deepEqual([aside?.queue, aside?.type, aside?.orderId, aside?.senderId], [requests, 'request', orderId, 'local']);
@@ -84,11 +97,11 @@ describe('a message whose content cannot be handled', () => {
     );
     assert.deepEqual(
       desk.messages(replies).map(({ result }) => result),
-      [{ status: 'rejected', code: 500, message: 'Unable to process message.', setAside: aside?.id }],
+      [{ status: 'rejected', code: 500, message: 'Unable to process message.', deadLetter: aside?.id }],
     );
     await desk.deliver(replies);
     const { processState, fault } = await desk.state(orderId);
-    assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { setAside: aside?.id }]);
+    assert.deepEqual([processState, fault?.type, fault?.data], ['Error', 'RequestRejected', { deadLetter: aside?.id }]);
   });
 
   test('S8, F-111 nobody is told after its time: another asking may be at work by then', async (context) => {
@@ -96,25 +109,28 @@ describe('a message whose content cannot be handled', () => {
     await submitted(desk);
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
     await desk.clock.advance(60_000);
-    assert.equal((await desk.setAside()).length, 1);
+    assert.equal((await desk.deadLetter()).length, 1);
     assert.deepEqual(desk.messages(replies), []);
   });
 
-  test('F-112 it is counted while nobody else can have it', async (context) => {
-    const hiddenWhenCounted: number[] = [];
+  test('F-112 it is counted while nobody else can have it, and only then shown again', async (context) => {
+    const happened: [what: string, inFlight?: number][] = [];
     const around: DeskOptions['around'] = ({ store, channel }) => ({
       store: {
         ...store,
         async putDocument(...document) {
-          if (document[0].collection.startsWith('TRACK#')) hiddenWhenCounted.push((await channel.depth(requests)).inFlight);
-          return store.putDocument(...document);
+          const { inFlight } = await channel.depth(requests);
+          const write = await store.putDocument(...document);
+          if (document[0].collection.startsWith('TRACK#')) happened.push(['counted', inFlight]);
+          return write;
         },
       },
+      channel: { ...channel, release: (...release) => noting(happened, ['shown again'], channel.release(...release)) },
     });
     const desk = deskWhose(context, 9, {}, { around });
     await submitted(desk);
     await desk.deliver(requests);
-    assert.deepEqual(hiddenWhenCounted, [1]);
+    assert.deepEqual(happened, [['counted', 1], ['shown again']]);
   });
 
   test('F-112 until its failure is counted no other reader gets it, however long the count takes', async (context) => {
@@ -142,12 +158,12 @@ describe('a message whose content cannot be handled', () => {
     const patient = deskWhose(context, 5, { worker: { maxFailures: 5 } });
     await submitted(patient);
     for (const comesAgain of [1, 1, 1, 1, 1, 0]) assert.equal(await patient.deliver(requests), comesAgain);
-    assert.deepEqual(await patient.setAside(), []);
+    assert.deepEqual(await patient.deadLetter(), []);
 
     const strict = deskWhose(context, 5, { worker: { maxFailures: 0 } });
     await submitted(strict);
     assert.equal(await strict.deliver(requests), 0);
-    assert.equal((await strict.setAside()).length, 1);
+    assert.equal((await strict.deadLetter()).length, 1);
   });
 
   test('F-121 what a slip of the program does in the middle of a write counts as well', async (context) => {
@@ -160,7 +176,7 @@ describe('a message whose content cannot be handled', () => {
     assert.deepEqual((await tracksOf(desk)).length, 1);
   });
 
-  test('F27 an outage counts as nobody’s failure', async (context) => {
+  test('X-27 an outage counts as nobody’s failure', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }), {
       around: ({ store }) => ({
         store: { ...store, update: () => Promise.reject(new TypeError('fetch failed', { cause: 'ECONNRESET' })) },
@@ -191,7 +207,7 @@ describe('a message that can be judged by its content', () => {
     const request = await desk.request();
     await desk.send(requests, { ...request, type: 'inquiry' });
     assert.equal(await desk.deliver(requests), 0);
-    const [aside] = await desk.setAside();
+    const [aside] = await desk.deadLetter();
 
     assert.deepEqual([aside?.type, aside?.reason], ['inquiry', 'This is no message for an agent.']);
     assert.deepEqual([await tracksOf(desk), desk.ran()], [[], 0]);
@@ -210,7 +226,7 @@ describe('a message that can be judged by its content', () => {
       await desk.send(queue, { ...replyTo(request, ok(), desk.clock.now()), type: 'inquiry' });
       assert.equal(await desk.deliver(queue), 0);
       assert.deepEqual(
-        (await desk.setAside()).map(({ type, failures }) => [type, failures]),
+        (await desk.deadLetter()).map(({ type, failures }) => [type, failures]),
         [['inquiry', 1]],
       );
       assert.deepEqual([await tracksOf(desk), (await desk.state(orderId)).rev], [[], 1]);
@@ -225,7 +241,7 @@ describe('a message that can be judged by its content', () => {
     await desk.store.putClient({ id: 'acme', responseChannels: [responseChannel], senders: ['local'] });
     await desk.send('submissions', { v: 1, type: 'submission', client: 'acme', idempotencyKey: 'k', reference: 'r', responseChannel });
     assert.equal(await desk.deliver('submissions'), 0);
-    assert.equal((await desk.setAside()).length, 1);
+    assert.equal((await desk.deadLetter()).length, 1);
     const [{ at: _, ...status } = {}] = desk.messages(responseChannel);
     const errors = [{ pointer: '', code: 'internal', detail: 'Unable to process message.' }];
     assert.deepEqual(status, { v: 1, type: 'status', reference: 'r', idempotencyKey: 'k', seq: 1, status: 'refused', errors });
@@ -235,7 +251,7 @@ describe('a message that can be judged by its content', () => {
     const desk = deskWhose(context, 0, { worker: { judge: 'count' } });
     await desk.send(requests, 'nonsense');
     for (const comesAgain of [1, 1, 1, 0]) assert.equal(await desk.deliver(requests), comesAgain);
-    assert.equal((await desk.setAside())[0]?.failures, 4);
+    assert.equal((await desk.deadLetter())[0]?.failures, 4);
   });
 
   test('F-118 a heartbeat that makes no sense is dropped, and the next message is handled', async (context) => {
@@ -245,7 +261,7 @@ describe('a message that can be judged by its content', () => {
     await desk.send(replies, { ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()), completeBy: 'soon' });
     await desk.send(replies, replyTo(request, ok(), desk.clock.now()));
     assert.equal(await desk.deliver(replies), 0);
-    assert.deepEqual([await desk.setAside(), (await desk.state(orderId)).outcome], [[], 'completed']);
+    assert.deepEqual([await desk.deadLetter(), (await desk.state(orderId)).outcome], [[], 'completed']);
   });
 });
 
@@ -273,12 +289,24 @@ describe('what a channel drops', () => {
       await desk.send(replies, replyTo(request, ok(), desk.clock.now()));
       assert.equal(await desk.deliver(replies), 0);
       assert.deepEqual(
-        (await desk.setAside()).map((aside) => aside.type),
+        (await desk.deadLetter()).map((aside) => aside.type),
         kept,
       );
       assert.equal((await desk.state(orderId)).outcome, 'completed');
     });
   }
+});
+
+test('F-118 what is dropped when it comes again is not counted against its conversation', async (context) => {
+  const desk = openDesk(context, lineOf({ pick: nothing }));
+  await submitted(desk);
+  const request = await desk.request();
+  await desk.send(replies, { ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()), completeBy: 'soon' });
+  // A process took it and died.
+  await desk.channel.receive(replies, { max: 1, visibilityMs: 1000, waitMs: 0 });
+  await desk.clock.advance(1000);
+  assert.equal(await desk.deliver(replies), 0);
+  assert.deepEqual([await tracksOf(desk), await desk.deadLetter()], [[], []]);
 });
 
 describe('what ends a conversation', () => {
@@ -298,7 +326,7 @@ describe('what ends a conversation', () => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0 } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
-    await desk.setAside();
+    await desk.deadLetter();
     await desk.deliver(replies);
     assert.deepEqual([await tracksOf(desk), (await desk.state(orderId)).processState], [[], 'Error']);
     assert.deepEqual(
@@ -311,8 +339,8 @@ describe('what ends a conversation', () => {
     const desk = deskWhose(context, 9, { worker: { maxFailures: 0, conversation: 'goes on' } });
     const orderId = await submitted(desk);
     await desk.deliver(requests);
-    assert.equal((await desk.setAside()).length, 1);
-    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Poison Message Set Aside'], []]);
+    assert.equal((await desk.deadLetter()).length, 1);
+    assert.deepEqual([typesOf(desk.announced()), desk.messages(replies)], [['Poison Message Dead-Lettered'], []]);
     assert.equal((await desk.state(orderId)).processState, 'Processing');
   });
 });
@@ -348,6 +376,6 @@ describe('what the log says of a message that failed', () => {
     const desk = await failed(context, { worker: { maxFailures: 0, logsBody: true, logsSender: false } });
     assert.equal(lineIn(desk)['senderId'], undefined);
     assert.match(String(lineIn(desk)['body']), /green tea/);
-    assert.equal((await desk.setAside())[0]?.senderId, undefined);
+    assert.equal((await desk.deadLetter())[0]?.senderId, undefined);
   });
 });

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { defineAgent, defineApp, defineWorkflow, delay, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
-import type { Request } from '../../lib/messages.ts';
-import type { ProcessState, StateHead } from '../../lib/record.ts';
-import type { Store } from '../../lib/store.ts';
+import type { Request } from '#ports/messages';
+import type { ProcessState, StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
 import { type Desk, failed, ok, openDesk, submitted, tea } from './support.ts';
 
 const Any = z.object({});

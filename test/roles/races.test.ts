@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, operation, parallel, sequence } from 'redress';
 import * as z from 'zod';
-import { acquireLease } from '../../lib/lease.ts';
-import type { Request } from '../../lib/messages.ts';
-import { attemptsMax } from '../../lib/races.ts';
+import { manualClock } from '#ports/clock';
+import type { Request } from '#ports/messages';
+import { acquireLease } from '#roles/scheduler/lease';
+import { attemptsMax, pauseMs } from '#roles/scheduler/races';
 import {
   lineOf,
+  noting,
   ok,
   openDesk,
   replyTo,
@@ -40,6 +42,21 @@ describe('a message loses a race', () => {
     assert.equal((await desk.request()).path, 'order/pack');
     assert.deepEqual([races.lost, desk.telemetry.counts()['raceLost'], (await desk.state(orderId)).rev], [4, 4, 6]);
     assert.deepEqual(desk.messages('worker-replies'), []);
+  });
+
+  test('F-13 S15 the host pauses before each attempt but the first, for a time that the order and the attempt decide', async (context) => {
+    const time = manualClock();
+    const slept: number[] = [];
+    const clock = { ...time, sleep: (ms: number, signal?: AbortSignal) => noting(slept, ms, time.sleep(ms, signal)) };
+    const desk = openDesk(context, line, { clock, around: losing({ left: attemptsMax - 1, lost: 0 }) });
+    const orderId = await submitted(desk);
+    const request = await desk.request();
+    slept.length = 0;
+    await desk.answer(request);
+    assert.deepEqual(
+      slept,
+      [2, 3, 4, 5].map((attempt) => pauseMs(`host-one/${orderId}`, attempt)),
+    );
   });
 
   for (const sendsAlong of [true, false]) {

@@ -3,9 +3,9 @@ import { describe, type TestContext, test } from 'node:test';
 import { call, cel, defineApp, defineWorkflow } from 'redress';
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
-import { collections } from '../../lib/documents.ts';
-import { SetupError } from '../../lib/errors.ts';
-import { liveOrdersOf, recordDefinitions, recordedBytesMax } from '../../lib/recorded-definitions.ts';
+import { collections } from '#ports/documents';
+import { SetupError } from '#ports/errors';
+import { liveOrdersOf, recordDefinitions, recordedBytesMax } from '#roles/definitions/recorded-definitions';
 import { lineOf, nothing, openDesk, stepsNamed, submitted, temporaryFolder } from './support.ts';
 
 const appOf = (...steps: readonly string[]) => lineOf(stepsNamed(...steps));

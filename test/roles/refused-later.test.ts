@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type App, type Call, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
-import type { Reply, Request } from '../../lib/messages.ts';
+import type { Reply, Request } from '#ports/messages';
 import { openDesk, submitted, temporaryFolder } from './support.ts';
 
 const note = { note: 'a note of twenty-five letters' };
@@ -101,7 +101,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual([(await state()).outcome, charged.length, refunded], ['compensated', 1, charged]);
   });
 
-  test('F20, S7: what may be asked for only once is not done a second time after that', async (context) => {
+  test('X-20, S7: what may be asked for only once is not done a second time after that', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true });
     await serve();
     await again();
@@ -115,7 +115,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual([(await state()).processState, charged.length], ['Error', 1]);
   });
 
-  test('F20: what was never begun under its key is refused for certain, and under a new one it is done', async (context) => {
+  test('X-20: what was never begun under its key is refused for certain, and under a new one it is done', async (context) => {
     const { charged, deploy, serve, apply, again, instruct, state } = await ordered(context, { atMostOnce: true, firstBy: strict });
     assert.deepEqual(faultsIn(await serve()), definite);
     await again();
@@ -147,6 +147,18 @@ describe('an agent that refuses by itself what may have been done before', () =>
     assert.deepEqual(faultsIn(await serve()), unknown);
   });
 
+  for (const [what, change] of [
+    ['one that its agent has put back, because its service was away', { putBack: 1 }],
+    ['one that only asks whether it was done', { settling: true }],
+  ] as const)
+    test(`S11: the first request of a step is no first asking either where it is ${what}`, async (context) => {
+      const { deploy, serve, desk } = await ordered(context);
+      const [request] = (await desk().take('bank-requests')) as unknown as readonly Request[];
+      await desk().send('bank-requests', { ...request, ...change });
+      deploy(strict);
+      assert.deepEqual(faultsIn(await serve()), unknown);
+    });
+
   test('S11, F-111: a later asking that nobody can process is rejected without a word on the earlier one', async (context) => {
     const { serve, again, desk } = await ordered(context);
     await serve();
@@ -154,7 +166,7 @@ describe('an agent that refuses by itself what may have been done before', () =>
     const [request] = (await desk().take('bank-requests')) as unknown as readonly Request[];
     await desk().send('bank-requests', { ...request, type: 'inquiry' });
     await serve();
-    await desk().setAside();
+    await desk().deadLetter();
     const [answer] = await serve();
     assert.deepEqual([answer?.status, answer && 'outcomeUnknown' in answer && answer.outcomeUnknown], ['rejected', true]);
   });

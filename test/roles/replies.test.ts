@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, type Json, operation, sequence } from 'redress';
 import * as z from 'zod';
-import type { Reply, Request } from '../../lib/messages.ts';
+import type { Reply, Request } from '#ports/messages';
 import { type Desk, type DeskOptions, failed, lineOf, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted } from './support.ts';
 
 const output = z.object({ id: z.string(), at: z.iso.datetime().optional() });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { rolloutMs } from '../../lib/errors.ts';
+import { rolloutMs } from '#ports/errors';
+import { wakeUpMessage } from '#ports/messages';
 import { type Desk, lineOf, openDesk, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
 
 const deployed = (steps: readonly string[]) => lineOf(stepsNamed(...steps));
@@ -55,7 +56,7 @@ describe('a workflow that is edited under the same version while an order is und
       assert.equal((await desk.state(orderId)).outcome, 'completed');
     });
 
-  test('S20, F35: within an hour of its submission the message goes back, for the other definition may be the newer one', async (context) => {
+  test('S20, X-35: within an hour of its submission the message goes back, for the other definition may be the newer one', async (context) => {
     const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
     const other = after(['b']);
     await other.answer(request);
@@ -83,7 +84,7 @@ describe('a workflow that is edited under the same version while an order is und
     assert.deepEqual([(await without.state(orderId)).fault?.type, without.messages('worker-replies').length], ['RecordUnreadable', 1]);
     await desk.clock.advance(rolloutMs);
     await without.deliver('worker-replies');
-    const [{ id, body, reason } = assert.fail(), ...others] = await without.setAside();
+    const [{ id, body, reason } = assert.fail(), ...others] = await without.deadLetter();
     assert.match(reason, /^It is for another version\./);
     assert.deepEqual([JSON.parse(body).requestId, others], [request.requestId, []]);
 
@@ -93,7 +94,26 @@ describe('a workflow that is edited under the same version while an order is und
     assert.equal((await desk.request()).path, 'order/b');
   });
 
-  test('S20, F36: what an operation says of itself at each start may change: no order stops for it', async (context) => {
+  test('S20: a wake-up that meets the changed workflow is not kept, for the supervisor sends another one', async (context) => {
+    const { desk, orderId, after } = await underWay(context, ['a', 'b'], 1);
+    await desk.clock.advance(rolloutMs);
+    const other = after(['b']);
+    await other.send('wake-ups', wakeUpMessage(orderId, desk.clock.now()));
+    assert.equal(await other.deliver('wake-ups'), 0);
+    assert.deepEqual([(await other.state(orderId)).fault?.type, other.messages('wake-ups')], ['RecordUnreadable', []]);
+  });
+
+  test('S20: a second answer to an order that is finished is not kept either', async (context) => {
+    const { desk, orderId, request, after } = await underWay(context, ['a', 'b'], 1);
+    await desk.answer(request);
+    assert.equal((await desk.state(orderId)).processState, 'Processed');
+    await desk.clock.advance(rolloutMs);
+    const other = after(['b']);
+    await other.answer(request);
+    assert.deepEqual([(await other.state(orderId)).processState, other.messages('worker-replies')], ['Processed', []]);
+  });
+
+  test('S20, X-36: what an operation says of itself at each start may change: no order stops for it', async (context) => {
     const { desk, orderId, request } = await underWay(context, ['a', 'b'], 1);
     const timed = lineOf(stepsNamed('a', 'b'), { operation: { completeWithinSeconds: 7, longestSeconds: 70 } });
     assert.equal(openDesk(context, timed).system.definitions.programOf(await desk.state(orderId))?.definition.version, 1);

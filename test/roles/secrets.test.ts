@@ -6,6 +6,7 @@ import {
   defineApp,
   defineWorkflow,
   delay,
+  forEach,
   type Json,
   operation,
   PermanentFailure,
@@ -14,7 +15,7 @@ import {
   TransientFailure,
 } from 'redress';
 import * as z from 'zod';
-import { decodeInstance } from '../../lib/instance.ts';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { type Desk, journalOf, noting, openDesk, stateIn, submitted } from './support.ts';
 
 const card = 'tok_canary_4711';
@@ -27,7 +28,7 @@ const canaries = /tok_canary_4711|48151623|out_canary_0815/g;
 type Answer = (input: { card: string; pin: number }) => unknown;
 
 /** Charges the card, then ships with the token that the till gave. */
-function shop(charge: Answer, ship: (input: { token: string }) => unknown = () => ({})) {
+function shop(charge: Answer, ship: (input: { token: string }) => unknown = () => ({}), collects = false) {
   const payment = defineAgent('worker', {
     charge: operation({
       input: z.object({ card: z.string(), pin: z.number() }),
@@ -46,6 +47,8 @@ function shop(charge: Answer, ship: (input: { token: string }) => unknown = () =
   });
   const workflow = defineWorkflow('shop', { version: 1, order: Order }, ({ order: body }) => {
     const charged = payment.charge({ card: body.card, pin: body.holder.pin });
+    const tills = forEach(['this', 'that'], (till) => ({ do: charged, collect: { till, token: charged.output.token } })).named('tills');
+    if (collects) return sequence(tills, parcels.ship({ token: cel<string>`${tills.output}[1].token` }));
     return sequence(charged, parcels.ship({ token: charged.output.token }));
   });
   return defineApp({ workflows: [workflow], agents: [payment, parcels] });
@@ -104,6 +107,22 @@ describe('what an order marks as secret', () => {
       assert.deepEqual(found, []);
     });
   }
+
+  test('S24, F-84: a secret answer that a loop collects is given on, shown to nobody, and left out where a service quotes it', async (context) => {
+    const given: Json[] = [];
+    const ship = (input: { token: string }) => noting(given, input, Promise.reject(new PermanentFailure('Broken', quote(input.token))));
+    const {
+      desk,
+      orderId,
+      leaks: found,
+    } = await played(
+      context,
+      shop(() => paid, ship, true),
+    );
+    assert.deepEqual(given, [{ token }]);
+    assert.equal((await desk.state(orderId)).processState, 'Error');
+    assert.deepEqual(found, []);
+  });
 
   const quote = (text: string) => `the till said no to ${text}`;
   const leaks: readonly (readonly [string, Answer])[] = [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { PermanentFailure, TransientFailure } from 'redress';
 import * as z from 'zod';
-import type { Reply, Request } from '../../lib/messages.ts';
+import type { Reply, Request } from '#ports/messages';
 import { countIn, type LineOptions, lineOf, openDesk, submitted } from './support.ts';
 
 /** Asks an agent whether something was done: its answers, and how often the operation ran. */
@@ -67,11 +67,11 @@ describe('an agent that is asked whether something was done', () => {
     assert.deepEqual((await settling(context, {})).results, [{ status: 'succeeded', output: { id: 'ran 1' } }]);
   });
 
-  test('F20 does not run what may be asked for only once, and says that nobody knows', async (context) => {
+  test('X-20 does not run what may be asked for only once, and says that nobody knows', async (context) => {
     assert.deepEqual(await faultsOf(context, { atMostOnce: true }), [['OutcomeUnknown', true, true]]);
   });
 
-  test('F20 looks up what may be asked for only once, and notes nothing', async (context) => {
+  test('X-20 looks up what may be asked for only once, and notes nothing', async (context) => {
     const { results, ran, desk } = await settling(context, { atMostOnce: true, lookup: () => ({ id: 'c-1' }) });
     assert.deepEqual([results[0]?.status, ran, countIn(desk, 'asked')], ['succeeded', 0, 0]);
   });

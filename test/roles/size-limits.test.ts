@@ -13,8 +13,8 @@ import {
   variable,
 } from 'redress';
 import * as z from 'zod';
-import { limits } from '../../lib/core/definition.ts';
-import { tableFigures } from '../../lib/deployed.ts';
+import { limits } from '#core/definition/definition';
+import { tableFigures } from '#ports/limits';
 import {
   type Desk,
   type DeskOptions,
@@ -75,7 +75,7 @@ describe('an output that is too large', () => {
 });
 
 describe('a state that would be too large', () => {
-  /** Each of its steps answers 100 KB that the last one reads. */
+  /** Each of its steps answers 120 KB that the last one reads. */
   const step = operation({ input: z.object({}), output: z.string(), run: () => '' });
   const worker = defineAgent('worker', {
     a: step,
@@ -96,6 +96,13 @@ describe('a state that would be too large', () => {
         if (!a || !b || !c) throw new Error('There are three.');
         return sequence(a, b, c, worker.read([a.output, b.output, c.output])).on(StateTooLarge, ({ compensate }) => compensate());
       }),
+      defineWorkflow('read-and-undone', { version: 1, order: Item }, () => {
+        const a = worker.a({});
+        return sequence(
+          a.undo((text) => worker.forget({ text })),
+          worker.read([a.output]),
+        );
+      }),
       // Each composite notes the whole order for its undo, when it closes.
       defineWorkflow('undone-as-a-whole', { version: 1, order: Item }, ({ order }) => {
         const noting = (name: string) =>
@@ -113,7 +120,7 @@ describe('a state that would be too large', () => {
     agents: [defineAgent('worker', { ...hoarding.agents[0]?.operations, ...line.agents[0]?.operations })],
   });
 
-  const large = ok('x'.repeat(100_000));
+  const large = ok('x'.repeat(120_000));
   /** Its third answer is the one that is too large. */
   const hoarded = async (desk: Desk, workflow: string) => {
     const orderId = await submitted(desk, { item: 'tea' }, { workflow });
@@ -129,7 +136,7 @@ describe('a state that would be too large', () => {
       assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order/c']);
       assert.match(
         fault?.message ?? '',
-        /^The answer at order\/c has 100002 bytes; with that the state of the order would have 40\d{4}, and at most 358400 are stored\. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call\.$/,
+        /^The answer at order\/c has 120002 bytes; with that the state of the order would have 36\d{4}, and at most 358400 are stored\. Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call\.$/,
       );
       assert.ok(blob.length < limits.stateBytesMax);
       assert.deepEqual(typesOf(desk.announced()), ['Order In Error', 'Workflow Terminated']);
@@ -156,13 +163,23 @@ describe('a state that would be too large', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
   });
 
-  test('S23 an output that a later step reads counts twice: 170 KiB are kept, 180 KiB are not', async (context) => {
+  for (const { sendsAlong, how } of modes)
+    test(`S23 an output that a later step reads has the same limit as any other: its line of the history lies in a page (${how})`, async (context) => {
+      const desk = openDesk(context, both, { sendsAlong });
+      const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
+      const output = 'x'.repeat(limits.outputBytesMax - 2);
+      await desk.answer(await desk.request(), ok(output));
+      assert.deepEqual([(await desk.state(orderId)).fault, (await desk.request()).path], [null, 'order/b']);
+      assert.ok((await journalOf(desk, orderId)).some((entry) => entry.type === 'ActivityClosed' && entry.output === output));
+    });
+
+  test('S23 an output that is read and handed to an undo lies in the state twice: 170 KiB are kept, 180 KiB are not', async (context) => {
     for (const [kib, type] of [
       [170, undefined],
       [180, 'StateTooLarge'],
     ] as const) {
       const desk = openDesk(context, both);
-      const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
+      const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'read-and-undone' });
       await desk.answer(await desk.request(), ok('x'.repeat(kib * 1024)));
       assert.equal((await desk.state(orderId)).fault?.type, type);
     }
@@ -174,7 +191,7 @@ describe('a state that would be too large', () => {
     const { blob } = await desk.state(orderId);
     await desk.answer(await desk.request(), ok(''));
     const after = await desk.state(orderId);
-    assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'InvariantViolated', true]);
+    assert.deepEqual([after.processState, after.fault?.type, after.blob === blob], ['Error', 'StateTooLarge', true]);
     assert.match(after.fault?.message ?? '', /^The state of order ord_\w+ would be larger than can be stored: at most 358400 bytes\./);
   });
 });
@@ -211,13 +228,13 @@ describe('a call whose body is too large for an item', () => {
       assert.ok(failures < 10);
       await desk.deliver('workflows-requests');
     }
-    assert.equal((await desk.setAside()).length, 1);
+    assert.equal((await desk.deadLetter()).length, 1);
     await desk.deliver('workflows-replies');
     const { processState, fault } = await desk.state(orderId);
     assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'RequestRejected', 'order/print']);
     await desk.clock.advance(24 * 3_600_000);
     await desk.supervisor.pass();
-    assert.deepEqual([desk.messages('workflows-requests'), (await desk.setAside()).length], [[], 1]);
+    assert.deepEqual([desk.messages('workflows-requests'), (await desk.deadLetter()).length], [[], 1]);
   });
 });
 

@@ -85,7 +85,7 @@ describe('the submitter is told', () => {
         );
     });
 
-    test(`F-61 the state and the private queue agree at every stage (${how})`, async (context) => {
+    test(`F-07, F-61 the state and the private queue agree at every stage (${how})`, async (context) => {
       const desk = await withListener(context, { sendsAlong, variables: { CLAIM_ON_SUBMIT: 'off' } });
       const orderId = await submitted(desk, tea, listened);
       const stages: string[] = [];
@@ -148,7 +148,7 @@ describe('the submitter is told', () => {
           .then(() => answers(desk)),
     ],
     [
-      'cancelled',
+      'canceled',
       (desk, orderId) =>
         answers(desk)
           .then(() => end(desk, orderId, 'cancel'))

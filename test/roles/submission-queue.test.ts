@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { JsonObject } from 'redress';
-import { treat } from '../../lib/poison/resubmitting.ts';
+import { treat } from '#roles/dead-letters/resubmit';
 import { countIn, type DeskOptions, lineOf, openDesk, stepsNamed, submitted, tea, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -43,7 +43,7 @@ describe('an order comes as a message', () => {
   test('F-10 a message that is delivered three times is one order, started once', async (context) => {
     const desk = await shop(context);
     assert.equal(await desk.post(submission, submission, submission), 0);
-    assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, (await desk.setAside()).length], [1, 1, 0]);
+    assert.deepEqual([countIn(desk, 'orders'), desk.messages('worker-requests').length, (await desk.deadLetter()).length], [1, 1, 0]);
   });
 
   test('F-01 the workflow may be left out: then it is the system’s default', async (context) => {
@@ -74,23 +74,23 @@ describe('who may speak for a client', () => {
     ['a sender that is registered for another client', 'other'],
     ['a sender of a client that nobody knows', 'stranger'],
   ] as const) {
-    test(`F-01 an order from ${who} is set aside whole, and a person is told`, async (context) => {
+    test(`F-01 an order from ${who} is dead-lettered whole, and a person is told`, async (context) => {
       const desk = await shop(context);
       const message = { ...submission, client, responseChannel: 'redress-response-other' };
       assert.equal(await desk.post(message), 0);
 
-      const [aside] = await desk.setAside();
+      const [aside] = await desk.deadLetter();
       assert.deepEqual(
         [aside?.queue, aside?.reason, JSON.parse(String(aside?.body))],
         ['submissions', 'Its sender is not registered for this client.', message],
       );
-      assert.deepEqual(typesOf(desk.announced()), ['Poison Message Set Aside']);
+      assert.deepEqual(typesOf(desk.announced()), ['Poison Message Dead-Lettered']);
       assert.equal(countIn(desk, 'orders'), 0);
       assert.deepEqual(desk.messages('redress-response-other'), [], 'whoever may not speak for a client may not write to it either');
     });
   }
 
-  test('F27 while nobody can be told of it, it stays where it is, and is set aside once, not once a try', async (context) => {
+  test('X-27 while nobody can be told of it, it stays where it is, and is dead-lettered once, not once a try', async (context) => {
     let isDeaf = true;
     const desk = await shop(context, {
       around: ({ publisher }) => ({
@@ -103,7 +103,7 @@ describe('who may speak for a client', () => {
     assert.equal(await desk.post('nonsense'), 0);
     for (let tries = 1; tries <= 3; tries++) assert.equal(await desk.deliver('submissions-dead'), 1);
     isDeaf = false;
-    assert.deepEqual([(await desk.setAside()).length, desk.announced().length], [1, 1]);
+    assert.deepEqual([(await desk.deadLetter()).length, desk.announced().length], [1, 1]);
     assert.equal(countIn(desk, 'messages'), 0);
   });
 
@@ -120,10 +120,10 @@ describe('who may speak for a client', () => {
     ['has an overlong reference', { ...submission, reference: 'r'.repeat(129) }],
   ];
   for (const [what, message] of nonsense) {
-    test(`F-01 a message that ${what} is set aside at once, and the next one is taken`, async (context) => {
+    test(`F-01 a message that ${what} is dead-lettered at once, and the next one is taken`, async (context) => {
       const desk = await shop(context);
       assert.equal(await desk.post(message, { ...submission, idempotencyKey: 'next' }), 0);
-      assert.deepEqual([(await desk.setAside()).length, countIn(desk, 'orders')], [1, 1]);
+      assert.deepEqual([(await desk.deadLetter()).length, countIn(desk, 'orders')], [1, 1]);
     });
   }
 });
@@ -152,7 +152,7 @@ describe('an order that is refused', () => {
       (errors as JsonObject[]).map(({ pointer, code }) => [pointer, code]),
       [['/order/item', 'invalid-type']],
     );
-    assert.deepEqual(await desk.setAside(), []);
+    assert.deepEqual(await desk.deadLetter(), []);
   });
 
   test('F-07 an unknown workflow is answered, too', async (context) => {
@@ -178,9 +178,9 @@ describe('an order that is refused', () => {
     ['with the response queue of another client', { responseChannel: 'redress-response-other' }],
     ['with a URL for a queue', { responseChannel: 'https://evil.example/1/q' }],
   ] as const) {
-    test(`F-07 ${what} it is set aside with the errors, and nothing is sent there`, async (context) => {
+    test(`F-07 ${what} it is dead-lettered with the errors, and nothing is sent there`, async (context) => {
       const desk = await refused(context, { ...submission, order: { item: 7 }, ...more });
-      const [aside] = await desk.setAside();
+      const [aside] = await desk.deadLetter();
       assert.match(String(aside?.reason), /^It was refused: .*\/order\/item /);
       assert.equal(countIn(desk, 'messages'), 0);
     });
@@ -209,10 +209,10 @@ describe('an order that comes as a message has the limits of a call', () => {
       assert.equal(countIn(desk, 'orders'), 0);
     });
 
-  test('F-01, F-120: who listens nowhere has it set aside, and an operator cannot send it as it is', async (context) => {
+  test('F-01, F-120: who listens nowhere has it dead-lettered, and an operator cannot send it as it is', async (context) => {
     const desk = await shop(context);
     await desk.post(JSON.stringify({ ...submission, order: { item: 'x'.repeat(1025) } }));
-    const [aside = assert.fail()] = await desk.setAside();
+    const [aside = assert.fail()] = await desk.deadLetter();
     assert.match(aside.reason, /^It was refused: \/order\/item At most 1024 characters/);
     const ports = { ...desk.system, defaultWorkflow: 'line' };
     const treated = await treat('submissions', aside.id, { action: 'resubmit', by: 'olga', reason: 'try it' }, ports);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, type Json, operation, sequence } from 'redress';
 import * as z from 'zod';
-import type { Store } from '../../lib/store.ts';
+import type { Store } from '#ports/store';
 import { countIn, journalOf, lineOf, openDesk, orphansIn, stepsIn, stepsNamed, submitted, tea } from './support.ts';
 
 const pending = { variables: { CLAIM_ON_SUBMIT: 'off' } };

@@ -19,26 +19,26 @@ import {
 } from 'redress';
 import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
+import type { Published } from '#adapters/sqlite/event-bus';
+import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
+import { type ManualClock, manualClock } from '#ports/clock';
+import { type Heartbeat, queues, type Reply, type Request } from '#ports/messages';
+import type { StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
+import { type StepReport, stepsOf, wholeJournal } from '#roles/scheduler/step-report';
+import { createSupervisor, type Supervisor } from '#roles/supervisor/supervisor';
+import { readConfig } from '#runtime/config';
+import { queueEvent } from '#runtime/host/event-source';
+import { createSystem, type Emit, type Ports, type System } from '#runtime/system';
+import { redriveIn, topologyOf } from '#runtime/topology';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as childrenFunction } from '../../functions/children.ts';
 import { create as deadLetterFunction } from '../../functions/dead-letter.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { create as submissionsFunction } from '../../functions/submissions.ts';
-import { type ManualClock, manualClock } from '../../lib/clock.ts';
-import { readConfig } from '../../lib/config.ts';
-import { type Embedded, openEmbedded } from '../../lib/embedded.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import { decodeInstance, type JournalEntry } from '../../lib/instance.ts';
-import { type Heartbeat, queues, type Reply, type Request } from '../../lib/messages.ts';
-import { type SetAside, setAsideIn } from '../../lib/poison/set-aside.ts';
-import type { Published } from '../../lib/publishers/sqlite.ts';
-import type { StateRecord } from '../../lib/record.ts';
-import { type StepReport, stepsOf, wholeJournal } from '../../lib/steps.ts';
-import type { Store } from '../../lib/store.ts';
-import { createSupervisor, type Supervisor } from '../../lib/supervisor.ts';
-import { createSystem, type Emit, type Ports, type System } from '../../lib/system.ts';
-import { createTelemetry, type Telemetry } from '../../lib/telemetry.ts';
-import { redriveIn, topologyOf } from '../../lib/topology.ts';
 
 const Input = z.object({ orderId: z.string(), item: z.string() });
 type Operations = { readonly [step: string]: (input: z.infer<typeof Input>, call: Call<string>) => unknown };
@@ -176,8 +176,8 @@ export interface Desk extends Embedded {
   request(agent?: string): Promise<Request>;
   /** Hands the visible messages of a queue to the function behind it; how many of them go back to the queue. */
   deliver(queue: string): Promise<number>;
-  /** What was set aside, once the dead letters were read. */
-  setAside(): Promise<readonly SetAside[]>;
+  /** What was dead-lettered, once the dead letters were read. */
+  deadLetter(): Promise<readonly DeadLetter[]>;
   /** An agent's answer, put on its queue and delivered. */
   answer(
     request: Request,
@@ -293,11 +293,11 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
       );
       return back.size;
     },
-    async setAside() {
+    async deadLetter() {
       const dead = database.prepare("SELECT DISTINCT queue FROM messages WHERE queue LIKE '%-dead'").all() as { queue: string }[];
       for (const { queue } of dead) await desk.deliver(queue);
-      const kept = database.prepare("SELECT record FROM documents WHERE collection LIKE 'SET-ASIDE#%' ORDER BY id").all();
-      return kept.map((row) => setAsideIn(JSON.parse((row as { record: string }).record)));
+      const kept = database.prepare("SELECT record FROM documents WHERE collection LIKE 'DEAD-LETTER#%' ORDER BY id").all();
+      return kept.map((row) => deadLetterIn(JSON.parse((row as { record: string }).record)));
     },
     async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
       await desk.send(queues.replies(agent), { ...replyTo(request, result, sentAt), ...more });

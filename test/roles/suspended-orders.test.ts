@@ -3,8 +3,8 @@ import { describe, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { call, defineAgent, defineApp, defineWorkflow, delay, operation, parallel, retry, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import type { Instruction } from '../../lib/instruction.ts';
-import { queues } from '../../lib/messages.ts';
+import { queues } from '#ports/messages';
+import type { Instruction } from '#roles/operator/instruction';
 import {
   type Desk,
   type DeskOptions,
@@ -349,7 +349,7 @@ describe('what else a person decides of a suspended order', () => {
     assert.deepEqual([processState, outcome, isSuspended, remainingMs], ['Processed', 'terminated', false, null]);
   });
 
-  test('F-60 it is cancelled: that ends its suspension, and what was recorded counts as done', async (context) => {
+  test('F-60 it is canceled: that ends its suspension, and what was recorded counts as done', async (context) => {
     const Nothing = z.object({});
     const stock = defineAgent('worker', {
       take: operation({ input: Nothing, output: Nothing, run: () => ({}) }),
@@ -364,7 +364,7 @@ describe('what else a person decides of a suspended order', () => {
     const undo = await desk.request();
     assert.deepEqual([undo.operation, (await desk.state(orderId)).suspended], ['back', false]);
     await desk.answer(undo, ok());
-    assert.equal((await desk.state(orderId)).outcome, 'cancelled');
+    assert.equal((await desk.state(orderId)).outcome, 'canceled');
   });
 
   const refused: readonly [string, Instruction['kind'], RegExp, (desk: Desk, orderId: string) => Promise<unknown>][] = [

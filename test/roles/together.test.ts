@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { manualClock } from '../../lib/clock.ts';
-import { together } from '../../lib/together.ts';
+import { manualClock } from '#ports/clock';
+import { together } from '#ports/util/all-settled';
 
-test('F17: of several things that are written or sent at once, all have ended when the failure of one is answered', async () => {
+test('X-17: of several things that are written or sent at once, all have ended when the failure of one is answered', async () => {
   const clock = manualClock();
   const ended: string[] = [];
   const refused = async () => {

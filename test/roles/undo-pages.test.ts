@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { defineAgent, defineApp, defineWorkflow, fault, operation, sequence } from 'redress';
 import * as z from 'zod';
-import { withUndoPages } from '../../lib/aside.ts';
-import { explain } from '../../lib/core/explain.ts';
-import { programOf } from '../../lib/core/program.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import type { Store } from '../../lib/store.ts';
+import { programOf } from '#core/definition/program';
+import { explain } from '#core/views/explain';
+import type { Store } from '#ports/store';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { withUndoPages } from '#roles/scheduler/paging';
 import { type Desk, type DeskOptions, failed, ok, openDesk, replyTo, submitted } from './support.ts';
 
 const Refused = fault('Refused');

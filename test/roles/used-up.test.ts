@@ -41,7 +41,7 @@ describe('what the fault of a blocked order says', () => {
     assert.deepEqual([outcome, steps.length, fault?.type], ['held', 3, 'Engine/ServiceUnavailable']);
   });
 
-  test('F-53, F20 what may be asked for only once is in doubt above the threshold, and not only late', async (context) => {
+  test('F-53, X-20 what may be asked for only once is in doubt above the threshold, and not only late', async (context) => {
     const till = tillOf(() => new Promise<never>(() => {}), { atMostOnce: true });
     const fault = await inError(context, till, { MAX_FAILURES: '0' });
     assert.deepEqual([till.attempts, fault?.type], [[1], 'OutcomeUnknown']);

@@ -1,9 +1,9 @@
-import { isObject, type JsonObject } from '../../lib/core/json.ts';
-import { collections } from '../../lib/documents.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import { setAsideIn } from '../../lib/poison/set-aside.ts';
-import type { OrderRecord, StateRecord } from '../../lib/record.ts';
-import { wholeJournal } from '../../lib/steps.ts';
+import { isObject, type JsonObject } from '#core/data/json';
+import { collections } from '#ports/documents';
+import type { OrderRecord, StateRecord } from '#ports/records';
+import { deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import { type Place, responses } from './place.ts';
 import type { Services } from './services.ts';
 
@@ -14,7 +14,7 @@ export async function history(place: Place, { effects }: Services, happened: rea
   const orders = await ordersOf(place);
   // What may come twice counts once, as it does for whoever listens.
   const told = once((await place.bodies(responses)).toSorted(bySeq).map((message) => `told ${text(message)}`));
-  const aside = (await setAside(place)).toSorted();
+  const aside = (await deadLetter(place)).toSorted();
   const lines = [
     ...happened,
     ...(await Promise.all(orders.map((found) => linesOf(place, found)))).flat(),
@@ -28,12 +28,12 @@ export async function history(place: Place, { effects }: Services, happened: rea
 }
 
 /** Every queue names messages and senders in its own way. */
-async function setAside({ store, system }: Place): Promise<readonly string[]> {
+async function deadLetter({ store, system }: Place): Promise<readonly string[]> {
   const channels = [...system.app.agents.map(({ name }) => name), 'workflows', 'wake-ups', 'submissions'];
-  const found = await Promise.all(channels.map((channel) => store.documents(collections.setAside(channel), undefined, 100)));
+  const found = await Promise.all(channels.map((channel) => store.documents(collections.deadLetters(channel), undefined, 100)));
   return found.flat().map((document) => {
-    const { id: _, messageId: __, senderId: ___, setAsideAt: ____, ...kept } = setAsideIn(document);
-    return `set aside ${text(kept)}`;
+    const { id: _, messageId: __, senderId: ___, deadAt: ____, ...kept } = deadLetterIn(document);
+    return `dead-lettered ${text(kept)}`;
   });
 }
 
@@ -42,7 +42,13 @@ async function ordersOf({ store }: Place): Promise<readonly Found[]> {
   const found = await Promise.all(items.map(({ order }) => store.load(order.orderId)));
   return found
     .filter((each) => each !== undefined)
-    .toSorted((one, other) => one.order.submittedAt - other.order.submittedAt || (one.order.orderId < other.order.orderId ? -1 : 1));
+    .toSorted(
+      (one, other) =>
+        one.order.submittedAt - other.order.submittedAt ||
+        // A called order may begin in the same millisecond as its caller.
+        Number(one.order.caller !== undefined) - Number(other.order.caller !== undefined) ||
+        (one.order.orderId < other.order.orderId ? -1 : 1),
+    );
 }
 
 async function linesOf({ store }: Place, { order, state }: Found): Promise<readonly string[]> {
@@ -59,7 +65,7 @@ async function linesOf({ store }: Place, { order, state }: Found): Promise<reado
 const alertsOf = (place: Place): readonly string[] =>
   once(place.announced().map(({ detailType, detail }) => `announced ${detailType} ${text(withoutMessageId(detail))}`)).toSorted();
 
-/** Every queue names messages in its own way; what is set aside is known by its queue. */
+/** Every queue names messages in its own way; what is dead-lettered is known by its queue. */
 const withoutMessageId = ({ id, ...detail }: JsonObject): JsonObject =>
   detail['type'] === 'PoisonMessage' ? detail : { id: id ?? null, ...detail };
 

@@ -1,7 +1,7 @@
-import type { Outgoing } from '../../lib/channel.ts';
-import { isObject } from '../../lib/core/json.ts';
-import type { Along } from '../../lib/store.ts';
-import type { Ports } from '../../lib/system.ts';
+import { isObject } from '#core/data/json';
+import type { Outgoing } from '#ports/queues';
+import type { Along } from '#ports/store';
+import type { Ports } from '#runtime/system';
 import type { Mishap, Scenario } from './scenario.ts';
 
 type Sending = Pick<Ports, 'store' | 'channel'>;

@@ -1,8 +1,8 @@
 import type { App } from 'redress';
-import type { JsonObject } from '../../lib/core/json.ts';
-import type { Announcement } from '../../lib/publisher.ts';
-import type { Store } from '../../lib/store.ts';
-import type { System } from '../../lib/system.ts';
+import type { JsonObject } from '#core/data/json';
+import type { Announcement } from '#ports/event-bus';
+import type { Store } from '#ports/store';
+import type { System } from '#runtime/system';
 import type { Mail } from './mail.ts';
 import type { Services } from './services.ts';
 

@@ -1,4 +1,4 @@
-import { childIdOf, orderIdOf } from '../../lib/submission.ts';
+import { childIdOf, orderIdOf } from '#roles/submission/submission';
 import { history } from './history.ts';
 import { Mail } from './mail.ts';
 import { type OpenPlace, type Place, responses } from './place.ts';

@@ -1,6 +1,6 @@
 import type { WorkflowDefinition } from 'redress';
-import type { Json } from '../../lib/core/json.ts';
-import type { Decision } from '../../lib/instruction.ts';
+import type { Json } from '#core/data/json';
+import type { Decision } from '#roles/operator/instruction';
 import { tea } from './shop.ts';
 
 /** What a service does when it is asked, and what it says, after so long. */

@@ -1,6 +1,6 @@
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import type { Clock } from '../../lib/clock.ts';
-import { limits } from '../../lib/core/definition.ts';
+import { limits } from '#core/definition/definition';
+import type { Clock } from '#ports/clock';
 import type { Answer, Scenario } from './scenario.ts';
 import { type Remote, refusals } from './shop.ts';
 

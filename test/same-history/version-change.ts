@@ -1,8 +1,8 @@
 import type { App, WorkflowDefinition } from 'redress';
-import { isObject } from '../../lib/core/json.ts';
-import { rolloutMs } from '../../lib/errors.ts';
-import type { OrderRecord, StateRecord } from '../../lib/record.ts';
-import { orderIdOf } from '../../lib/submission.ts';
+import { isObject } from '#core/data/json';
+import { rolloutMs } from '#ports/errors';
+import type { OrderRecord, StateRecord } from '#ports/records';
+import { orderIdOf } from '#roles/submission/submission';
 import { Mail } from './mail.ts';
 import { type Place, responses } from './place.ts';
 import { openSimulatedPlace } from './places/simulation.ts';

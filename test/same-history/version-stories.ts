@@ -1,5 +1,5 @@
 import type { WorkflowDefinition } from 'redress';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
 import { type Answer, refuses } from './scenario.ts';
 import { tea } from './shop.ts';
 import {

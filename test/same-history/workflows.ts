@@ -215,7 +215,7 @@ export const trip = defineWorkflow('trip', { version: 1, order: Item }, ({ order
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A call that is cancelled while it runs, because what is beside it fails. */
+/** A call that is canceled while it runs, because what is beside it fails. */
 export const journey = defineWorkflow('journey', { version: 1, order: Item }, ({ order }) =>
   parallel(call(stay, { item: order.item }), charge(order.item)).on(Refused, ({ compensate }) => compensate()),
 );

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
-import type { Json } from '../../lib/core/json.ts';
+import type { Json } from '#core/data/json';
 import { transcript } from '../support/play.ts';
 import { outline } from '../support/workflows.ts';
 

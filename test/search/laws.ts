@@ -1,5 +1,5 @@
-import type { OrderFact } from '../../lib/instance.ts';
-import { announcedAs, type ProcessState, type StateRecord } from '../../lib/record.ts';
+import { announcedAs, type ProcessState, type StateRecord } from '#ports/records';
+import type { OrderFact } from '#roles/scheduler/instance';
 
 /** What a search remembers of the way to a state beside the state itself: as little as the laws need. */
 export interface Seen {

@@ -1,4 +1,4 @@
-import type { StateRecord } from '../../lib/record.ts';
+import type { StateRecord } from '#ports/records';
 import { at, isSupervisor, schedulerAt } from './state.ts';
 
 /** In records, whoever reads or writes them calls himself so: two schedulers are the same but for their place. */

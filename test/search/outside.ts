@@ -1,6 +1,6 @@
-import type { Outgoing } from '../../lib/channel.ts';
-import { decodeInstance, encodeInstance, newInstance, type OrderFact } from '../../lib/instance.ts';
-import type { OrderRecord, StateRecord } from '../../lib/record.ts';
+import type { Outgoing } from '#ports/queues';
+import type { OrderRecord, StateRecord } from '#ports/records';
+import { decodeInstance, encodeInstance, newInstance, type OrderFact } from '#roles/scheduler/instance';
 import { afterTelling, afterWrite, type Effects, nothingSeen, type Seen, served, wrongAtEnd, wrongWith } from './laws.ts';
 import { seenFromOutside } from './names.ts';
 import type { Message, Wish } from './runs.ts';

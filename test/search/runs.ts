@@ -1,17 +1,18 @@
 import type { SQSBatchResponse } from 'aws-lambda';
+import type { Clock } from '#ports/clock';
+import type { Definitions } from '#ports/definitions';
+import type { Announcement } from '#ports/event-bus';
+import type { Outgoing } from '#ports/queues';
+import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '#ports/records';
+import type { Fence, Write } from '#ports/store';
+import { createTelemetry } from '#ports/telemetry';
+import { loadDefinitions } from '#roles/definitions/load';
+import { createScheduler } from '#roles/scheduler/scheduler';
+import { createSupervisor } from '#roles/supervisor/supervisor';
+import { queueEvent } from '#runtime/host/event-source';
+import type { Ports, System } from '#runtime/system';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
-import type { Outgoing } from '../../lib/channel.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { type Definitions, loadDefinitions } from '../../lib/definitions.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import type { Announcement } from '../../lib/publisher.ts';
-import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '../../lib/record.ts';
-import { createScheduler } from '../../lib/scheduler.ts';
-import type { Fence, Write } from '../../lib/store.ts';
-import { createSupervisor } from '../../lib/supervisor.ts';
-import type { Ports, System } from '../../lib/system.ts';
-import { createTelemetry } from '../../lib/telemetry.ts';
 import { appOn } from './app.ts';
 import { me } from './names.ts';
 import { Table } from './table.ts';
@@ -215,7 +216,15 @@ class Replayer {
 
   private context(more: Partial<System>) {
     const outages: System['outages'] = { met: () => {}, areRecent: () => false };
-    const system = { ...this.ports, definitions: this.definitions, outages, chance: () => 0.5, ...more } as unknown as System;
+    const visibilityMsOf = (): number => 0;
+    const system = {
+      ...this.ports,
+      definitions: this.definitions,
+      outages,
+      visibilityMsOf,
+      chance: () => 0.5,
+      ...more,
+    } as unknown as System;
     return { system, environment: { REDRESS_AGENTS: 'shop' }, accepting: () => true };
   }
 

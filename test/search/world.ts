@@ -1,4 +1,4 @@
-import { queues } from '../../lib/messages.ts';
+import { queues } from '#ports/messages';
 import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
 import { Outside } from './outside.ts';
 import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
@@ -173,10 +173,10 @@ export class World {
 
   private cancellation(state: State): Successor[] {
     if (get(state, at.cancels) === 0 || get(state, at.record) === 0) return [];
-    const cancelling = copy(state);
-    cancelling[at.cancels] = 0;
-    cancelling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.outside.timeOf(state));
-    return this.begun(cancelling, at.cancellation, () => 'the client cancels');
+    const canceling = copy(state);
+    canceling[at.cancels] = 0;
+    canceling[at.cancellation] = this.started({ role: 'cancellation', at: now(state) }, this.outside.timeOf(state));
+    return this.begun(canceling, at.cancellation, () => 'the client cancels');
   }
 
   private faults(state: State): Successor[] {

@@ -17,6 +17,7 @@ import {
   type FaultType,
   fault,
   forEach,
+  InputTooLarge,
   NoSignal,
   operation,
   parallel,
@@ -30,7 +31,8 @@ import {
   waitFor,
 } from 'redress';
 import * as z from 'zod';
-import { type Definitions, loadDefinitions } from '../../lib/definitions.ts';
+import type { Definitions } from '#ports/definitions';
+import { loadDefinitions } from '#roles/definitions/load';
 
 const Refused = fault('Refused');
 const OutOfStock = fault('OutOfStock', Refused);
@@ -66,6 +68,11 @@ const Sealed = z.object({ item: secret(z.string()) });
 /** A call with more than that is refused. */
 const Short = z.object({ item: z.string().max(20) });
 const Items = z.object({ items: z.array(z.string()) });
+/** How long a text the warehouse is to answer with, and what that is. */
+const Bulk = z.object({ characters: z.number() });
+const Text = z.object({ id: z.string(), text: z.string() });
+/** The body of an order that takes the same text three times. */
+const Thrice = z.object({ one: z.string(), two: z.string(), three: z.string() });
 
 const nobody = (): never => {
   throw new Error('Nobody stands behind these operations: see `appOn`.');
@@ -74,6 +81,7 @@ const undoing = operation({ input: Effect, output: Effect, run: nobody });
 const stock = defineAgent('stock', {
   reserve: operation({ input: About, output: Effect, faults: [OutOfStock], run: nobody }),
   release: undoing,
+  describe: operation({ input: Bulk, output: Text, run: nobody }),
 });
 const bank = defineAgent('bank', {
   charge: operation({ input: About, output: Effect, faults: [CardDeclined], attemptsMax: 2, run: nobody }),
@@ -160,7 +168,7 @@ const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
     .on(Refused, ({ compensate }) => compensate()),
 );
 
-/** A call that is cancelled while it runs, because a branch beside it fails, or because the whole order is late for good. */
+/** A call that is canceled while it runs, because a branch beside it fails, or because the whole order is late for good. */
 const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'order', onExhausted: 'undo' }, ({ order }) =>
   parallel(
     call(stay, { item: order.item }),
@@ -282,6 +290,32 @@ const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperato
     .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
 );
 
+/** A step for each of many entries: by default, and nearly all of them at once. */
+const wide = defineWorkflow('wide', { version: 1, order: Items }, ({ order }) =>
+  forEach(order.items, (item) => reserve(item)).on(Refused, ({ compensate }) => compensate()),
+);
+const rush = defineWorkflow('rush', { version: 1, order: Items }, ({ order }) =>
+  forEach(order.items, (item) => charge(item), { maxConcurrency: 300 }).on(Refused, ({ compensate }) => compensate()),
+);
+
+/** It calls another order with three times what a step has answered. */
+const keeping = defineWorkflow('keeping', { version: 1, order: Thrice }, () => mail.tell({ what: 'kept' }).lasting());
+const bulky = defineWorkflow('bulky', { version: 1, order: Bulk }, ({ order }) => {
+  const described = stock.describe({ characters: order.characters }).undo(({ id }) => stock.release({ id }));
+  const { text } = described.output;
+  return sequence(described, call(keeping, { one: text, two: text, three: text })).on(InputTooLarge, ({ compensate }) => compensate());
+});
+
+/** The order that it calls has ended long before it goes on, and may still be undone. */
+const voyage = defineWorkflow('voyage', { version: 1, order: Body }, ({ order }) =>
+  sequence(call(stay, { item: order.item }), delay({ seconds: 7200 }), charge(order.item))
+    .on(NoRoom, ({ compensate }) => compensate())
+    .on(Refused, ({ compensate }) => compensate()),
+);
+
+/** Whether a path is that of a call: it has its effects in the order that it made. */
+export const isCall = (path: string): boolean => /\/(stay|trip|visit|keeping)$/.test(path);
+
 /** What begins so is secret wherever it stands. */
 export const secretWord = 'a secret of ';
 /** What the hotel answers to a booking under this key, beside its name. */
@@ -314,6 +348,11 @@ const app = defineApp({
     picking,
     packing,
     guessing,
+    wide,
+    rush,
+    keeping,
+    bulky,
+    voyage,
   ],
   agents: [stock, bank, carrier, hotel, mail, ledger],
 });
@@ -339,6 +378,9 @@ export const pickingOffers: typeof offers = ['picking', 'packing', 'guessing', '
   workflow,
   body: { item: 'tea' },
 }));
+
+/** Only some worlds have it: see `second-lives.ts`. */
+export const voyageOffer: (typeof offers)[number] = { workflow: 'voyage', body: { item: 'tea' } };
 
 /** What stands behind the operations on one host. */
 export interface Remote {

@@ -1,5 +1,5 @@
-import type { StateRecord } from '../../lib/record.ts';
-import type { OrderFilter, Store } from '../../lib/store.ts';
+import type { StateRecord } from '#ports/records';
+import type { OrderFilter, Store } from '#ports/store';
 import type { History } from './history.ts';
 
 const pageSize = 2;

@@ -1,13 +1,13 @@
-import type { StateHead } from '../../lib/record.ts';
-import { type Counters, countersAfterRestore } from '../../lib/restoring.ts';
+import type { StateHead } from '#ports/records';
+import { type Counters, countersAfterRestore } from '#roles/repair/restore';
 import type { History, Tracked } from './history.ts';
 import type { Shared } from './ports.ts';
 
 /** All that a table holds; queues are not part of it, nor is what services have done. */
-const tables = ['orders', 'states', 'pages', 'undoPages', 'asked', 'clients', 'breakers', 'documents'] as const;
+const tables = ['orders', 'states', 'pages', 'overflow', 'undoPages', 'asked', 'clients', 'breakers', 'documents'] as const;
 type Row = Record<string, string | number | null>;
 
-/** A table as it was at one moment, to be put back over what has become of it (F37): as `tools/restore-table.ts` does it. */
+/** A table as it was at one moment, to be put back over what has become of it (X-37): as `dev/tools/restore-table.ts` does it. */
 export class Backup {
   private readonly shared: Shared;
   private readonly rows: ReadonlyMap<string, readonly Row[]>;
@@ -36,7 +36,7 @@ export class Backup {
   }
 
   private removePagesSince(orderId: string, rev: number): void {
-    for (const table of ['pages', 'undoPages'])
+    for (const table of ['pages', 'overflow', 'undoPages'])
       this.shared.database.prepare(`DELETE FROM ${table} WHERE orderId = ? AND rev >= ?`).run(orderId, rev);
   }
 

@@ -1,8 +1,8 @@
-import { type ChannelState, isShut } from '../../lib/channel-state.ts';
-import { collections, type Document } from '../../lib/documents.ts';
-import { agentOfRequests } from '../../lib/messages.ts';
-import { closeChannel, openChannel } from '../../lib/operating-channels.ts';
-import { channelOf } from '../../lib/poison/policy.ts';
+import { collections, type Document } from '#ports/documents';
+import { agentOfRequests } from '#ports/messages';
+import { closeChannel, openChannel } from '#roles/channels/operate';
+import { channelOf } from '#roles/channels/policy';
+import { type ChannelState, isShut } from '#roles/channels/state';
 import { sources } from './host.ts';
 import type { Outside, Reach } from './outside.ts';
 import { type Chance, chanceOf } from './random.ts';
@@ -28,8 +28,9 @@ export class Channels {
   }
 
   stored({ collection, content }: Document): void {
-    const state = content as unknown as ChannelState;
-    if (collection === collections.channel(state.channel)) this.states.set(state.channel, state);
+    // That orders were forgotten is noted in a document without content.
+    const state = content as unknown as ChannelState | undefined;
+    if (state && collection === collections.channel(state.channel)) this.states.set(state.channel, state);
   }
 
   /** Whether nothing is to be taken from it. */

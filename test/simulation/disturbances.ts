@@ -1,4 +1,4 @@
-import type { ProcessState, StateRecord } from '../../lib/record.ts';
+import type { ProcessState, StateRecord } from '#ports/records';
 import type { AnyFault } from './faults.ts';
 import { type Fleet, rolesOn } from './fleet.ts';
 import type { SimulatedHost } from './host.ts';

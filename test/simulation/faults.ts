@@ -152,6 +152,8 @@ export const cellOf = (key: string): Cell => {
 export class Faults {
   /** From then on nothing goes wrong any more. */
   over = false;
+  /** While nothing else goes wrong than this. */
+  calm: ReadonlySet<AnyFault> | undefined;
   /** By cell, as text that `cellOf` reads: how often. */
   readonly landed = new Map<string, number>();
   /** What kills every process that does it, for as long as anything goes wrong. */
@@ -171,7 +173,7 @@ export class Faults {
 
   /** What goes wrong this time, if anything. */
   at(site: Site, victim: () => Victim): FaultKind | undefined {
-    if (this.over) return undefined;
+    if (this.over || this.calm) return undefined;
     if (this.deadly?.(victim())) {
       this.lands('crash before', site.name, victim());
       return 'crash before';
@@ -187,7 +189,7 @@ export class Faults {
 
   /** Whether it is to happen: for what may still turn out to befall nobody. */
   chooses(kind: AnyFault): boolean {
-    return !this.over && this.profile[kind] > 0 && this.chance.happens(this.profile[kind]);
+    return !this.over && this.calm?.has(kind) !== false && this.profile[kind] > 0 && this.chance.happens(this.profile[kind]);
   }
 
   lands(kind: AnyFault, site: string, { role = roleAtWork(), orderId }: Victim): void {
@@ -197,7 +199,7 @@ export class Faults {
 
   /** Whether nothing there answers at all: it begins by chance, and lasts for a while. */
   isDown(kind: AnyFault, site: string, { now, victim = nobodySpecial, lastsMs = [2000, 60_000] }: Outage): boolean {
-    if (this.over) return false;
+    if (this.over || this.calm) return false;
     const place = `${kind} @ ${site}`;
     if (this.chooses(kind)) this.outages.set(place, now + this.chance.between(...lastsMs));
     if ((this.outages.get(place) ?? 0) <= now) return false;

@@ -1,5 +1,5 @@
-import { queues } from '../../lib/messages.ts';
-import type { FunctionSpec } from '../../lib/topology.ts';
+import { queues } from '#ports/messages';
+import type { FunctionSpec } from '#runtime/topology';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
 import type { Channels } from './channels.ts';

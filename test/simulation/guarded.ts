@@ -1,4 +1,4 @@
-import type { Breaker } from '../../lib/breaker.ts';
+import type { Breaker } from '#ports/circuit-breaker';
 
 /** What an agent does with its service, and with what is stored of it, as far as it can be seen from outside. */
 export type Guarded =

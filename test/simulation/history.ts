@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { failingUndos } from '../../lib/core/undoing.ts';
-import { decodeInstance, type Instance, type JournalEntry } from '../../lib/instance.ts';
-import { announcedAs, type StateRecord } from '../../lib/record.ts';
-import type { Page } from '../../lib/store.ts';
+import { failingUndos } from '#core/engine/compensation';
+import { announcedAs, type StateRecord } from '#ports/records';
+import type { Page } from '#ports/store';
+import { decodeInstance, type Instance, type JournalEntry } from '#roles/scheduler/instance';
 import type { Effect } from './services.ts';
 import type { Happening } from './sight.ts';
 
@@ -35,12 +35,14 @@ export class History {
   readonly orders = new Map<string, Tracked>();
   /** What was announced, by its id: every text under which it was. */
   readonly announced = new Map<string, Set<string>>();
-  readonly effects: ReadonlyMap<string, Effect>;
+  readonly effects: Map<string, Effect>;
   /** By order, once everything has come to rest: what of its journal lies in pages. */
   readonly pages = new Map<string, readonly Page[]>();
+  /** Ids of announcements, and keys of effects, of orders that were forgotten. */
+  readonly former = new Set<string>();
   private readonly early = new Map<string, { readonly seq: number; readonly status: string }[]>();
 
-  constructor(effects: ReadonlyMap<string, Effect>) {
+  constructor(effects: Map<string, Effect>) {
     this.effects = effects;
   }
 
@@ -58,8 +60,15 @@ export class History {
       const order = this.orders.get(happening.orderId);
       if (order) order.damagedAt ??= order.writes;
     }
+    if (happening.type === 'forgotten') for (const orderId of happening.orderIds) this.orders.delete(orderId);
     if (happening.type === 'signal') this.signalled(happening);
     if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
+  }
+
+  /** What was seen so far was of orders that are forgotten. Another one may have the id of one of them. */
+  beginAnew(): void {
+    for (const name of [...this.announced.keys(), ...this.effects.keys()]) this.former.add(name);
+    for (const each of [this.announced, this.effects, this.pages, this.early]) each.clear();
   }
 
   private written({ after, caller }: Extract<Happening, { type: 'written' }>): void {

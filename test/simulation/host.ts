@@ -1,20 +1,20 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { App } from 'redress';
+import type { Clock } from '#ports/clock';
+import { hiddenMs } from '#ports/limits';
+import type { StateRecord } from '#ports/records';
+import { loadDefinitions } from '#roles/definitions/load';
+import { readConfig } from '#runtime/config';
+import type { CreateFunction, Invocation } from '#runtime/function';
+import { queueEvent } from '#runtime/host/event-source';
+import { createSystem, type Ports, type System } from '#runtime/system';
+import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '#runtime/topology';
 import { create as agent } from '../../functions/agent.ts';
 import { create as children } from '../../functions/children.ts';
 import { create as deadLetter } from '../../functions/dead-letter.ts';
 import { create as scheduler } from '../../functions/scheduler.ts';
 import { create as submissions } from '../../functions/submissions.ts';
 import { create as supervisor } from '../../functions/supervisor.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { readConfig } from '../../lib/config.ts';
-import { loadDefinitions } from '../../lib/definitions.ts';
-import { hiddenMs } from '../../lib/deployed.ts';
-import type { CreateFunction, Invocation } from '../../lib/function.ts';
-import { queueEvent } from '../../lib/host/event-source.ts';
-import type { StateRecord } from '../../lib/record.ts';
-import { createSystem, type Ports, type System } from '../../lib/system.ts';
-import { type FunctionSpec, type QueueSource, type SupervisorTask, topologyOf } from '../../lib/topology.ts';
 import { appOn, loaded, type Release, type Remote } from './app.ts';
 import { as, type Role, roleAtWork } from './at-work.ts';
 import { type FaultKind, type Site, Unavailable, type Victim } from './faults.ts';
@@ -107,6 +107,8 @@ export class SimulatedHost {
   frozenUntil = 0;
   /** What is asked of a service, by the signal that all its tries share. */
   readonly asking = new WeakMap<AbortSignal, Asking>();
+  /** By request: until when its agent has asked for more time, by its own clock. */
+  readonly beatenUntil = new Map<string, number>();
   private readonly sight: Sight;
   private readonly options: HostOptions;
   private readonly handlers = new Map<string, (event: never, invocation: never) => unknown>();
@@ -249,7 +251,7 @@ export class SimulatedHost {
   }
 
   /** Now, or when it is not frozen any more; never, when it is dead by then. */
-  private goOn(resume: () => void): void {
+  goOn(resume: () => void): void {
     const { timeline } = this.sight;
     if (this.isDead) return;
     if (timeline.now >= this.frozenUntil) return this.isCutOff() ? undefined : resume();

@@ -1,12 +1,12 @@
-import { withUndoPages } from '../../lib/aside.ts';
-import { rootPath } from '../../lib/core/definition.ts';
-import { undoPlan } from '../../lib/core/undo-plan.ts';
-import { discreetPlan } from '../../lib/discretion.ts';
-import { UnreadableRecordError } from '../../lib/errors.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import { subjectOf } from '../../lib/record.ts';
-import { stepsOf, wholeJournal } from '../../lib/steps.ts';
-import type { Store } from '../../lib/store.ts';
+import { rootPath } from '#core/definition/definition';
+import { undoPlan } from '#core/views/undo-plan';
+import { UnreadableRecordError } from '#ports/errors';
+import { subjectOf } from '#ports/records';
+import type { Store } from '#ports/store';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { withUndoPages } from '#roles/scheduler/paging';
+import { discreetPlan } from '#roles/scheduler/redaction';
+import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
 import { definitions } from './app.ts';
 import type { Happening } from './sight.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { classic, further } from '../../verify/mutants/index.ts';
-import { type Mutant, mutated } from '../../verify/mutants/mutant.ts';
+import { classic, further } from '../../dev/verify/mutants/index.ts';
+import { type Mutant, mutated } from '../../dev/verify/mutants/mutant.ts';
 
 const all = [...classic, ...further];
 const textOf = ({ file }: Mutant): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');

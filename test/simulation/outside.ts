@@ -1,12 +1,12 @@
-import { callKey } from '../../lib/call-key.ts';
-import { InstanceLockedError, UnreadableRecordError } from '../../lib/errors.ts';
-import { decodeInstance } from '../../lib/instance.ts';
-import type { Instructed } from '../../lib/instructing.ts';
-import type { Decision } from '../../lib/instruction.ts';
-import { acquireLease, lockPolicies } from '../../lib/lease.ts';
-import { queues as names } from '../../lib/messages.ts';
-import { orderIdOf, type Submission } from '../../lib/submission.ts';
-import type { System } from '../../lib/system.ts';
+import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import { queues as names } from '#ports/messages';
+import { callKey } from '#roles/operator/idempotency';
+import type { Instructed } from '#roles/operator/instruct';
+import type { Decision } from '#roles/operator/instruction';
+import { decodeInstance } from '#roles/scheduler/instance';
+import { acquireLease, lockPolicies } from '#roles/scheduler/lease';
+import { orderIdOf, type Submission } from '#roles/submission/submission';
+import type { System } from '#runtime/system';
 import { offers, secretOf } from './app.ts';
 import { as, type Role } from './at-work.ts';
 import { responseQueue } from './history.ts';
@@ -36,8 +36,8 @@ export const referenceOf = (orderId: string): string | undefined =>
 /** A client for whom nobody here may speak. */
 export const strangerName = 'stranger';
 
-/** Orders that are cancelled more often than others, and when: what is slow is cancelled while it is at work. */
-const cancelled: { readonly [workflow: string]: { readonly often: number; readonly withinMs: number } } = {
+/** Orders that are canceled more often than others, and when: what is slow is canceled while it is at work. */
+const canceled: { readonly [workflow: string]: { readonly often: number; readonly withinMs: number } } = {
   weekend: { often: 0.8, withinMs: 900_000 },
   entry: { often: 0.8, withinMs: 90_000 },
 };
@@ -56,6 +56,8 @@ export class Outside {
   /** Calls that are not answered yet. */
   waiting = 0;
   private readonly reach: Reach;
+  /** Orders that a newer program has for now. */
+  private readonly newer = new Set<string>();
   private calls = 0;
   /** Leases that were asked for and not given back: `host order`. */
   private readonly leases = new Set<string>();
@@ -85,12 +87,13 @@ export class Outside {
     if (chance.happens(0.1)) this.pose(submission);
     if (chance.happens(0.1)) this.upgrade(orderId);
     if (workflow === 'approval') for (let signals = chance.between(1, 3); signals > 0; signals--) this.signal(orderId);
-    const { often, withinMs } = cancelled[workflow] ?? { often: 0.2, withinMs: 120_000 };
+    const { often, withinMs } = canceled[workflow] ?? { often: 0.2, withinMs: 120_000 };
     if (chance.happens(often)) this.cancel(orderId, withinMs);
     return orderId;
   }
 
-  private submit(submission: Submission & { readonly workflow: string }): void {
+  /** Submits, and nothing else: until there is an answer. */
+  submit(submission: Submission & { readonly workflow: string }): void {
     const { client, idempotencyKey, workflow } = submission;
     this.persist('client', `submit ${idempotencyKey}`, async ({ system }) => {
       const answer = await system.submit(submission);
@@ -127,9 +130,13 @@ export class Outside {
     const { sight, shared } = this.reach;
     sight.timeline.after(sight.chance.between(500, 90_000), 'a newer program writes', () => {
       if (sight.faults.over || shared.last.get(orderId)?.state.processState !== 'Processing') return;
+      // An order that is submitted twice may be due for this twice.
+      if (this.newer.has(orderId)) return;
+      this.newer.add(orderId);
       shared.rewrite(orderId, 2);
       sight.saw({ type: 'newer', orderId, isNewer: true });
       sight.timeline.after(sight.chance.between(1000, 40_000), 'the newer program is rolled back', () => {
+        this.newer.delete(orderId);
         sight.saw({ type: 'newer', orderId, isNewer: false });
         shared.rewrite(orderId, 1);
       });

@@ -1,19 +1,22 @@
-import { collections } from '../../lib/documents.ts';
-import { agentOfReplies, agentOfRequests, type Request } from '../../lib/messages.ts';
-import { setAsideIn } from '../../lib/poison/set-aside.ts';
-import type { Announcement, Publisher } from '../../lib/publisher.ts';
-import { type StateRecord, shardOf } from '../../lib/record.ts';
-import type { Along, Store } from '../../lib/store.ts';
-import { openDatabase } from '../../lib/stores/sqlite/database.ts';
-import { sqliteStore } from '../../lib/stores/sqlite/store.ts';
-import type { Ports } from '../../lib/system.ts';
+import { type Item, orderItem, pageItem, stateItem, undoPageItem } from '#adapters/aws/dynamodb/items';
+import { openDatabase } from '#adapters/sqlite/database';
+import { sqliteStore } from '#adapters/sqlite/store';
+import { collections } from '#ports/documents';
+import type { Announcement, Publisher } from '#ports/event-bus';
+import { agentOfReplies, agentOfRequests, type Request } from '#ports/messages';
+import { type StateRecord, shardOf } from '#ports/records';
+import type { Along, Store, Write } from '#ports/store';
+import { deadLetterIn } from '#roles/dead-letters/dead-letter';
+import type { Ports } from '#runtime/system';
 import { roleAtWork } from './at-work.ts';
 import { Channels } from './channels.ts';
 import { type Site, Unavailable } from './faults.ts';
 import { responseQueue } from './history.ts';
 import type { SimulatedHost } from './host.ts';
+import type { Limits, Metered } from './limits.ts';
 import type { SimulatedQueues } from './queues.ts';
 import type { Sight } from './sight.ts';
+import { asSent } from './stricter.ts';
 import { cuttable } from './transactions.ts';
 
 const writing = (name: string): Site => ({ name, faults: ['throttled', 'answer lost', 'written twice'] });
@@ -73,6 +76,8 @@ export class Shared {
   /** What the index of the worklist never hears of, until the order is written again. */
   readonly hidden = new Set<string>();
   readonly channels: Channels;
+  /** Where the store takes no more than DynamoDB does. */
+  limits: Limits | undefined;
   private readonly sight: Sight;
   private readonly queues: SimulatedQueues;
 
@@ -153,29 +158,49 @@ export function portsOf(
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
   const { store } = shared;
   // Who dies in the middle of a call leaves what its first transaction did.
-  const call = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> =>
+  const callOnce = <T>(site: Site, orderId: string, apply: () => Promise<T>): Promise<T> =>
     host.call(site, (fault) => shared.database.within(fault === 'crash applied' ? 1 : Number.POSITIVE_INFINITY, apply), {
       about: () => orderId,
     });
+  const { limits } = shared;
+  const call: typeof callOnce = limits ? (site, orderId, apply) => limits.patiently(host, () => callOnce(site, orderId, apply)) : callOnce;
+  const metered = <W extends { readonly outcome: string }>(
+    items: () => Pick<Metered, 'write' | 'orderId' | 'items'>,
+    apply: () => Promise<W>,
+  ): Promise<W> => {
+    if (!limits) return apply();
+    const what = items();
+    return limits.metered({ ...what, times: what.items.length > 1 ? 2 : 1 }, apply);
+  };
+  const put = async (site: Site, orderId: string, item: () => Item, apply: () => Promise<void>): Promise<void> => {
+    const items = () => ({ write: site.name, orderId, items: [item()] });
+    await metered(items, async () => {
+      await apply();
+      return { outcome: 'written' };
+    });
+  };
   return {
     ...store,
     ...readsOf(host, shared, sight),
     create: (order, state, along) =>
       call(sites.create, order.orderId, async () => {
-        const write = await store.create(order, state, along);
+        const items = () => ({ write: sites.create.name, orderId: order.orderId, items: [orderItem(order), stateItem(state)] });
+        const write = await metered(items, () => store.create(order, state, along));
         if (write.outcome === 'written') shared.written(state, order.caller?.orderId);
         return write;
       }),
     update: (state, when, along) =>
       call(sites.update, state.orderId, async () => {
-        const write = await store.update(state, when, along);
+        const items = () => ({ write: sites.update.name, orderId: state.orderId, items: [stateItem(state)] });
+        const write: Write = await metered(items, () => store.update(state, when, along));
         if (write.outcome === 'written') shared.written(state);
         return write;
       }),
     patch: (head, when) =>
       call(sites.patch, head.orderId, async () => {
-        const write = await store.patch(head, when);
         const blob = shared.last.get(head.orderId)?.state.blob ?? '';
+        const items = () => ({ write: sites.patch.name, orderId: head.orderId, items: [stateItem({ ...head, blob })] });
+        const write: Write = await metered(items, () => store.patch(head, when));
         if (write.outcome === 'written') shared.written({ ...head, blob });
         return write;
       }),
@@ -194,13 +219,29 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
       call(sites.putDocument, document.collection, async () => {
         const write = await store.putDocument(document, loadedRev);
         if (write.outcome === 'written') shared.channels.stored(document);
-        const isAside = document.collection.startsWith(collections.setAside(''));
-        if (write.outcome === 'written' && isAside) sight.saw({ type: 'set aside', message: setAsideIn(document) });
+        const isAside = document.collection.startsWith(collections.deadLetters(''));
+        if (write.outcome === 'written' && isAside) sight.saw({ type: 'dead-lettered', message: deadLetterIn(document) });
         return write;
       }),
     removeDocument: (...key) => call(sites.removeDocument, key[0], () => store.removeDocument(...key)),
-    putPage: (...page) => call(sites.putPage, page[0], () => store.putPage(...page)),
-    putUndoPage: (...page) => call(sites.putUndoPage, page[0], () => store.putUndoPage(...page)),
+    putPage: (...page) =>
+      call(sites.putPage, page[0], () =>
+        put(
+          sites.putPage,
+          page[0],
+          () => pageItem(...page),
+          () => store.putPage(...page),
+        ),
+      ),
+    putUndoPage: (...page) =>
+      call(sites.putUndoPage, page[0], () =>
+        put(
+          sites.putUndoPage,
+          page[0],
+          () => undoPageItem(...page),
+          () => store.putUndoPage(...page),
+        ),
+      ),
   };
 }
 
@@ -289,7 +330,8 @@ const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): 
     return faults.isDown('queue is closed', queue, outage);
   };
   return {
-    send: (messages) => {
+    send: (given) => {
+      const messages = given.map((message) => ({ ...message, body: asSent(faults, message.body) }));
       for (const { queue, body } of messages) tellPutBack(host, queue, body);
       const sent = host.call(
         sites.send,
@@ -349,7 +391,10 @@ function tellBeat(host: SimulatedHost, queue: string, body: string, sent: Promis
   const { requestId, completeBy } = JSON.parse(body) as { requestId: string; completeBy: string };
   host.guarded(agent, { what: 'beats', requestId, completeBy, stoodStillUntil: host.frozenUntil });
   sent.then(
-    () => host.guarded(agent, { what: 'has beaten', requestId, completeBy }),
+    () => {
+      host.beatenUntil.set(requestId, Date.parse(completeBy));
+      host.guarded(agent, { what: 'has beaten', requestId, completeBy });
+    },
     () => undefined,
   );
 }

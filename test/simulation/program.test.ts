@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { root } from '../../tools/run.ts';
+import { root } from '../../dev/tools/run.ts';
 import { commandFor } from './simulate.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'redress-simulate-'));
@@ -12,7 +12,7 @@ after(() => rmSync(folder, { recursive: true }));
 
 /** `npm run simulate -- …`, as npm starts it. */
 const played = (...args: string[]): string =>
-  execFileSync('sh', ['bin/run', 'tools/simulate.ts', ...args], { cwd: root, env: { ...process.env, LOG_LEVEL: 'off' } }).toString();
+  execFileSync('sh', ['bin/run', 'dev/tools/simulate.ts', ...args], { cwd: root, env: { ...process.env, LOG_LEVEL: 'off' } }).toString();
 
 describe('npm run simulate', () => {
   test('plays one world where its story is asked for and nothing is said of how many', () => {

@@ -1,5 +1,5 @@
-import type { Outgoing, QueueDepth, Received } from '../../lib/channel.ts';
-import { queues as names } from '../../lib/messages.ts';
+import { queues as names } from '#ports/messages';
+import type { Outgoing, QueueDepth, Received } from '#ports/queues';
 import type { Victim } from './faults.ts';
 import { roleBehind, type SimulatedHost } from './host.ts';
 import type { Chance } from './random.ts';
@@ -63,7 +63,7 @@ export class SimulatedQueues {
     const victim = () => this.victimOn(queue, body);
     // What means nothing here nobody would ask for again; whether it reaches a person is what must be seen.
     const isMissed = mayBeLost.test(queue) && !isPutBack(body);
-    if (isMissed && !faults.over && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
+    if (isMissed && !faults.over && !faults.calm && this.daysLate?.happens(daysLateShare)) this.putDaysLate(queue, body, this.daysLate);
     if (isMissed && faults.hits('message lost', queue, victim)) return this.sight.tell(() => `a message to ${queue} is lost`);
     for (let copy = 1; copy === 1 || (copy <= 3 && faults.hits('message twice', queue, victim)); copy++) {
       const late = faults.hits('message late', queue, victim) ? chance.between(1000, longestOn(queue, chance)) : chance.between(1, 20);

@@ -22,7 +22,7 @@ const standsStillMs = [1000, 120_000] as const;
 /** What was sent off before everything stopped has arrived by then, and nothing has started again. */
 const arrivedAfterMs = 100;
 
-/** The table is put back as it was some time before, while services, and somebody who was left behind, know what has happened since (F37). */
+/** The table is put back as it was some time before, while services, and somebody who was left behind, know what has happened since. */
 export function restore(world: Restored, chance: Chance): void {
   const { timeline, faults } = world.sight;
   timeline.after(chance.between(...keptAfterMs), 'the table is kept as it is', () => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Call, PermanentFailure, TransientFailure } from 'redress';
-import { RequestCanceled } from '../../lib/agent/deadline.ts';
+import { RequestCanceled } from '#roles/agent/deadline';
 import { atMostOnce, openingOf, type Remote, refusals, safeOf, secretOf } from './app.ts';
 import type { Site, Victim } from './faults.ts';
 import type { SimulatedHost } from './host.ts';
@@ -121,11 +121,14 @@ export class Services {
   private async watched<T>(host: SimulatedHost, agent: string, { signal, ...asked }: Watched, work: () => Promise<T>): Promise<T> {
     const call = ++this.calls;
     let isOver = false;
-    const leftMs = () => asked.completeBy - (this.sight.timeline.now + host.skewMs);
-    const goes = () =>
-      signal.reason instanceof RequestCanceled
-        ? this.sight.timeline.after(leftMs(), 'the time of a canceled call is over', () => hears('gone'))
-        : hears('gone');
+    const until = () => Math.max(asked.completeBy, host.beatenUntil.get(asked.requestId) ?? 0);
+    const leftMs = () => until() - (this.sight.timeline.now + host.skewMs);
+    // It may have asked for more time meanwhile. While its process stands still it does not learn that its time is over.
+    const goesInTime = (): void =>
+      this.sight.timeline.after(leftMs(), 'the time of a canceled call is over', () =>
+        isOver ? undefined : host.goOn(() => (leftMs() <= 0 ? hears('gone') : goesInTime())),
+      );
+    const goes = () => (signal.reason instanceof RequestCanceled ? goesInTime() : hears('gone'));
     const isTooLate = () => signal.aborted && leftMs() <= 0;
     const hears = (how: 'answered' | 'failed' | 'gone'): void => {
       if (isOver) return;
@@ -167,12 +170,12 @@ export class Services {
         quoted: JSON.stringify(input),
       });
     if (!before) this.effect(operation, key, input);
-    return answerTo(operation, key);
+    return answerTo(operation, key, input);
   }
 
   /** Whoever undoes a booking must know what it was answered with, also where nobody may see it. */
   private checkCode({ id, code }: { readonly id: string; readonly code: string }): void {
-    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be cancelled', new Error(`${id} has another code than ${code}`)));
+    if (code !== secretOf(id)) this.sight.saw(toldOf('a booking is to be canceled', new Error(`${id} has another code than ${code}`)));
   }
 
   private checkOpening(input: { readonly id: string }): void {
@@ -209,8 +212,9 @@ export class Services {
   }
 }
 
-const answerTo = (operation: string, key: string) => ({
+const answerTo = (operation: string, key: string, input?: unknown) => ({
   id: key,
+  ...(operation === 'stock.describe' ? { text: 'x'.repeat((input as { readonly characters: number }).characters) } : {}),
   ...(operation === 'hotel.book' ? { key: { code: secretOf(key) } } : {}),
   ...(operation === 'hotel.lock' ? { safe: safeOf(key) } : {}),
 });

@@ -1,14 +1,14 @@
-import type { UndoPlan } from '../../lib/core/undo-plan.ts';
-import type { Instructed } from '../../lib/instructing.ts';
-import type { Decision } from '../../lib/instruction.ts';
-import type { LockPolicy } from '../../lib/lease.ts';
-import type { InstructionPlan } from '../../lib/operator.ts';
-import type { SetAside } from '../../lib/poison/set-aside.ts';
-import type { Announcement } from '../../lib/publisher.ts';
-import type { StateRecord } from '../../lib/record.ts';
-import type { StepReport } from '../../lib/steps.ts';
-import type { Submission, SubmissionProblem } from '../../lib/submission.ts';
-import { createTelemetry, type LogFields, type Telemetry } from '../../lib/telemetry.ts';
+import type { UndoPlan } from '#core/views/undo-plan';
+import type { Announcement } from '#ports/event-bus';
+import type { StateRecord } from '#ports/records';
+import { createTelemetry, type LogFields, type Telemetry } from '#ports/telemetry';
+import type { DeadLetter } from '#roles/dead-letters/dead-letter';
+import type { InstructionPlan } from '#roles/operator/feasibility';
+import type { Instructed } from '#roles/operator/instruct';
+import type { Decision } from '#roles/operator/instruction';
+import type { LockPolicy } from '#roles/scheduler/lease';
+import type { StepReport } from '#roles/scheduler/step-report';
+import type { Submission, SubmissionProblem } from '#roles/submission/submission';
 import type { Faults } from './faults.ts';
 import type { ClockJumps, GuardedBy } from './guarded.ts';
 import type { Chance } from './random.ts';
@@ -111,10 +111,23 @@ export type Happening =
   | { readonly type: 'failed'; readonly where: string; readonly name: string; readonly message: string; readonly orderId?: string }
   /** A message came that means nothing. */
   | { readonly type: 'poisoned'; readonly body: string }
-  /** A message was set aside: its document is written. */
-  | { readonly type: 'set aside'; readonly message: SetAside }
+  /** A message was dead-lettered: its document is written. */
+  | { readonly type: 'dead-lettered'; readonly message: DeadLetter }
   /** A remote service was asked for an effect, or for its undo, and did it. */
   | { readonly type: 'effect'; readonly operation: string; readonly key: string; readonly undoes?: string }
+  /** A write came to a store that has limits, about an order: what became of it, and what it cost. */
+  | {
+      readonly type: 'metered';
+      readonly orderId: string;
+      readonly write: string;
+      readonly bytes: number;
+      readonly units: number;
+      readonly outcome: 'written' | 'refused' | 'throttled' | 'too large';
+    }
+  /** Orders are forgotten that had ended before then: milliseconds since 1970. */
+  | { readonly type: 'forgotten'; readonly orderIds: readonly string[]; readonly finishedBefore: number }
+  /** All that came before was played while nothing but the store's limits was in the way. */
+  | { readonly type: 'calm is over' }
   | GuardedBy
   | ClockJumps
   /** An agent rests between two tries within one asking. */

@@ -1,4 +1,4 @@
-import { commitLoaded } from '../../tools/commit.ts';
+import { commitLoaded } from '../../dev/tools/commit.ts';
 import { type Cell, cellOf } from './faults.ts';
 import { type Outcome, World } from './world.ts';
 

@@ -6,6 +6,7 @@ export function kindOf(happening: Happening): string {
   if (happening.type === 'published') return `announced ${happening.announcement.detailType}`;
   if (happening.type === 'instructed') return `${happening.decision.kind} ${happening.outcome}`;
   if (happening.type === 'failed') return `${happening.name} thrown`;
+  if (happening.type === 'metered') return `a write is ${happening.outcome}`;
   if (happening.type === 'guarded') return `an agent ${happening.event.what}`;
   return `seen ${happening.type}`;
 }
@@ -52,6 +53,12 @@ export function describe(happening: Happening): string {
       return `${happening.orderId} is not to be had, after ${happening.afterMs} ms`;
     case 'renewed':
       return `${happening.holder} ${happening.isKept ? 'keeps' : 'does not keep'} ${happening.orderId}`;
+    case 'metered':
+      return `${happening.write} of ${happening.orderId} has ${happening.bytes} bytes: ${happening.outcome}`;
+    case 'forgotten':
+      return `${happening.orderIds.join(', ')} are forgotten`;
+    case 'calm is over':
+      return 'from now on something goes wrong';
     case 'purged':
       return `gone: ${happening.body}`;
     case 'delivered':
@@ -70,8 +77,8 @@ export function describe(happening: Happening): string {
       return `${happening.where}: ${happening.name}: ${happening.message}`;
     case 'poisoned':
       return `poison: ${happening.body}`;
-    case 'set aside':
-      return `set aside: ${happening.message.reason} ${happening.message.body}`;
+    case 'dead-lettered':
+      return `dead-lettered: ${happening.message.reason} ${happening.message.body}`;
     case 'clock jumps':
       return `${happening.host} has its clock jump by ${happening.to - happening.from} ms`;
     case 'guarded':

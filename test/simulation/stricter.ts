@@ -1,5 +1,5 @@
-import type { Received } from '../../lib/channel.ts';
-import { agentOfRequests, type Request } from '../../lib/messages.ts';
+import { agentOfRequests, type Request } from '#ports/messages';
+import type { Received } from '#ports/queues';
 import { offers } from './app.ts';
 import type { Outside } from './outside.ts';
 import { chanceOf } from './random.ts';
@@ -25,12 +25,16 @@ export type Stricter = (request: Request, isFirst: boolean) => boolean;
  * For a while a deployment takes less than the one before: what was asked of that is refused by this. Of one asking all copies meet the
  * same schema the first time that they are delivered, for agents have no memory of what they refused; one that is delivered again may not.
  */
-export function deployStricter({ timeline, faults }: Sight, services: Services, outside: Outside, seed: number): void {
+export function deployStricter(sight: Sight, services: Services, outside: Outside, seed: number): void {
+  const { timeline, faults } = sight;
   const chance = chanceOf(seed + 9_000_011);
   if (!chance.happens(worldsWith)) return;
   let isDeployed = false;
   const at = chance.between(...fromMs);
-  timeline.after(at, 'a stricter schema is deployed', () => void (isDeployed = true));
+  timeline.after(at, 'a stricter schema is deployed', () => {
+    isDeployed = true;
+    sight.carriedOut('emitted stricter schema');
+  });
   timeline.after(at + chance.between(...lastsMs), 'it is taken back', () => void (isDeployed = false));
   const orders = new Map<string, boolean>();
   const refused = new Map<string, boolean>();
@@ -48,23 +52,31 @@ export function deployStricter({ timeline, faults }: Sight, services: Services, 
 }
 
 /** Messages as the deployment of the moment reads them: what is marked, it does not take (see `About`). */
-export function asTaken<M extends Received>(queue: string, messages: readonly M[], { faults }: Sight): readonly M[] {
+export function asTaken<M extends Received>(queue: string, messages: readonly M[], sight: Sight): readonly M[] {
   const agent = agentOfRequests(queue);
+  const { faults } = sight;
   const { stricter } = faults;
   if (!stricter || agent === undefined) return messages;
   return messages.map((message) => {
     const request = requestIn(message.body);
     if (!request) return message;
     const refuses = stricter(request, message.receiveCount === 1);
+    if (refuses && request.attempt > 1) sight.carriedOut('emitted later request refused by a stricter schema');
     if (refuses) faults.lands('stricter schema', `${agent}.${request.operation}`, { role: 'agent', orderId: request.orderId });
     const { tooMuch: _, ...input } = request.input as { readonly [field: string]: unknown };
     return { ...message, body: JSON.stringify({ ...request, input: { ...input, ...(refuses ? { tooMuch: true } : {}) } }) };
   });
 }
 
-/** One that asks for something with more than the name of an effect. */
+/** What an agent puts back is the message as it came, without the mark of this world. */
+export const asSent = ({ stricter }: Pick<Sight['faults'], 'stricter'>, body: string): string =>
+  stricter ? body.replace(',"tooMuch":true', '') : body;
+
+/** One that asks for something with more than the name of an effect, as it was sent or as an agent put it back. */
 function requestIn(body: string): Request | undefined {
-  if (!body.startsWith('{"v":1,"type":"request"')) return undefined;
+  if (!body.startsWith('{"v":1,') || !body.includes('"type":"request"')) return undefined;
   const request = JSON.parse(body) as Request;
-  return typeof (request.input as { readonly what?: unknown } | null)?.what === 'string' ? request : undefined;
+  return request.type === 'request' && typeof (request.input as { readonly what?: unknown } | null)?.what === 'string'
+    ? request
+    : undefined;
 }

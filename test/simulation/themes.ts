@@ -17,9 +17,9 @@ const missedMax = 0.9;
 /** Whose processes die of some orders, and of how many. */
 const deadlyFor: readonly Role[] = ['agent', 'children', 'scheduler', 'submissions'];
 const deadlyShare = 0.3;
-/** How often an order is cancelled because of that. */
-const cancelled = 0.2;
-const cancelledWithinMs = 2000;
+/** How often an order is canceled because of that. */
+const canceled = 0.2;
+const canceledWithinMs = 2000;
 
 /** How long canceled work goes on, and how many orders are canceled, how soon. */
 const answersInMs = [1_000, 9_000] as const;
@@ -89,14 +89,17 @@ function answerLate(services: Services, outside: Outside, seed: number): void {
   for (let number = chance.between(3, 5); number > 0; number--) outside.submitSomething(600 + number, chance.pick(pairs));
 }
 
-/** Some orders take every process with them that does one kind of work for them. */
+/**
+ * Some orders take every process with them that does one kind of work for them. What is stored of a queue or a service is no order:
+ * where it killed every process that reads it, nobody could count what fails.
+ */
 function kill({ faults }: Sight, seed: number): void {
   const chance = isIn(seed, 4);
   if (!chance) return;
   const deadly = chance.pick(deadlyFor);
   const isSo = new Map<string, boolean>();
   faults.deadly = ({ role = roleAtWork(), orderId }) => {
-    if (role !== deadly || orderId === undefined) return false;
+    if (role !== deadly || !orderId?.startsWith('ord_')) return false;
     if (!isSo.has(orderId)) isSo.set(orderId, chance.happens(deadlyShare));
     return isSo.get(orderId) === true;
   };
@@ -109,7 +112,7 @@ function missLedger(services: Services, outside: Outside, seed: number): void {
   const often = missedMax * chance.next();
   services.outOfReach.set('ledger', (orderId) => {
     if (!chance.happens(often)) return false;
-    if (chance.happens(cancelled)) outside.cancel(orderId, cancelledWithinMs);
+    if (chance.happens(canceled)) outside.cancel(orderId, canceledWithinMs);
     return true;
   });
   services.lasts.set('ledger.enter', () => chance.between(...entersInMs));

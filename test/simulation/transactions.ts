@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/stores/sqlite/database.ts';
+import type { Database } from '#adapters/sqlite/database';
 
 /** Whoever was at work is dead before the next transaction begins. */
 export class CutOff extends Error {

@@ -1,5 +1,5 @@
-import { queues as names } from '../../lib/messages.ts';
-import type { Submission } from '../../lib/submission.ts';
+import { queues as names } from '#ports/messages';
+import type { Submission } from '#roles/submission/submission';
 import { responseQueue } from './history.ts';
 import { clientName, type Outside, type Reach } from './outside.ts';
 

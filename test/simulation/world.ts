@@ -1,21 +1,23 @@
-import { lockPolicies } from '../../lib/lease.ts';
-import type { StateRecord } from '../../lib/record.ts';
+import type { StateRecord } from '#ports/records';
+import { lockPolicies } from '#roles/scheduler/lease';
 import { offers, type Release } from './app.ts';
 import { wrongInArchive } from './archive.ts';
 import { operate } from './channels.ts';
 import { disturb, standsStillMaxMs } from './disturbances.ts';
-import { Faults, type Profile, profileFrom } from './faults.ts';
+import { type AnyFault, Faults, type Profile, profileFrom } from './faults.ts';
 import { Fleet } from './fleet.ts';
 import { History, responseQueue, type Tracked } from './history.ts';
 import { sources } from './host.ts';
 import { type Law, lawsAfterRestore, lawsFor } from './laws/index.ts';
 import type { Times } from './laws/law.ts';
+import { Limits } from './limits.ts';
 import { lookAt } from './looks.ts';
 import { clientName, Outside, type Reach, strangerName } from './outside.ts';
 import { portsOf, Shared } from './ports.ts';
 import { daysLateMaxMs, SimulatedQueues } from './queues.ts';
 import { type Chance, chanceOf } from './random.ts';
 import { restore } from './restores.ts';
+import { type FirstLives, firstLivesIn, submitFirst } from './second-lives.ts';
 import { Services } from './services.ts';
 import type { Happening, Sight } from './sight.ts';
 import { describe, kindOf } from './story.ts';
@@ -23,6 +25,7 @@ import { resume } from './suspensions.ts';
 import { addThemes, isIn } from './themes.ts';
 import { Timeline } from './timeline.ts';
 import { visit } from './visitors.ts';
+import { limitedIn, submitWide } from './wide.ts';
 
 const startAt = Date.UTC(2026, 0, 1);
 const hour = 3_600_000;
@@ -99,6 +102,10 @@ export class World implements Sight {
   private readonly isRollout: boolean;
   /** Where a workflow is deployed that was edited under its version: whether the next process is one of those. */
   private readonly edited: Chance | undefined;
+  /** Where the store takes no more than DynamoDB does. */
+  private readonly limited: Chance | undefined;
+  /** Where orders are forgotten before others come under their keys. */
+  private readonly firstLives: FirstLives | undefined;
   private readonly toleranceMs: number;
   private readonly times: Times;
   private laws: readonly Law[];
@@ -117,16 +124,20 @@ export class World implements Sight {
     this.chance = chanceOf(seed);
     this.profile = profileFrom(this.chance);
     this.faults = new Faults(this.profile, this.chance, (orderId) => this.stateOf(orderId));
-    const sendsAlong = this.chance.happens(0.5);
+    this.limited = limitedIn(seed);
+    this.firstLives = this.limited ? undefined : firstLivesIn(seed);
+    const sendsAlong = this.chance.happens(0.5) && !this.limited;
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
     // One that takes longer than an hour is a person's business.
-    this.isRollout = this.pace !== paces.days && this.chance.happens(0.3);
-    this.edited = this.pace === paces.days || this.isRollout || isIn(seed, 5) ? undefined : isIn(seed, 16);
+    this.isRollout = this.pace !== paces.days && this.chance.happens(0.3) && !this.limited && !this.firstLives;
+    this.edited =
+      this.pace === paces.days || this.isRollout || this.limited || this.firstLives || isIn(seed, 5) ? undefined : isIn(seed, 16);
     this.toleranceMs = this.chance.pick([2000, 2000, 300_000]);
     // By the seed alone: it changes nothing else of a world.
-    const isDeployed = chanceOf(seed + deployedSeeds).happens(0.5);
+    const isDeployed = this.limited !== undefined || chanceOf(seed + deployedSeeds).happens(0.5);
     const variables = {
+      ...(this.firstLives ? { RETENTION_DAYS: String(this.firstLives.keptForMs / (24 * hour)) } : {}),
       ...(isDeployed ? { REDRESS_ADAPTERS: 'aws' } : {}),
       CLAIM_ON_SUBMIT: this.chance.pick(['on', 'off']),
       MAX_FAILURES: this.chance.pick(['1', '3']),
@@ -147,6 +158,7 @@ export class World implements Sight {
     };
     this.laws = lawsFor(this.times);
     this.shared = new Shared(this, this.queues, sendsAlong);
+    if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, what was sent before is found nowhere.
     this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
     const periodMs = this.chance.pick(this.pace.periodsMs);
@@ -161,10 +173,12 @@ export class World implements Sight {
       isDeployed,
       portsOf: (host) => ({ ...portsOf(host, this.shared, this.queues, this), remote: this.services.remoteFor(host) }),
       nextRelease: () => this.nextRelease(),
-      isPassVain: () => this.faults.over && !this.shared.isAnythingDue(),
+      isPassVain: () => (this.faults.over || this.faults.calm !== undefined) && !this.shared.isAnythingDue(),
     });
     this.reach = { sight: this, queues: this.queues, shared: this.shared, anyHost: () => this.fleet.anyHost('api') };
     this.outside = new Outside(this.reach);
+    if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
+    if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
     if (isDeployed) this.seen.set('worlds with the figures that are deployed', 1);
     this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
   }
@@ -172,6 +186,8 @@ export class World implements Sight {
   async run(): Promise<Outcome> {
     await this.shared.store.putClient({ id: clientName, responseChannels: [responseQueue], senders: ['local'] });
     await this.shared.store.putClient({ id: strangerName, responseChannels: [], senders: ['somebody else'] });
+    if (this.limited && this.shared.limits) await this.playWide(this.shared.limits, this.limited);
+    if (this.firstLives) await this.playFirst(this.firstLives);
     for (let number = this.chance.pick([3, 3, 4, 6]); number > 0; number--) this.outside.submitSomething(number);
     visit(this.reach, this.outside);
     operate(this.reach, this.outside, this.seed);
@@ -180,7 +196,8 @@ export class World implements Sight {
     for (let number = this.edited?.between(2, 4) ?? 0; number > 0; number--) this.outside.submitSomething(600 + number, sale);
     const restored = isIn(this.seed, 5);
     if (restored) restore({ sight: this, fleet: this.fleet, queues: this.queues, shared: this.shared, history: this.history }, restored);
-    for (const slot of this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three']) this.fleet.start(slot);
+    for (const slot of this.fleet.all.length > 0 ? [] : this.chance.happens(0.7) ? ['one', 'two'] : ['one', 'two', 'three'])
+      this.fleet.start(slot);
     disturb({
       sight: this,
       fleet: this.fleet,
@@ -199,19 +216,51 @@ export class World implements Sight {
     return this.outcome();
   }
 
+  /** Wide and large orders, on a store with limits, while nothing else is in their way. */
+  private async playWide(limits: Limits, chance: Chance): Promise<void> {
+    const end = submitWide(this.outside, this.services, limits, chance);
+    await this.playCalm(new Set(), 0.5 * hour, () => this.isQuiet());
+    this.saw({ type: 'calm is over' });
+    end();
+  }
+
+  /** Orders that are forgotten, with all that they called, before others come under their keys. */
+  private async playFirst(lives: FirstLives): Promise<void> {
+    const end = submitFirst({ sight: this, shared: this.shared, history: this.history }, this.outside, this.services, lives);
+    await this.playCalm(lives.mayHappen, 48 * hour, () => {
+      if (!this.isQuiet()) return false;
+      for (const state of this.waiting()) this.decideAtLast(state);
+      return this.history.orders.size === 0;
+    });
+    end();
+    this.laws = lawsFor(this.times);
+    this.lawsByKind.clear();
+  }
+
+  private async playCalm(mayHappen: ReadonlySet<AnyFault>, longestMs: number, isOver: () => boolean): Promise<void> {
+    const { timeline, faults } = this;
+    faults.calm = mayHappen;
+    for (const slot of ['one', 'two']) this.fleet.start(slot);
+    const until = timeline.now + longestMs;
+    while (this.broken.length === 0 && !(timeline.events % 20 === 19 && isOver())) {
+      await timeline.step();
+      if (timeline.now > until) this.broken.push(`nothing goes wrong, and still nothing comes to rest: ${this.unrest()}`);
+    }
+    faults.calm = undefined;
+  }
+
   private async untilRest(): Promise<void> {
     // Where orders call others, what was lost between them is missed after ten minutes.
-    const troubleUntil = startAt + this.chance.between(60_000, this.pace.troubleMaxMs);
-    this.timeline.after(troubleUntil - startAt, 'faults are over', () => (this.faults.over ? undefined : this.heal()));
+    const troubleMs = this.chance.between(60_000, this.pace.troubleMaxMs);
+    const troubleUntil = this.timeline.now + troubleMs;
+    this.timeline.after(troubleMs, 'faults are over', () => (this.faults.over ? undefined : this.heal()));
     for (let rounds = 0; this.broken.length === 0; ) {
       await this.timeline.step();
       if (!this.faults.over && this.timeline.events > troubleEventsMax) this.heal();
       const isLate =
         this.timeline.now > troubleUntil + restMs + (this.queues.daysLate ? daysLateMaxMs : 0) || this.timeline.events > eventsMax;
       if (isLate || (this.faults.over && this.timeline.events % 20 === 0 && this.isQuiet())) {
-        const waiting = this.states().filter(
-          ({ orderId, processState }) => processState !== 'Processed' && this.history.waitsForPerson(orderId),
-        );
+        const waiting = this.waiting();
         if (isLate || waiting.length === 0) return this.checkEnd(isLate);
         if (++rounds > roundsMax)
           this.broken.push(`people decide in vain: ${waiting.map(({ orderId }) => orderId).join(', ')} still wait for them`);
@@ -219,6 +268,11 @@ export class World implements Sight {
         for (const state of waiting) this.decideAtLast(state);
       }
     }
+  }
+
+  /** Orders that wait for a person. */
+  private waiting(): readonly StateRecord[] {
+    return this.states().filter(({ orderId, processState }) => processState !== 'Processed' && this.history.waitsForPerson(orderId));
   }
 
   private decideAtLast({ orderId, processState, suspended }: StateRecord): void {

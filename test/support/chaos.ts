@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { StepState } from '../../lib/core/activities/step.ts';
-import type { AskCommand } from '../../lib/core/command.ts';
-import { asks } from '../../lib/core/definition.ts';
-import { nodeAt, parentOf } from '../../lib/core/program.ts';
+import type { StepState } from '#core/activities/step';
+import type { AskCommand } from '#core/data/command';
+import { asks } from '#core/definition/definition';
+import { nodeAt, parentOf } from '#core/definition/program';
 import { isInside } from './laws.ts';
 import { type Run, stepMs } from './run.ts';
 import { looksUp, type Mood, moods, Service } from './service.ts';
@@ -96,10 +96,10 @@ const misfortunes: readonly Misfortune[] = [
   },
   ({ run }, size) => run.happen({ type: 'resubmitted', answer: size }),
   ({ run }, size) => {
-    if (size % 10 === 0) run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    if (size % 10 === 0) run.happen({ type: 'canceled', outcome: 'canceled' });
   },
   ({ run }, size) => {
-    if (size % 10 === 0) run.happen({ type: 'cancelled', outcome: 'compensated' });
+    if (size % 10 === 0) run.happen({ type: 'canceled', outcome: 'compensated' });
   },
   // Whoever called it takes it back, or would like to.
   ({ run }) => run.happen({ type: 'recalled' }),
@@ -128,7 +128,7 @@ export function goWell(world: World): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, `the order comes to no end: ${JSON.stringify(run.state)}`);
     if (run.state.held) heldTurns += 1;
-    if (run.state.held && heldTurns > 20 && !run.state.ending) run.happen({ type: 'cancelled', outcome: 'cancelled' });
+    if (run.state.held && heldTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
     else if (run.state.held) run.happen({ type: 'resubmitted', answer: turn });
     for (const ask of liveAsks(world)) answer(world, ask, 'does');
     for (const [path, { own }] of Object.entries(run.state.activities)) {

@@ -1,10 +1,10 @@
-import { advance } from '../../lib/core/advance.ts';
-import type { AskCommand } from '../../lib/core/command.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { Event } from '../../lib/core/event.ts';
-import { type Json, utf8Bytes } from '../../lib/core/json.ts';
-import { programOf } from '../../lib/core/program.ts';
-import { initialState, type State } from '../../lib/core/state.ts';
+import { advance } from '#core/advance';
+import type { AskCommand } from '#core/data/command';
+import type { Event } from '#core/data/event';
+import { type Json, utf8Bytes } from '#core/data/json';
+import { initialState, type State } from '#core/data/state';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { programOf } from '#core/definition/program';
 
 export interface Driven {
   readonly state: State;

@@ -114,7 +114,7 @@ export interface Fauxqs extends Emulator {
 
 /** SQS: fauxqs, in a thread of its own. With a `start` its clock stands still there; without, time is what it is. */
 export async function startFauxqs({ start }: { readonly start?: number } = {}): Promise<Fauxqs> {
-  const worker = new Worker(new URL('../aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
+  const worker = new Worker(new URL('../adapters/aws/fauxqs-worker.ts', import.meta.url), { workerData: { start }, execArgv: [] });
   const replies = new Map<number, (reply: unknown) => void>();
   let asked = 0;
   let now = start ?? 0;

@@ -1,5 +1,5 @@
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Step } from '#core/activities/step';
+import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { delay, parallel, sequence, step, workflow } from './workflows.ts';
 
 const undoable = (name: string, agent: string, undo: string): Activity =>

@@ -155,7 +155,7 @@ const conflictOf = (operation: string): object =>
   operation === 'TransactWriteItems'
     ? {
         __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException',
-        message: 'Transaction cancelled [TransactionConflict, None]',
+        message: 'Transaction canceled [TransactionConflict, None]',
         CancellationReasons: [{ Code: 'TransactionConflict', Message: 'told to refuse' }, { Code: 'None' }],
       }
     : { __type: 'com.amazonaws.dynamodb.v20120810#TransactionConflictException', message: 'told to refuse' };

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import type { AskCommand, Command } from '../../lib/core/command.ts';
-import { asks } from '../../lib/core/definition.ts';
-import { stepOfRequest } from '../../lib/core/identity.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
-import type { State } from '../../lib/core/state.ts';
-import { ensuredOf, inputsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
+import type { AskCommand, Command } from '#core/data/command';
+import { stepOfRequest } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import { asks } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import { ensuredOf, inputsOf, listsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
 import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
@@ -17,6 +17,7 @@ export function createHistory(program: Program, orderId: string): Law {
   const lives = livesOf(program, known);
   const keys = keysOf(orderId);
   const inputs = inputsOf();
+  const lists = listsOf(program);
   const faults = new FaultLaw(program, known);
   const undo = new UndoLaw(program, known);
   const signals = signalsOf(program);
@@ -36,6 +37,7 @@ export function createHistory(program: Program, orderId: string): Law {
       ensured.fact(fact);
       keys.fact(fact, before);
       inputs.fact(fact);
+      lists.fact(fact);
       lives.fact(fact);
       remember(program, known, fact);
     }
@@ -43,6 +45,7 @@ export function createHistory(program: Program, orderId: string): Law {
     faults.end(after.state);
     keys.asked(asksIn(after.commands));
     inputs.asked(asksIn(after.commands));
+    lists.asked(asksIn(after.commands));
     lives.end(after.state);
   };
 }

@@ -1,4 +1,4 @@
-import type { CoreFact } from '../../lib/core/journal.ts';
+import type { CoreFact } from '#core/data/journal';
 import type { Run } from './run.ts';
 
 /** All that the journal says of what happens, a line for each fact: times count from the event, faults are their type and where they come from. */

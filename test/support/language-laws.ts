@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '../../lib/core/activities/step.ts';
-import type { AskCommand } from '../../lib/core/command.ts';
-import { type Activity, asks } from '../../lib/core/definition.ts';
-import { isQuestion } from '../../lib/core/fault.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
+import type { StepState } from '#core/activities/step';
+import type { AskCommand } from '#core/data/command';
+import { isQuestion } from '#core/data/fault';
+import type { CoreFact } from '#core/data/journal';
+import { type Activity, asks } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Law, Turn } from './laws.ts';
 
 /** A signal is taken by one that waits for it, and of those with one name the oldest first. Their payloads are numbers that rise. */
@@ -35,6 +35,28 @@ export function inputsOf() {
       if (part === 'signal') signalAt.set(`${around}/use-${name}`, fact.output);
       if (part === 'use')
         assert.deepEqual(inputAt.get(fact.path), { signal: signalAt.get(fact.path) }, `${fact.path} counts as done with another input`);
+    },
+    asked(asks: readonly AskCommand[]): void {
+      for (const { path, input } of asks) inputAt.set(path, input);
+    },
+  };
+}
+
+/** F-84: a list that a loop has collected has one entry for each turn that succeeded, in their order: see `listedFrom`. */
+export function listsOf(program: Program) {
+  const turns = new Map<string, number[]>();
+  const inputAt = new Map<string, unknown>();
+  return {
+    fact(fact: CoreFact): void {
+      if (!('path' in fact) || fact.path === undefined) return;
+      if (fact.type === 'ActivityStarted' && nodeAt(program, fact.path).activity === 'forEach') turns.set(fact.path, []);
+      if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded') return;
+      const [, loop = '', turn] = /^(.*)\[(\d+)\]\/[^/]+$/.exec(fact.path) ?? [];
+      turns.get(loop)?.push(Number(turn));
+      const [, around, name] = /^(.*)\/listed-([^/]+)$/.exec(fact.path) ?? [];
+      if (name === undefined) return;
+      const list = turns.get(`${around}/${name}`)?.toSorted((one, other) => one - other);
+      assert.deepEqual(inputAt.get(fact.path), { list }, `${fact.path} has all that ${name} has collected, in order`);
     },
     asked(asks: readonly AskCommand[]): void {
       for (const { path, input } of asks) inputAt.set(path, input);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Retry } from '../../lib/core/activities/retry.ts';
-import { type Activity, asks, rootPath } from '../../lib/core/definition.ts';
-import type { Transition } from '../../lib/core/draft.ts';
-import type { Event } from '../../lib/core/event.ts';
-import { type Fault, isQuestion } from '../../lib/core/fault.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
-import type { State } from '../../lib/core/state.ts';
+import type { Retry } from '#core/activities/retry';
+import type { Event } from '#core/data/event';
+import { type Fault, isQuestion } from '#core/data/fault';
+import type { CoreFact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import { type Activity, asks, rootPath } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import type { Transition } from '#core/engine/transition-builder';
 
 /** What a law looks at: an event, and all that came of it. */
 export interface Turn {
@@ -42,7 +42,7 @@ const caller = 'caller';
 const isKindOf = (type: string, ancestor: string): boolean =>
   ancestor === '*' || ancestor.split('/').every((name, index) => type.split('/')[index] === name);
 
-/** Whether an `ensure` runs its last part because it failed or was cancelled, and not because the first was done. */
+/** Whether an `ensure` runs its last part because it failed or was canceled, and not because the first was done. */
 export function isCleanUp(program: Program, { done }: Known, ensure: string, { before, after }: Turn): boolean {
   if (!nodeAt(program, ensure).activity.endsWith(':ensure')) return false;
   const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
@@ -54,7 +54,7 @@ export function isCleanUp(program: Program, { done }: Known, ensure: string, { b
   return closesCanceled || !done.has(`${ensure}/${first.name}`);
 }
 
-/** What begins in the instant in which what is around it is cancelled, for it was on its way already, fails for itself alone. */
+/** What begins in the instant in which what is around it is canceled, for it was on its way already, fails for itself alone. */
 const isCanceled = (at: string, { after }: Turn): boolean => {
   // Where it closes within the event, what the state has under its path is another life of it.
   const end = after.facts.find((fact) => fact.type === 'ActivityClosed' && fact.path === at);
@@ -79,7 +79,7 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
   const absorbs = (at: string | undefined, from: string): boolean => {
     const node = at === undefined ? undefined : retryAt(program, at);
     if (at === undefined || !node || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
-    if (fault.permanent && !node.evenPermanent) return false;
+    if (node.only ? !node.only.some((type) => isKindOf(fault.type, type)) : fault.permanent && !node.evenPermanent) return false;
     return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };
   const cleansUp = (at: string, from: string): boolean => {
@@ -198,7 +198,7 @@ const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
   phase: [undefined, 'asked', 'failedForNow', 'refused', 'unknown', 'resting', 'impossible', 'undoing', 'trying', 'backingOff'],
   mode: [undefined, 'undo', 'settle', 'cancel'],
   result: ['Succeeded', 'Faulted', 'Canceled', 'Compensated'],
-  outcome: [undefined, 'completed', 'compensated', 'rejected', 'cancelled', 'terminated'],
+  outcome: [undefined, 'completed', 'compensated', 'rejected', 'canceled', 'terminated'],
   known: ['done', 'refused', 'undone', 'open'],
 };
 

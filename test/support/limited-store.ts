@@ -1,7 +1,7 @@
-import type { Clock } from '../../lib/clock.ts';
-import { StoreUnavailableError } from '../../lib/errors.ts';
-import type { StateHead } from '../../lib/record.ts';
-import type { Fence, Store, Write } from '../../lib/store.ts';
+import type { Clock } from '#ports/clock';
+import { StoreUnavailableError } from '#ports/errors';
+import type { StateHead } from '#ports/records';
+import type { Fence, Store, Write } from '#ports/store';
 
 /** What DynamoDB takes on one partition key, and how often the SDK repeats what it does not take. */
 export const partition = { unitsPerSecond: 1000, unitBytes: 1024, attempts: 4, pauseMs: 200 } as const;
@@ -18,22 +18,31 @@ export interface Spent {
   throttled: number;
 }
 
+/** What is left of each partition key: units come back with time, and are not saved up. */
+export class Partitions {
+  private readonly left = new Map<string, { readonly units: number; readonly at: number }>();
+
+  /** Whether it takes a write of so many units now. The last one that it takes may be larger than what is left. */
+  takes(key: string, units: number, now: number): boolean {
+    const { units: before, at } = this.left.get(key) ?? { units: partition.unitsPerSecond, at: now };
+    const refilled = Math.min(partition.unitsPerSecond, before + (Math.max(0, now - at) * partition.unitsPerSecond) / 1000);
+    this.left.set(key, { units: refilled > 0 ? refilled - units : refilled, at: Math.max(now, at) });
+    return refilled > 0;
+  }
+}
+
 /**
  * A store whose orders lie each on one partition of DynamoDB: 1,000 write units a second without a burst, one for each KB of the
  * item, and a refused conditional write costs as much as an accepted one.
  */
 export function limitedStore(store: Store, clock: Clock): { readonly store: Store; readonly spent: Spent } {
   const spent: Spent = { units: 0, written: 0, refused: 0, throttled: 0 };
-  const left = new Map<string, { units: number; at: number }>();
+  const partitions = new Partitions();
 
   async function pay(orderId: string, bytes: number): Promise<void> {
     const units = Math.ceil((bytes + headBytes) / partition.unitBytes);
     for (let attempt = 1; attempt <= partition.attempts; attempt++) {
-      const now = clock.now();
-      const { units: before, at } = left.get(orderId) ?? { units: partition.unitsPerSecond, at: now };
-      const refilled = Math.min(partition.unitsPerSecond, before + ((now - at) * partition.unitsPerSecond) / 1000);
-      left.set(orderId, { units: refilled > 0 ? refilled - units : refilled, at: now });
-      if (refilled > 0) return void (spent.units += units);
+      if (partitions.takes(orderId, units, clock.now())) return void (spent.units += units);
       await clock.sleep(partition.pauseMs * attempt);
     }
     spent.throttled += 1;

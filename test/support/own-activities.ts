@@ -1,8 +1,8 @@
-import { type Behaviour, close, raise, run, succeeded, wait } from '../../lib/core/behaviour.ts';
-import { registerActivity } from '../../lib/core/custom.ts';
-import type { Activity, ActivityBase } from '../../lib/core/definition.ts';
-import type { Fault } from '../../lib/core/fault.ts';
-import { registerFunction } from '../../lib/core/functions.ts';
+import type { Fault } from '#core/data/fault';
+import { registerActivity } from '#core/definition/custom';
+import type { Activity, ActivityBase } from '#core/definition/definition';
+import { registerFunction } from '#core/definition/functions';
+import { type Behavior, close, raise, run, succeeded, wait } from '#core/engine/behavior';
 
 /** Activities and a function as an app would bring them along. */
 interface Ensure extends ActivityBase {
@@ -14,8 +14,8 @@ interface EnsureState {
   readonly last?: true;
 }
 
-/** Runs `do`, and after it `last`: also when `do` fails or is cancelled. */
-const ensure: Behaviour<Ensure, EnsureState> = {
+/** Runs `do`, and after it `last`: also when `do` fails or is canceled. */
+const ensure: Behavior<Ensure, EnsureState> = {
   children: (node) => [node.do, node.last],
   templates: () => [],
   execute: (node) => run([node.do.name], {}),
@@ -30,7 +30,7 @@ interface Again extends ActivityBase {
 }
 
 /** Runs `do` again after a fault that may pass, at once, at most `count` times: a retry of the app's own. */
-const again: Behaviour<Again, { readonly attempt: number }> = {
+const again: Behavior<Again, { readonly attempt: number }> = {
   children: (node) => [node.do],
   templates: () => [],
   execute: (node) => ({ ...run([node.do.name], { attempt: 1 }), fresh: true }),
@@ -45,7 +45,7 @@ interface Fuse extends ActivityBase {
 }
 
 /** Raises its fault after so many seconds. */
-const fuse: Behaviour<Fuse, { readonly until: number }> = {
+const fuse: Behavior<Fuse, { readonly until: number }> = {
   children: () => [],
   templates: () => [],
   execute: (node, { at }) => (node.seconds > 0 ? wait({ until: at + node.seconds * 1000 }) : raise(burnt(node), { until: at })),
@@ -56,9 +56,9 @@ const fuse: Behaviour<Fuse, { readonly until: number }> = {
 
 const burnt = ({ faults: [type = 'Burnt'] }: Fuse): Fault => ({ type, class: 'expected', permanent: true, message: 'It is burnt.' });
 
-registerActivity('story:ensure', ensure as unknown as Behaviour);
-registerActivity('story:again', again as unknown as Behaviour);
-registerActivity('story:fuse', fuse as unknown as Behaviour);
+registerActivity('story:ensure', ensure as unknown as Behavior);
+registerActivity('story:again', again as unknown as Behavior);
+registerActivity('story:fuse', fuse as unknown as Behavior);
 registerFunction('double@1', (input) => {
   if (typeof input !== 'number') throw new TypeError('a number is wanted');
   return input * 2;

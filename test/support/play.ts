@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Transition } from '../../lib/core/advance.ts';
-import type { Command } from '../../lib/core/command.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { StepReply } from '../../lib/core/event.ts';
-import type { Json } from '../../lib/core/json.ts';
-import type { State } from '../../lib/core/state.ts';
+import type { Transition } from '#core/advance';
+import type { Command } from '#core/data/command';
+import type { StepReply } from '#core/data/event';
+import type { Json } from '#core/data/json';
+import type { State } from '#core/data/state';
+import type { WorkflowDefinition } from '#core/definition/definition';
 import { fault, ok, type Run, rejected, startRun, stepMs } from './run.ts';
 
 /**
@@ -130,8 +130,8 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
     (run, name = '', payload) => run.happen({ type: 'signalled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
   ],
   [/^answer (.+)$/, (run, answer = 'null') => run.happen({ type: 'resubmitted', answer: JSON.parse(answer) as Json })],
-  [/^cancel$/, (run) => run.happen({ type: 'cancelled', outcome: 'cancelled' })],
-  [/^compensate$/, (run) => run.happen({ type: 'cancelled', outcome: 'compensated' })],
+  [/^cancel$/, (run) => run.happen({ type: 'canceled', outcome: 'canceled' })],
+  [/^compensate$/, (run) => run.happen({ type: 'canceled', outcome: 'compensated' })],
   [/^terminate$/, (run) => run.happen({ type: 'terminated' })],
   [/^wake$/, (run) => run.happen({ type: 'woken' })],
   [/^expire$/, (run) => run.happen({ type: 'expired' })],

@@ -1,5 +1,5 @@
-import type { OrderRecord, StateHead, StateRecord } from '../../lib/record.ts';
-import type { Along, OrderPage, Store } from '../../lib/store.ts';
+import type { OrderRecord, StateHead, StateRecord } from '#ports/records';
+import type { Along, OrderPage, Store } from '#ports/store';
 
 export const noon = Date.UTC(2026, 0, 1, 12);
 

@@ -1,23 +1,22 @@
 import assert from 'node:assert/strict';
-import type { StepState } from '../../lib/core/activities/step.ts';
-import { advance, type Transition } from '../../lib/core/advance.ts';
-import { workflowsAgent } from '../../lib/core/child-order.ts';
-import type { AskCommand } from '../../lib/core/command.ts';
-import { asks, type WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { Event, StepReply } from '../../lib/core/event.ts';
-import { engineFaults } from '../../lib/core/fault.ts';
-import { requestIdOf } from '../../lib/core/identity.ts';
-import { violations } from '../../lib/core/invariants.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import type { Json } from '../../lib/core/json.ts';
-import { nodeAt, type Program, programOf } from '../../lib/core/program.ts';
-import { initialState, type State, type UndoPage } from '../../lib/core/state.ts';
-import { putAside } from '../../lib/core/undo-pages.ts';
+import type { StepState } from '#core/activities/step';
+import { advance, type Transition } from '#core/advance';
+import { workflowsAgent } from '#core/data/child-order';
+import type { AskCommand } from '#core/data/command';
+import type { Event, EventContent, StepReply } from '#core/data/event';
+import { engineFaults } from '#core/data/fault';
+import { requestIdOf } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import { initialState, type State, type UndoPage } from '#core/data/state';
+import { asks, type WorkflowDefinition } from '#core/definition/definition';
+import { nodeAt, type Program, programOf } from '#core/definition/program';
+import { violations } from '#core/engine/invariants';
+import { putAside } from '#core/engine/undo-pages';
 import { asksIn, createHistory } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
 /** An event as a test says it: the run knows the time and the claim. */
-export type Happening = Event extends infer E ? (E extends Event ? Omit<E, 'at' | 'epoch'> : never) : never;
 
 /** One instance under test. Whatever happens to it, the laws of the core are checked. */
 export interface Run {
@@ -33,7 +32,7 @@ export interface Run {
   readonly asks: AskCommand[];
   /** What the journal says of each event. */
   readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
-  happen(happening: Happening): Transition;
+  happen(happening: EventContent): Transition;
   /** The newest asking of a step. */
   asked(path: string): AskCommand;
   /** The agent's answer to that asking, sent now; or to another one, sent at another time. */
@@ -47,7 +46,7 @@ export interface RunOptions {
   readonly orderId?: string;
   /** Puts as much of the undo list aside as may be, so many characters a page. */
   readonly undoPage?: number | undefined;
-  /** Bytes that its state may have. */
+  /** Bytes that its state may have, and what one event adds to its journal. */
   readonly room?: number | undefined;
 }
 
@@ -55,7 +54,8 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
   const program = programOf(deepFreeze(definition));
   const subject = deepFreeze({ orderId, order });
   const pages = new Map<number, UndoPage>();
-  const advanceWith: Advance = (state, event) => advance(program, subject, state, event, { pages, room });
+  const advanceWith: Advance = (state, event) =>
+    advance(program, subject, state, event, { pages, room: room === undefined ? undefined : { state: room, journal: room } });
   const aside = (before: State, after: State): State => {
     if (undoPage === undefined) return after;
     const put = putAside(program, before, after, run.turns.length + 1, { keptMax: 0, pageMax: undoPage });
@@ -143,9 +143,9 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 /** While an order is held nothing new is started; once it is closed nothing happens any more. */
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
   if (before.phase === 'closed' && event.type !== 'recalled') assert.equal(state, before, 'a closed order stays as it is');
-  if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'cancelled')
+  if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
-  if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'cancelled')
+  if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a suspended order starts nothing');
   for (const ask of asksIn(commands)) {
     assert.ok(ask.completeBy > event.at && Number.isFinite(ask.completeBy), `${ask.path} has a time by which it must be complete`);

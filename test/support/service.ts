@@ -1,5 +1,5 @@
-import type { AskCommand } from '../../lib/core/command.ts';
-import type { StepReply } from '../../lib/core/event.ts';
+import type { AskCommand } from '#core/data/command';
+import type { StepReply } from '#core/data/event';
 import { fault, ok, rejected } from './run.ts';
 
 /** What an agent makes of an asking whose key it has not seen before. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, FaultHandler, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { ForEach } from '#core/activities/for-each';
+import type { Retry } from '#core/activities/retry';
+import type { Step } from '#core/activities/step';
+import type { Activity, FaultHandler, Template, WorkflowDefinition } from '#core/definition/definition';
 import { delay, sequence, step, workflow } from './workflows.ts';
 import './own-activities.ts';
 
@@ -216,7 +218,7 @@ function compositeFrom({ kind, number, flags, inside }: Shape, place: Place): Ac
     case 'while':
       return whileFrom(name, number % 4, body());
     case 'forEach':
-      return forEachFrom(name, number, flags, body());
+      return listedFrom(name, flags, forEachFrom(name, number, flags, body()));
     case 'retry':
       return retryFrom(name, number, flags, body());
     case 'ensure':
@@ -247,7 +249,7 @@ function whileFrom(name: string, turns: number, body: Activity): Activity {
   return { activity: 'while', name, condition: { $cel: `${count} < ${turns}` }, do: sequence(`turn-${name}`, counting, body) };
 }
 
-function forEachFrom(name: string, number: number, flags: number, body: Activity): Activity {
+function forEachFrom(name: string, number: number, flags: number, body: Activity): ForEach {
   const list = Array.from({ length: number % 4 }, (_, index) => index);
   const until = [undefined, undefined, { $cel: `each.${name}.index >= 1` }, true, { $cel: 'vars.v2 > 10' }][flags % 5];
   const maxConcurrency = [undefined, 1, 2][number % 3];
@@ -264,13 +266,29 @@ function forEachFrom(name: string, number: number, flags: number, body: Activity
 const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity =>
   flags % 4 === 1 ? { activity: 'story:again', name, count: number % 3, do: body } : builtInRetryFrom(name, number, flags, body);
 
+/** A loop that collects the numbers of its turns, before a step that is requested with all of them. */
+function listedFrom(name: string, flags: number, loop: ForEach): Activity {
+  if (flags % 3 !== 0) return loop;
+  const collecting = { ...loop, collect: { $cel: `each.${name}.index` } };
+  const listed = step(`listed-${name}`, {
+    ...servedBy(flags),
+    input: { $cel: `{"list": steps.${name}}` },
+    undo: undoOf(`listed-${name}`, flags),
+  });
+  return sequence(`all-${name}`, collecting, listed);
+}
+
+const takesFrom = (flags: number): Pick<Retry, 'evenPermanent' | 'except'> => ({
+  ...(flags % 2 === 0 ? { evenPermanent: true } : {}),
+  ...(flags % 7 === 0 ? { except: ['Refused/CardDeclined'] } : {}),
+});
+
 const builtInRetryFrom = (name: string, number: number, flags: number, body: Activity): Activity => ({
   activity: 'retry',
   name,
   count: number % 3,
   interval: number % 20,
   do: body,
-  ...(flags % 2 === 0 ? { evenPermanent: true } : {}),
   ...(flags % 3 === 0 ? { undoFirst: true } : {}),
-  ...(flags % 7 === 0 ? { except: ['Refused/CardDeclined'] } : {}),
+  ...(flags % 8 === 6 ? { only: ['Refused', 'Engine/ServiceUnavailable'] } : takesFrom(flags)),
 });

@@ -1,7 +1,7 @@
-import type { Catalogue } from '../../lib/core/catalogue.ts';
-import { check } from '../../lib/core/check.ts';
-import type { WorkflowDefinition } from '../../lib/core/definition.ts';
-import type { JsonObject } from '../../lib/core/json.ts';
+import { check } from '#core/checks/check';
+import type { JsonObject } from '#core/data/json';
+import type { Catalog } from '#core/definition/catalog';
+import type { WorkflowDefinition } from '#core/definition/definition';
 
 /** An object with these fields and no others; all are required but those that are named. */
 export const closed = (properties: JsonObject, ...optional: string[]): JsonObject => ({
@@ -59,8 +59,8 @@ const operations: { readonly [name: string]: { readonly input?: JsonObject; read
     },
   },
 };
-export const catalogue: Catalogue = { schemasOf: (agent, operation) => operations[`${agent}.${operation}`] };
+export const catalog: Catalog = { schemasOf: (agent, operation) => operations[`${agent}.${operation}`] };
 
 /** All that is wrong with a definition: `error order/charge /amount: …`. */
-export const said = (definition: WorkflowDefinition, known?: Catalogue): readonly string[] =>
+export const said = (definition: WorkflowDefinition, known?: Catalog): readonly string[] =>
   check(definition, known).map(({ severity, path, message }) => `${severity} ${path} ${message}`);

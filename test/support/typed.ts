@@ -1,9 +1,9 @@
-import { typeOfExpression } from '../../lib/core/checks/expression-types.ts';
-import { typeOfTemplate } from '../../lib/core/checks/fitting.ts';
-import { typeOfSchema } from '../../lib/core/checks/json-schema-types.ts';
-import { double, never, objectOf, type Type, text, unknown } from '../../lib/core/checks/types.ts';
-import { parseExpression } from '../../lib/core/expression.ts';
-import type { Json } from '../../lib/core/json.ts';
+import { typeOfTemplate } from '#core/checks/assignability';
+import { typeOfExpression } from '#core/checks/expression-types';
+import { typeOfSchema } from '#core/checks/json-schema-types';
+import { double, never, objectOf, type Type, text, unknown } from '#core/checks/types';
+import type { Json } from '#core/data/json';
+import { parseExpression } from '#core/definition/expression';
 import { order } from './typed-order.ts';
 
 /** A type in words; objects two levels deep. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { asks } from '../../lib/core/definition.ts';
-import type { Transition } from '../../lib/core/draft.ts';
-import type { StepReply } from '../../lib/core/event.ts';
-import type { CoreFact } from '../../lib/core/journal.ts';
-import { nodeAt, type Program, parentOf } from '../../lib/core/program.ts';
-import type { State } from '../../lib/core/state.ts';
+import type { StepReply } from '#core/data/event';
+import type { CoreFact } from '#core/data/journal';
+import type { State } from '#core/data/state';
+import { asks } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
+import type { Transition } from '#core/engine/transition-builder';
 import { isInside, type Known, type Turn } from './laws.ts';
 
 /** S11, F-100, F-101, F-107: what is undone is always the newest thing in its scope that may have been done, and nothing is left out. */

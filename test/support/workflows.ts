@@ -1,6 +1,6 @@
 import './own-activities.ts';
-import type { Step } from '../../lib/core/activities/step.ts';
-import type { Activity, Template, WorkflowDefinition } from '../../lib/core/definition.ts';
+import type { Step } from '#core/activities/step';
+import type { Activity, Template, WorkflowDefinition } from '#core/definition/definition';
 
 /** Definitions as plain data, as another language would write them. */
 export const step = (name: string, more: Partial<Omit<Step, 'activity' | 'name'>> = {}): Activity => ({
@@ -31,9 +31,9 @@ const forms = {
   composite: /^(sequence|parallel)(?: (\S+))?$/,
   handler: /^on (\S+)$/,
   undo: /^undo (\S+) by (\S+)(?: with (.+))?$/,
-  retry: new RegExp(String.raw`^retry (\d+) every ${seconds}(?: except (\S+))?( even permanent)?( undo first)?$`),
+  retry: new RegExp(String.raw`^retry (\d+) every ${seconds}(?: (except|only) (\S+))?( even permanent)?( undo first)?$`),
   scope: /^scope (\S+)$/,
-  forEach: /^for each (\S+) of (\{.*?\}|\[.*?\])(?: at most (\d+))?(?: until (\{.*\}))?$/,
+  forEach: /^for each (\S+) of (\{.*?\}|\[.*?\])(?: at most (\d+))?(?: until (\{.*?\}))?(?: collecting (\{.*\}))?$/,
   while: /^while (\S+) (\{.*\})(?: at most (\d+))?$/,
   choice: /^choice (\S+)$/,
   when: /^when (\{.*\})$/,
@@ -134,10 +134,10 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
     if (!first || others.length > 0) throw new Error(`One activity belongs below "${line}".`);
     return first;
   };
-  const [, count, interval, except, even, undoFirst] = forms.retry.exec(line) ?? [];
+  const [, count, interval, which, named = '', even, undoFirst] = forms.retry.exec(line) ?? [];
   if (count) {
     const more = {
-      ...(except ? { except: [except] } : {}),
+      ...(which ? { [which]: [named] } : {}),
       ...(even ? { evenPermanent: true } : {}),
       ...(undoFirst ? { undoFirst: true } : {}),
     };
@@ -145,9 +145,13 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
   }
   const [, scope] = forms.scope.exec(line) ?? [];
   if (scope) return { activity: 'scope', name: scope, do: body(), ...handlers };
-  const [, each, list, most, until] = forms.forEach.exec(line) ?? [];
+  const [, each, list, most, until, collect] = forms.forEach.exec(line) ?? [];
   if (each && list) {
-    const more = { ...(most ? { maxConcurrency: Number(most) } : {}), ...(until ? { until: template(until) } : {}) };
+    const more = {
+      ...(most ? { maxConcurrency: Number(most) } : {}),
+      ...(until ? { until: template(until) } : {}),
+      ...(collect ? { collect: template(collect) } : {}),
+    };
     return { activity: 'forEach', name: each, list: template(list), do: body(), ...more, ...handlers };
   }
   const [, loop, condition, turns] = forms.while.exec(line) ?? [];

@@ -1,5 +1,5 @@
-import { systemClock } from '../../lib/clock.ts';
-import { openEmbedded } from '../../lib/embedded.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import { systemClock } from '#ports/clock';
 
 /** A process that writes so many times to one order, against whoever else does: `writer.ts FOLDER ORDER TIMES`. */
 const [folder = '', orderId = '', times = '0'] = process.argv.slice(2);

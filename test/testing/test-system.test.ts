@@ -61,7 +61,7 @@ test('F-58: a test cancels an order as its client does', async (context) => {
   await system.passTime(10_000);
   assert.equal((await system.cancel(order.orderId)).outcome, 'done');
   await system.passTime(10_000);
-  assert.equal((await system.state(order.orderId)).outcome, 'cancelled');
+  assert.equal((await system.state(order.orderId)).outcome, 'canceled');
 });
 
 test('F-58: a when has the data of a fault, and failures that no operation declares', () => {
@@ -89,4 +89,21 @@ test('F-58: the system in a test, as docs/workflows.md shows it', async () => {
   await system.passTime(30 * 86_400_000);
   assert.equal((await system.state(orderId)).outcome, 'completed');
   await system.stop();
+});
+
+test('F-58: a client of the HTTP API and a kill in a test, as docs/workflows.md shows them', async (context) => {
+  const sold = defineWorkflow('sold', { version: 1, order: z.object({ sku: z.string() }) }, () => sequence(shop.pack({}), shop.ship({})));
+  const system = await startSystem(defineApp({ workflows: [sold], agents: [shop] }));
+  context.after(() => system.stop());
+
+  const token = await system.token({ role: 'client', client: 'acme' });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': 'key-1' };
+  const response = await system.fetch('/orders', { method: 'POST', headers, body: JSON.stringify({ order: { sku: 'tea' } }) });
+  assert.equal(response.status, 202);
+  const { orderId } = (await response.json()) as { readonly orderId: string };
+
+  system.kill();
+  await system.start();
+  await system.passTime(60_000);
+  assert.equal((await system.state(orderId)).outcome, 'completed');
 });

@@ -6,8 +6,8 @@ interface Progress {
 }
 
 /**
- * `ensure({}, { do, last })`: runs `last` after `do`, whatever becomes of that: it succeeds, it fails, or it is cancelled.
- * Then it ends as `do` has ended. Where `last` is at work itself, it may be cancelled like any other activity.
+ * `ensure({}, { do, last })`: runs `last` after `do`, whatever becomes of that: it succeeds, it fails, or it is canceled.
+ * Then it ends as `do` has ended. Where `last` is at work itself, it may be canceled like any other activity.
  */
 export const ensure = defineActivity<object, Progress, 'do' | 'last'>('example:ensure', ['do', 'last'], {
   execute: (activity) => run([activity.do.name], { last: 'to come' }),

@@ -1,8 +1,8 @@
-import { systemClock } from '../../clock.ts';
-import type { Published } from '../../publishers/sqlite.ts';
-import type { Cli, CliCommand } from '../command.ts';
-import { wholeOption } from '../options.ts';
-import { printable } from '../text.ts';
+import type { Published } from '#adapters/sqlite/event-bus';
+import type { Cli, CliCommand } from '#cli/command';
+import { wholeOption } from '#cli/options';
+import { printable } from '#cli/text';
+import { systemClock } from '#ports/clock';
 
 const pageSize = 500;
 const lookEveryMs = 500;

@@ -1,7 +1,7 @@
-import type { ChannelView } from '../channels.ts';
-import type { CliCommand } from '../command.ts';
-import { listed } from '../orders.ts';
-import { table } from '../text.ts';
+import type { ChannelView } from '#cli/channels';
+import type { CliCommand } from '#cli/command';
+import { listed } from '#cli/orders';
+import { table } from '#cli/text';
 
 /** Lists the agents, and whether the services behind them are away. */
 export const breakerList: CliCommand = {

@@ -1,5 +1,5 @@
-import type { CliCommand } from '../command.ts';
-import { spanText, table } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { spanText, table } from '#cli/text';
 
 /** Lists the queues in which something lies. */
 export const channelList: CliCommand = {

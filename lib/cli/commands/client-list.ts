@@ -1,7 +1,7 @@
-import type { ClientRecord } from '../../record.ts';
-import type { CliCommand } from '../command.ts';
-import { listed } from '../orders.ts';
-import { table } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { listed } from '#cli/orders';
+import { table } from '#cli/text';
+import type { ClientRecord } from '#ports/records';
 
 /** Lists the clients that are registered. */
 export const clientList: CliCommand = {

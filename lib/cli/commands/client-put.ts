@@ -1,7 +1,7 @@
-import { clientIdPattern } from '../../api/authentication.ts';
-import type { CliCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { printable } from '../text.ts';
+import { clientIdPattern } from '#api/authentication';
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { printable } from '#cli/text';
 
 /** Registers what a client may name. */
 export const clientPut: CliCommand<{ channel: readonly string[]; sender: readonly string[] }> = {

@@ -1,6 +1,6 @@
-import type { CliCommand } from '../command.ts';
-import { runDemo } from '../demo.ts';
-import { secondsOption } from '../options.ts';
+import type { CliCommand } from '#cli/command';
+import { runDemo } from '#cli/demo';
+import { secondsOption } from '#cli/options';
 
 /** Shows a running system at work. */
 export const demo: CliCommand<{ samples: string; wait: number }> = {

@@ -1,15 +1,16 @@
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '#cli/command';
 import { alerts } from './alerts.ts';
 import { breakerList } from './breaker-list.ts';
 import { channelList } from './channel-list.ts';
-import { channelReceive } from './channel-receive.ts';
-import { channelStatus } from './channel-status.ts';
-import { channelClose, channelOpen } from './channel-turn.ts';
+import { channelClose, channelOpen } from './channel-open-close.ts';
 import { clientList } from './client-list.ts';
 import { clientPut } from './client-put.ts';
+import { deadLetterList } from './dead-letter-list.ts';
+import { deadLetterShow } from './dead-letter-show.ts';
+import { deadLetterDiscard, deadLetterResubmit } from './dead-letter-treat.ts';
 import { demo } from './demo.ts';
 import { orderAnswer } from './order-answer.ts';
-import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-end.ts';
+import { orderCancel, orderCompensate, orderMarkCompensated, orderTerminate } from './order-cancel.ts';
 import { orderGet } from './order-get.ts';
 import { orderHistory } from './order-history.ts';
 import { orderList } from './order-list.ts';
@@ -19,10 +20,9 @@ import { orderSignal } from './order-signal.ts';
 import { orderSubmit } from './order-submit.ts';
 import { orderResume, orderSuspend } from './order-suspend.ts';
 import { orderWatch } from './order-watch.ts';
+import { channelStatus } from './queue-list.ts';
+import { channelReceive } from './queue-receive.ts';
 import { reset } from './reset.ts';
-import { setAsideList } from './set-aside-list.ts';
-import { setAsideShow } from './set-aside-show.ts';
-import { setAsideDiscard, setAsideResubmit } from './set-aside-treat.ts';
 import { start } from './start.ts';
 import { supervise } from './supervise.ts';
 import { token } from './token.ts';
@@ -60,10 +60,10 @@ export const commands: readonly CliCommand[] = [
   channelClose,
   channelOpen,
   channelReceive,
-  setAsideList,
-  setAsideShow,
-  setAsideResubmit,
-  setAsideDiscard,
+  deadLetterList,
+  deadLetterShow,
+  deadLetterResubmit,
+  deadLetterDiscard,
   clientPut,
   clientList,
   supervise,

@@ -1,9 +1,9 @@
-import type { CliCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { textOption } from '../options.ts';
-import { type OrderView, orderPath, resolveOrderId } from '../orders.ts';
-import { readData } from '../submission-file.ts';
-import { printable } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { textOption } from '#cli/options';
+import { type OrderView, orderPath, resolveOrderId } from '#cli/orders';
+import { readData } from '#cli/submission-file';
+import { printable } from '#cli/text';
 
 interface Options {
   data?: string;

@@ -1,7 +1,7 @@
-import { statusText } from '../changes.ts';
-import type { Cli, CliCommand } from '../command.ts';
-import { type OrderView, orderPath, resolveOrderId, type StepView, stateText, timeOf } from '../orders.ts';
-import { printable, spanText, table } from '../text.ts';
+import { statusText } from '#cli/changes';
+import type { Cli, CliCommand } from '#cli/command';
+import { type OrderView, orderPath, resolveOrderId, type StepView, stateText, timeOf } from '#cli/orders';
+import { printable, spanText, table } from '#cli/text';
 
 /** Shows one order with its steps. */
 export const orderGet: CliCommand = {

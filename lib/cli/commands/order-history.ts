@@ -1,6 +1,6 @@
-import type { CliCommand } from '../command.ts';
-import { listed, orderPath, resolveOrderId, type Time } from '../orders.ts';
-import { table } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { listed, orderPath, resolveOrderId, type Time } from '#cli/orders';
+import { table } from '#cli/text';
 
 interface Entry {
   readonly seq: number;

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import type { CliCommand } from '../command.ts';
-import { wholeOption } from '../options.ts';
-import { listed, type OrderView, stateText } from '../orders.ts';
-import { shortened, table } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { wholeOption } from '#cli/options';
+import { listed, type OrderView, stateText } from '#cli/orders';
+import { shortened, table } from '#cli/text';
 
 interface Options {
   state?: string;
@@ -25,7 +25,7 @@ export const orderList: CliCommand<Options> = {
     command
       .addOption(new Option('--state <state>', 'only these').choices(['Pending', 'Processing', 'Processed', 'Error']))
       .addOption(
-        new Option('--outcome <outcome>', 'only these').choices(['completed', 'compensated', 'rejected', 'cancelled', 'terminated']),
+        new Option('--outcome <outcome>', 'only these').choices(['completed', 'compensated', 'rejected', 'canceled', 'terminated']),
       )
       .option('--workflow <name>', 'only these')
       .option('--fault <type>', 'only these: CardDeclined')

@@ -1,6 +1,6 @@
-import type { CliCommand } from '../command.ts';
-import { orderPath, resolveOrderId } from '../orders.ts';
-import { type Paint, printable, table } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { orderPath, resolveOrderId } from '#cli/orders';
+import { type Paint, printable, table } from '#cli/text';
 
 interface Options {
   undo: string;

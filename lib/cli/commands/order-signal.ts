@@ -1,7 +1,7 @@
-import type { CliCommand } from '../command.ts';
-import { orderPath, resolveOrderId } from '../orders.ts';
-import { readData } from '../submission-file.ts';
-import { printable } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { orderPath, resolveOrderId } from '#cli/orders';
+import { readData } from '#cli/submission-file';
+import { printable } from '#cli/text';
 
 interface Options {
   data?: string;

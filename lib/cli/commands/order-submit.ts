@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { CliCommand } from '../command.ts';
-import { readSubmission } from '../submission-file.ts';
-import { watch } from '../watch.ts';
+import type { CliCommand } from '#cli/command';
+import { readSubmission } from '#cli/submission-file';
+import { watch } from '#cli/watch';
 
 interface Options {
   key?: string;

@@ -1,7 +1,7 @@
-import type { CliCommand } from '../command.ts';
-import { textOption } from '../options.ts';
-import { type OrderView, orderPath, resolveOrderId, type Time } from '../orders.ts';
-import { printable, spanText } from '../text.ts';
+import type { CliCommand } from '#cli/command';
+import { textOption } from '#cli/options';
+import { type OrderView, orderPath, resolveOrderId, type Time } from '#cli/orders';
+import { printable, spanText } from '#cli/text';
 
 interface Options {
   reason: string;

@@ -1,6 +1,6 @@
-import type { CliCommand } from '../command.ts';
-import { resolveOrderId } from '../orders.ts';
-import { watch } from '../watch.ts';
+import type { CliCommand } from '#cli/command';
+import { resolveOrderId } from '#cli/orders';
+import { watch } from '#cli/watch';
 
 /** Stays with an order to its end. */
 export const orderWatch: CliCommand = {

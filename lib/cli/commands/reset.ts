@@ -1,9 +1,9 @@
 import { readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { confirm } from '@clack/prompts';
-import type { Cli, CliCommand } from '../command.ts';
-import { FailedError, UnreachableError, UsageError } from '../errors.ts';
-import { createApi } from '../http.ts';
+import type { Cli, CliCommand } from '#cli/command';
+import { FailedError, UnreachableError, UsageError } from '#cli/errors';
+import { createApi } from '#cli/http';
 
 const isOurs = (file: string): boolean =>
   /^(redress|shop)\.sqlite(-wal|-shm|-journal)?$/.test(file) || /^issuer\.json(\.\d+\.[0-9a-f]+)?$/.test(file);

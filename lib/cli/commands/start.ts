@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import type { CliCommand } from '../command.ts';
-import { wholeOption } from '../options.ts';
+import type { CliCommand } from '#cli/command';
+import { wholeOption } from '#cli/options';
 
 /** Runs the whole system for the user's own app, as `npm start` does for the sample one. */
 export const start: CliCommand<{ port?: number; data?: string; samples: boolean }> = {

@@ -1,7 +1,7 @@
-import { systemClock } from '../../clock.ts';
-import { createSupervisor } from '../../supervisor.ts';
-import { createTelemetry } from '../../telemetry.ts';
-import type { CliCommand } from '../command.ts';
+import type { CliCommand } from '#cli/command';
+import { systemClock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { createSupervisor } from '#roles/supervisor/supervisor';
 
 /** One pass of the supervisor over the data folder, beside those of a running system or instead of them. */
 export const supervise: CliCommand = {

@@ -1,9 +1,9 @@
 import { Option } from 'commander';
-import { clientIdPattern, type Role, roles } from '../../api/authentication.ts';
-import { openLocalIssuer } from '../../api/local-issuer.ts';
-import type { CliCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { spanOption } from '../options.ts';
+import { clientIdPattern, type Role, roles } from '#api/authentication';
+import { openLocalIssuer } from '#api/local-issuer';
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { spanOption } from '#cli/options';
 
 const twelveHoursMs = 43_200_000;
 

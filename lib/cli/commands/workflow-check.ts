@@ -1,8 +1,8 @@
-import { timeText } from '../../messages.ts';
-import { checkDefinitions, type VersionCheck } from '../../recorded-definitions.ts';
-import type { CliCommand } from '../command.ts';
-import { table } from '../text.ts';
-import { declareWorkflows, type WorkflowOptions, workflowsOf } from '../workflows.ts';
+import type { CliCommand } from '#cli/command';
+import { table } from '#cli/text';
+import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
+import { timeText } from '#ports/messages';
+import { checkDefinitions, type VersionCheck } from '#roles/definitions/recorded-definitions';
 
 /** Before a deployment: which versions are not what they were, and which orders under way would not go on. */
 export const workflowCheck: CliCommand<WorkflowOptions> = {

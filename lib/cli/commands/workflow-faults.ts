@@ -1,9 +1,9 @@
-import type { WorkflowDefinition } from '../../core/definition.ts';
-import { shortType } from '../../core/fault.ts';
-import { type FaultEnd, type FaultPath, faultPathsOf, type RetryTaken, silence } from '../../core/fault-paths.ts';
-import type { Cli, CliCommand } from '../command.ts';
-import { table } from '../text.ts';
-import { declareWorkflows, type WorkflowOptions, workflowsOf } from '../workflows.ts';
+import type { Cli, CliCommand } from '#cli/command';
+import { table } from '#cli/text';
+import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
+import { shortType } from '#core/data/fault';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { type FaultEnd, type FaultPath, faultPathsOf, type RetryTaken, silence } from '#core/views/fault-paths';
 
 /** Each fault at each step, and who takes it: what a review of a workflow looks at. */
 export const workflowFaults: CliCommand<WorkflowOptions> = {
@@ -52,9 +52,10 @@ const engineName = ({ fault }: FaultPath): string =>
 const againText = ({ retries, askedAgain }: FaultPath): string =>
   [...retries.map(retryText), ...(askedAgain ? ['asked again when late'] : [])].join('; ');
 
-function retryText({ path, count, interval, except, undoFirst }: RetryTaken): string {
+function retryText({ path, count, interval, except, only = [], undoFirst }: RetryTaken): string {
   const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
-  return `${path}: ${count} times${interval > 0 ? `, every ${interval} s` : ''}${excepted}${undoFirst ? ', undone first' : ''}`;
+  const named = only.length > 0 ? `, only after ${only.map(shortType).join(' or ')}` : '';
+  return `${path}: ${count} times${interval > 0 ? `, every ${interval} s` : ''}${excepted}${named}${undoFirst ? ', undone first' : ''}`;
 }
 
 function takerText({ end, origin }: FaultPath): string {

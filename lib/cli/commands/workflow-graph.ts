@@ -1,6 +1,6 @@
-import type { CliCommand } from '../command.ts';
-import { UsageError } from '../errors.ts';
-import { declareWorkflows, type WorkflowOptions, workflowsOf } from '../workflows.ts';
+import type { CliCommand } from '#cli/command';
+import { UsageError } from '#cli/errors';
+import { declareWorkflows, type WorkflowOptions, workflowsOf } from '#cli/workflows';
 
 interface Options extends WorkflowOptions {
   readonly svg?: boolean;
@@ -16,9 +16,9 @@ export const workflowGraph: CliCommand<Options> = {
     const workflows = await workflowsOf(file, options);
     if (options.svg && workflows.length > 1 && !cli.json)
       throw new UsageError(`${file} has several workflows: name one of ${workflows.map(({ name }) => name).join(', ')} with --workflow.`);
-    const { drawingOf } = await import('../../core/drawing.ts');
-    const { mermaidOf } = await import('../../core/graph.ts');
-    const { svgOf } = await import('../../graph/svg.ts');
+    const { drawingOf } = await import('#core/views/diagram');
+    const { mermaidOf } = await import('#core/views/mermaid');
+    const { svgOf } = await import('#diagrams/svg');
     const form = options.svg ? 'svg' : 'mermaid';
     const graphs = workflows.map((workflow) => ({
       workflow,

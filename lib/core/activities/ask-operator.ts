@@ -1,7 +1,7 @@
-import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
-import { operatorAsked } from '../fault.ts';
-import type { JsonObject } from '../json.ts';
+import { operatorAsked } from '#core/data/fault';
+import type { JsonObject } from '#core/data/json';
+import type { ActivityBase, Template } from '#core/definition/definition';
+import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
 
 export interface AskOperator extends ActivityBase {
   readonly activity: 'askOperator';
@@ -13,7 +13,7 @@ export interface AskOperator extends ActivityBase {
 }
 
 /** Holds the order until a person answers; the answer is read as `steps.<name>`. */
-export const askOperator: Behaviour<AskOperator, Record<string, never>> = {
+export const askOperator: Behavior<AskOperator, Record<string, never>> = {
   children: () => [],
   answers: true,
   templates: ({ question, details }) => [question, ...(details === undefined ? [] : [details])],

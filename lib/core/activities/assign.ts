@@ -1,5 +1,5 @@
-import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
+import type { ActivityBase, Template } from '#core/definition/definition';
+import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
 
 export interface Assign extends ActivityBase {
   readonly activity: 'assign';
@@ -9,7 +9,7 @@ export interface Assign extends ActivityBase {
 }
 
 /** Sets a variable of the order. */
-export const assign: Behaviour<Assign, never> = {
+export const assign: Behavior<Assign, never> = {
   children: () => [],
   problems: ({ variable }) => (/^[A-Za-z_]\w{0,63}$/.test(variable) ? [] : [`"${variable}" is no name for a variable.`]),
   templates: ({ value }) => [value],

@@ -1,6 +1,6 @@
-import type { Behaviour } from '../behaviour.ts';
-import { workflowsAgent } from '../child-order.ts';
-import { deadlinePassed } from '../fault.ts';
+import { workflowsAgent } from '#core/data/child-order';
+import { deadlinePassed } from '#core/data/fault';
+import type { Behavior } from '#core/engine/behavior';
 import { again, type Step, type StepState, step } from './step.ts';
 
 /**
@@ -13,8 +13,8 @@ export interface Call extends Omit<Step, 'activity'> {
 
 const asStep = (call: Call): Step => call as unknown as Step;
 
-export const call: Behaviour<Call, StepState> = {
-  ...(step as unknown as Behaviour<Call, StepState>),
+export const call: Behavior<Call, StepState> = {
+  ...(step as unknown as Behavior<Call, StepState>),
   problems: ({ agent, operation, withinSeconds }) => [
     ...(withinSeconds === undefined
       ? []

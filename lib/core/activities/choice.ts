@@ -1,6 +1,6 @@
-import { type Behaviour, close, raise, run, succeeded } from '../behaviour.ts';
-import { conditionOf } from '../condition.ts';
-import type { Activity, ActivityBase, Template } from '../definition.ts';
+import { conditionOf } from '#core/definition/condition';
+import type { Activity, ActivityBase, Template } from '#core/definition/definition';
+import { type Behavior, close, raise, run, succeeded } from '#core/engine/behavior';
 
 export interface Choice extends ActivityBase {
   readonly activity: 'choice';
@@ -10,7 +10,7 @@ export interface Choice extends ActivityBase {
 }
 
 /** Runs the first branch whose condition holds; without one, `otherwise`, or nothing (IfElse). */
-export const choice: Behaviour<Choice, Record<string, never>> = {
+export const choice: Behavior<Choice, Record<string, never>> = {
   children: ({ branches, otherwise }) => [...branches.map((branch) => branch.do), ...(otherwise ? [otherwise] : [])],
   problems: ({ branches }) => (Array.isArray(branches) ? [] : ['Its branches are no list.']),
   templates: ({ branches }) => branches.map(({ when }) => when),

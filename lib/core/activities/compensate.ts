@@ -1,5 +1,5 @@
-import type { Behaviour } from '../behaviour.ts';
-import type { ActivityBase } from '../definition.ts';
+import type { ActivityBase } from '#core/definition/definition';
+import type { Behavior } from '#core/engine/behavior';
 
 export interface Compensate extends ActivityBase {
   readonly activity: 'compensate';
@@ -13,7 +13,7 @@ export interface CompensateState {
 }
 
 /** Undoes what was completed inside a scope, strictly newest first; closes when nothing is left of it (WSEHF). */
-export const compensate: Behaviour<Compensate, CompensateState> = {
+export const compensate: Behavior<Compensate, CompensateState> = {
   children: () => [],
   templates: () => [],
   execute: ({ scope }, { scopePath }) => ({ state: { scope: scopePath(scope) }, undoNext: true }),

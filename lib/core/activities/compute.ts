@@ -1,7 +1,7 @@
-import { type Behaviour, close, raise, succeeded } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
-import { engineFault, engineFaults } from '../fault.ts';
-import { functionOf, compute as run } from '../functions.ts';
+import { engineFault, engineFaults } from '#core/data/fault';
+import type { ActivityBase, Template } from '#core/definition/definition';
+import { functionOf, compute as run } from '#core/definition/functions';
+import { type Behavior, close, raise, succeeded } from '#core/engine/behavior';
 import { refusedOutput } from './step.ts';
 
 export interface Compute extends ActivityBase {
@@ -12,7 +12,7 @@ export interface Compute extends ActivityBase {
 }
 
 /** Runs a pure function of the app inside the transition; what it returns is read as `steps.<name>`. */
-export const compute: Behaviour<Compute, never> = {
+export const compute: Behavior<Compute, never> = {
   children: () => [],
   answers: true,
   problems: ({ function: name }) =>

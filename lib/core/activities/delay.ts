@@ -1,7 +1,7 @@
-import { type Behaviour, close, raise, succeeded, wait } from '../behaviour.ts';
-import { type ActivityBase, limits, type Template } from '../definition.ts';
-import { engineFault, engineFaults } from '../fault.ts';
-import { isObject } from '../json.ts';
+import { engineFault, engineFaults } from '#core/data/fault';
+import { isObject } from '#core/data/json';
+import { type ActivityBase, limits, type Template } from '#core/definition/definition';
+import { type Behavior, close, raise, succeeded, wait } from '#core/engine/behavior';
 
 export interface Delay extends ActivityBase {
   readonly activity: 'delay';
@@ -14,7 +14,7 @@ export interface DelayState {
 }
 
 /** Waits durably: nobody holds the order meanwhile, and any scheduler may go on with it. */
-export const delay: Behaviour<Delay, DelayState> = {
+export const delay: Behavior<Delay, DelayState> = {
   children: () => [],
   problems: ({ seconds }) => (isObject(seconds) || isLength(seconds) ? [] : [lengthWanted(seconds)]),
   templates: ({ seconds }) => [seconds],

@@ -1,5 +1,5 @@
-import type { Behaviour } from '../behaviour.ts';
-import { type CustomActivity, registeredBehaviour, registeredTypes } from '../custom.ts';
+import { type CustomActivity, registeredBehavior, registeredTypes } from '#core/definition/custom';
+import type { Behavior } from '#core/engine/behavior';
 import { type AskOperator, askOperator } from './ask-operator.ts';
 import { type Assign, assign } from './assign.ts';
 import { type Call, call } from './call.ts';
@@ -19,8 +19,8 @@ import { type Terminate, terminate } from './terminate.ts';
 import { type WaitFor, waitFor } from './wait-for.ts';
 import { type While, whileLoop } from './while.ts';
 
-/** The behaviour of every activity type. A new one is a file beside this, its name here and its shape below; one without the other does not compile. */
-export const behaviours = {
+/** The behavior of every activity type. A new one is a file beside this, its name here and its shape below; one without the other does not compile. */
+export const behaviors = {
   askOperator,
   assign,
   call,
@@ -41,7 +41,7 @@ export const behaviours = {
   while: whileLoop,
 } satisfies Record<Exclude<ActivityOf, CustomActivity>['activity'], unknown>;
 
-export type ActivityType = keyof typeof behaviours | CustomActivity['activity'];
+export type ActivityType = keyof typeof behaviors | CustomActivity['activity'];
 export type ActivityOf =
   | AskOperator
   | Assign
@@ -65,19 +65,25 @@ export type ActivityOf =
 
 /** Whether there is such an activity, built in or defined by the app. */
 export const isActivityType = (type: string): type is ActivityType =>
-  Object.hasOwn(behaviours, type) || registeredBehaviour(type) !== undefined;
+  Object.hasOwn(behaviors, type) || registeredBehavior(type) !== undefined;
 
-export const activityTypes = (): readonly string[] => [...Object.keys(behaviours), ...registeredTypes()];
+export const activityTypes = (): readonly string[] => [...Object.keys(behaviors), ...registeredTypes()];
 
-/** The one place that forgets which activity a behaviour is for: the table's keys are the `activity` of its shapes. */
-export function behaviourOf(type: ActivityType): Behaviour {
-  const behaviour = Object.hasOwn(behaviours, type) ? behaviours[type as keyof typeof behaviours] : registeredBehaviour(type);
-  if (!behaviour) throw new Error(`"${type}" is no activity.`);
-  return behaviour as unknown as Behaviour;
+/** The one place that forgets which activity a behavior is for: the table's keys are the `activity` of its shapes. */
+export function behaviorOf(type: ActivityType): Behavior {
+  const behavior = Object.hasOwn(behaviors, type) ? behaviors[type as keyof typeof behaviors] : registeredBehavior(type);
+  if (!behavior) throw new Error(`"${type}" is no activity.`);
+  return behavior as unknown as Behavior;
+}
+
+/** Whether others may read what it closes with, as `steps.<name>`. */
+export function answersLater(node: ActivityOf): boolean {
+  const { answers = false } = behaviorOf(node.activity);
+  return typeof answers === 'function' ? answers(node) : answers;
 }
 
 /** Whether it may run what is inside it again at the same place, as a retry does: what that has done is kept meanwhile. */
 export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
-  const { absorbs, reruns } = behaviourOf(activity);
+  const { absorbs, reruns } = behaviorOf(activity);
   return absorbs !== undefined || reruns === true;
 }

@@ -1,5 +1,5 @@
-import { type Behaviour, close, run, succeeded, wait } from '../behaviour.ts';
-import type { Activity, ActivityBase } from '../definition.ts';
+import type { Activity, ActivityBase } from '#core/definition/definition';
+import { type Behavior, close, run, succeeded, wait } from '#core/engine/behavior';
 
 export interface Parallel extends ActivityBase {
   readonly activity: 'parallel';
@@ -12,7 +12,7 @@ export interface ParallelState {
 }
 
 /** Runs its children side by side and closes when all of them are closed. */
-export const parallel: Behaviour<Parallel, ParallelState> = {
+export const parallel: Behavior<Parallel, ParallelState> = {
   children: ({ children }) => children,
   problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
   templates: () => [],

@@ -1,6 +1,6 @@
-import { type Behaviour, raise as raiseFault } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
-import { isTransient } from '../fault.ts';
+import { isTransient } from '#core/data/fault';
+import type { ActivityBase, Template } from '#core/definition/definition';
+import { type Behavior, raise as raiseFault } from '#core/engine/behavior';
 
 export interface Raise extends ActivityBase {
   readonly activity: 'raise';
@@ -11,7 +11,7 @@ export interface Raise extends ActivityBase {
 }
 
 /** Raises a fault of a given type (WF: Throw). */
-export const raise: Behaviour<Raise, never> = {
+export const raise: Behavior<Raise, never> = {
   children: () => [],
   problems: ({ fault }) => (typeof fault === 'string' && fault !== '' ? [] : ['It names no fault.']),
   templates: ({ message, data }) => [message, ...(data === undefined ? [] : [data])],

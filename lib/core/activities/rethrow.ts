@@ -1,12 +1,12 @@
-import { type Behaviour, raise } from '../behaviour.ts';
-import type { ActivityBase } from '../definition.ts';
+import type { ActivityBase } from '#core/definition/definition';
+import { type Behavior, raise } from '#core/engine/behavior';
 
 export interface Rethrow extends ActivityBase {
   readonly activity: 'rethrow';
 }
 
 /** Raises the fault that the handler around it has caught, as it was: with its type, class, data and source (WF: Rethrow). */
-export const rethrow: Behaviour<Rethrow, never> = {
+export const rethrow: Behavior<Rethrow, never> = {
   children: () => [],
   templates: () => [],
   execute: (_, { caught, path }) => {

@@ -1,6 +1,6 @@
-import { type Behaviour, close, type Next, run, wait } from '../behaviour.ts';
-import { type Activity, type ActivityBase, secondsProblem } from '../definition.ts';
-import { type Fault, isKindOf } from '../fault.ts';
+import { type Fault, isKindOf } from '#core/data/fault';
+import { type Activity, type ActivityBase, secondsProblem } from '#core/definition/definition';
+import { type Behavior, close, type Next, run, wait } from '#core/engine/behavior';
 
 export interface Retry extends ActivityBase {
   readonly activity: 'retry';
@@ -11,6 +11,8 @@ export interface Retry extends ActivityBase {
   readonly interval: number;
   /** Faults, with all that extend them, after which it is not run again. */
   readonly except?: readonly string[];
+  /** Faults, with all that extend them, after which alone it is run again, permanent or not. Not beside `except`. */
+  readonly only?: readonly string[];
   /** Runs again after permanent faults, too. */
   readonly evenPermanent?: boolean;
   /** Undoes what the failed run completed before the next one begins. */
@@ -23,11 +25,12 @@ export type RetryState =
   | { readonly phase: 'backingOff'; readonly attempt: number; readonly until: number };
 
 /** Runs its activity again after a fault, until it succeeds or has been run `count` times more (WF). */
-export const retry: Behaviour<Retry, RetryState> = {
+export const retry: Behavior<Retry, RetryState> = {
   children: (retry) => [retry.do],
-  problems: ({ count, interval }) => [
+  problems: ({ count, interval, ...taken }) => [
     ...(Number.isSafeInteger(count) && count >= 0 ? [] : [`count is ${count}; it is a whole number from 0 up.`]),
     ...[secondsProblem('interval', interval, 'from 0 up') ?? []].flat(),
+    ...onlyProblems(taken),
   ],
   templates: () => [],
   execute: (retry) => tryOnce(retry, 1),
@@ -54,5 +57,18 @@ const tryOnce = (retry: Retry, attempt: number) => ({ ...run<RetryState>([retry.
 const tryLater = (retry: Retry, attempt: number, at: number): Next<RetryState> =>
   retry.interval > 0 ? wait({ phase: 'backingOff', attempt, until: at + retry.interval * 1000 }) : tryOnce(retry, attempt + 1);
 
-const isRetried = ({ except = [], evenPermanent = false }: Retry, fault: Fault): boolean =>
-  (evenPermanent || !fault.permanent) && !except.some((type) => isKindOf(fault.type, type));
+function onlyProblems({ only, except, evenPermanent }: Partial<Retry>): readonly string[] {
+  if (only === undefined) return [];
+  if (!Array.isArray(only) || only.length === 0) return ['"only" names no fault, so it would never run again. Name one, or leave it out.'];
+  return [
+    ...(except === undefined ? [] : ['It has both "only" and "except". Name in "only" all that it is to take, and leave "except" out.']),
+    ...(evenPermanent
+      ? ['It has both "only" and "evenPermanent". What "only" names is taken, permanent or not: leave the other out.']
+      : []),
+  ];
+}
+
+function isRetried({ except = [], only, evenPermanent = false }: Retry, fault: Fault): boolean {
+  const isAmong = (types: readonly string[]): boolean => types.some((type) => isKindOf(fault.type, type));
+  return only ? isAmong(only) : (evenPermanent || !fault.permanent) && !isAmong(except);
+}

@@ -1,5 +1,5 @@
-import { type Behaviour, close, run } from '../behaviour.ts';
-import type { Activity, ActivityBase } from '../definition.ts';
+import type { Activity, ActivityBase } from '#core/definition/definition';
+import { type Behavior, close, run } from '#core/engine/behavior';
 
 export interface ScopeActivity extends ActivityBase {
   readonly activity: 'scope';
@@ -7,7 +7,7 @@ export interface ScopeActivity extends ActivityBase {
 }
 
 /** One activity in a frame of its own: for fault handlers, and as what `compensate` names. */
-export const scope: Behaviour<ScopeActivity, Record<string, never>> = {
+export const scope: Behavior<ScopeActivity, Record<string, never>> = {
   children: (scope) => [scope.do],
   templates: () => [],
   execute: (scope) => run([scope.do.name], {}),

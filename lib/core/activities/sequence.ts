@@ -1,5 +1,5 @@
-import { type Behaviour, close, run, succeeded } from '../behaviour.ts';
-import type { Activity, ActivityBase } from '../definition.ts';
+import type { Activity, ActivityBase } from '#core/definition/definition';
+import { type Behavior, close, run, succeeded } from '#core/engine/behavior';
 
 export interface Sequence extends ActivityBase {
   readonly activity: 'sequence';
@@ -12,7 +12,7 @@ export interface SequenceState {
 }
 
 /** Runs its children one after the other, in the order of the definition. */
-export const sequence: Behaviour<Sequence, SequenceState> = {
+export const sequence: Behavior<Sequence, SequenceState> = {
   children: ({ children }) => children,
   problems: ({ children }) => (Array.isArray(children) ? [] : ['Its children are no list of activities.']),
   templates: () => [],

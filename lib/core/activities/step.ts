@@ -1,12 +1,12 @@
-import { ask, type Behaviour, type Context, close, type Known, type Next, raise, succeeded } from '../behaviour.ts';
-import { childCheckSeconds, workflowsAgent } from '../child-order.ts';
-import { type ActivityBase, limits, type Template } from '../definition.ts';
-import type { StepReply } from '../event.ts';
-import { deadlinePassed, engineFault, engineFaults, type Fault, shortType } from '../fault.ts';
-import { fingerprint } from '../fingerprint.ts';
-import { fits, type Json, utf8Bytes } from '../json.ts';
-import { problems } from '../step-problems.ts';
-import { mayChange } from '../template.ts';
+import { problems } from '#core/checks/step-problems';
+import { childCheckSeconds, workflowsAgent } from '#core/data/child-order';
+import type { StepReply } from '#core/data/event';
+import { deadlinePassed, engineFault, engineFaults, type Fault, shortType } from '#core/data/fault';
+import { fits, type Json, utf8Bytes } from '#core/data/json';
+import { type ActivityBase, limits, type Template } from '#core/definition/definition';
+import { fingerprint } from '#core/definition/fingerprint';
+import { mayChange } from '#core/definition/template';
+import { ask, type Behavior, type Context, close, type Known, type Next, raise, succeeded } from '#core/engine/behavior';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
@@ -57,7 +57,7 @@ interface Asked {
   readonly failed?: true;
   /** How often a person was told that it goes on failing, and when that is due again: milliseconds since 1970. */
   readonly told?: { readonly times: number; readonly nextAt: number };
-  /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is cancelled. */
+  /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is canceled. */
   readonly replaces?: true;
   /** Of what was answered "not now": what the answer said. */
   readonly said?: string;
@@ -80,14 +80,14 @@ export type StepState = Asked & {
     | 'unknown'
     /** An undo or a settling that failed, until it is asked again at `completeBy`. */
     | 'resting'
-    /** Done although it was cancelled; its undo is at work. */
+    /** Done although it was canceled; its undo is at work. */
     | 'undoing'
     /** An undo whose input could not be evaluated: it is never asked, and waits until a person has seen to it. */
     | 'impossible';
 };
 
 /** Asks an agent to do one operation and waits for its answer. */
-export const step: Behaviour<Step, StepState> = {
+export const step: Behavior<Step, StepState> = {
   children: () => [],
   answers: true,
   problems,
@@ -180,9 +180,9 @@ export const isDefiniteRefusal = (reply: StepReply): boolean =>
   (reply.status === 'rejected' && !reply.outcomeUnknown) ||
   (reply.status === 'failed' && reply.fault.permanent && !reply.fault.outcomeUnknown);
 
-const rejection = ({ message, setAside, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>
+const rejection = ({ message, deadLetter, outcomeUnknown }: Extract<StepReply, { status: 'rejected' }>): Fault =>
   engineFault(engineFaults.requestRejected, message, {
-    ...(setAside === undefined ? {} : { data: { setAside } }),
+    ...(deadLetter === undefined ? {} : { data: { deadLetter } }),
     ...(outcomeUnknown ? { outcomeUnknown } : {}),
   });
 

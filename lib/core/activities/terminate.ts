@@ -1,12 +1,12 @@
-import type { Behaviour } from '../behaviour.ts';
-import type { ActivityBase } from '../definition.ts';
+import type { ActivityBase } from '#core/definition/definition';
+import type { Behavior } from '#core/engine/behavior';
 
 export interface Terminate extends ActivityBase {
   readonly activity: 'terminate';
 }
 
 /** Ends the order at once; nothing is undone. */
-export const terminate: Behaviour<Terminate, never> = {
+export const terminate: Behavior<Terminate, never> = {
   children: () => [],
   templates: () => [],
   execute: () => ({ terminate: true }),

@@ -1,7 +1,7 @@
-import { type Behaviour, type Context, close, type Next, raise, succeeded, wait } from '../behaviour.ts';
-import type { ActivityBase, Template } from '../definition.ts';
-import { engineFault, engineFaults, type Fault } from '../fault.ts';
-import { isObject, type JsonObject } from '../json.ts';
+import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { isObject, type JsonObject } from '#core/data/json';
+import type { ActivityBase, Template } from '#core/definition/definition';
+import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
 import { isLength, lengthWanted } from './delay.ts';
 
 export interface WaitFor extends ActivityBase {
@@ -19,7 +19,7 @@ export interface WaitForState {
 }
 
 /** Waits for a signal from outside; one that came before is taken. What it brought along is read as `steps.<name>`. */
-export const waitFor: Behaviour<WaitFor, WaitForState> = {
+export const waitFor: Behavior<WaitFor, WaitForState> = {
   children: () => [],
   answers: true,
   problems: ({ signal, withinSeconds }) => [

@@ -1,8 +1,8 @@
-import { type Behaviour, type Context, close, type Next, raise, succeeded, wait } from '../behaviour.ts';
-import { conditionOf } from '../condition.ts';
-import type { Activity, ActivityBase, Template } from '../definition.ts';
-import { limits } from '../definition.ts';
-import { engineFault, engineFaults } from '../fault.ts';
+import { engineFault, engineFaults } from '#core/data/fault';
+import { conditionOf } from '#core/definition/condition';
+import type { Activity, ActivityBase, Template } from '#core/definition/definition';
+import { limits } from '#core/definition/definition';
+import { type Behavior, type Context, close, type Next, raise, succeeded, wait } from '#core/engine/behavior';
 
 export interface While extends ActivityBase {
   readonly activity: 'while';
@@ -21,7 +21,7 @@ export interface WhileState {
 }
 
 /** Repeats its activity while a condition holds (WF). */
-export const whileLoop: Behaviour<While, WhileState> = {
+export const whileLoop: Behavior<While, WhileState> = {
   children: (loop) => [loop.do],
   repeats: true,
   problems: ({ maxTurns }) =>

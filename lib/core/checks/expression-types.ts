@@ -1,7 +1,7 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { didYouMean } from '../suggest.ts';
 import { type Say, typeOfField } from './fields.ts';
 import { yielded } from './overloads.ts';
+import { didYouMean } from './suggest.ts';
 import {
   alternatives,
   bool,

@@ -1,4 +1,4 @@
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from './suggest.ts';
 import { alternatives, described, isNever, listed, never, type ObjectType, type Type, unionOf, unknown } from './types.ts';
 
 /** What is wrong at a place of an expression; `position` in characters from 0. */

@@ -1,5 +1,6 @@
-import { asks } from '../definition.ts';
-import { anyFault, isKindOf, isTransient } from '../fault.ts';
+import type { Retry } from '#core/activities/retry';
+import { anyFault, isKindOf, isTransient } from '#core/data/fault';
+import { asks } from '#core/definition/definition';
 import type { Placed, Report } from './tree.ts';
 
 /** Declared faults that may leave an activity, each with a place that raises it. */
@@ -27,7 +28,7 @@ function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined):
   if (node.activity === 'raise') return new Map([[node.fault, path]]);
 
   const within = merged(placed.inside.filter(({ part }) => part === 'child').map((child) => leavingOf(child, report, caught)));
-  if (node.activity === 'retry') checkExceptions(placed, node.except ?? [], within, report);
+  if (node.activity === 'retry') checkNamed(placed, node, within, report);
   const handlers = placed.inside.filter(({ part }) => part === 'handler');
   checkShadows(placed, report);
   // An activity of an app's own may raise faults itself.
@@ -58,7 +59,10 @@ function checkShadows({ node, path }: Placed, report: Report): void {
   }
 }
 
-function checkExceptions({ path }: Placed, exceptions: readonly string[], within: Leaving, report: Report): void {
-  for (const fault of exceptions)
-    if (!isRaised(fault, within)) report(path, `No step inside declares or raises "${fault}", which it excepts.`, 'warning');
+/** The engine's own faults may come from anywhere. */
+function checkNamed({ path }: Placed, { except = [], only = [] }: Retry, within: Leaving, report: Report): void {
+  const isNowhere = (fault: string): boolean => fault !== anyFault && !isKindOf(fault, 'Engine') && !isRaised(fault, within);
+  for (const fault of except.filter(isNowhere)) report(path, `No step inside declares or raises "${fault}", which it excepts.`, 'warning');
+  for (const fault of only.filter(isNowhere))
+    report(path, `No step inside declares or raises "${fault}", after which it is to run again.`, 'warning');
 }

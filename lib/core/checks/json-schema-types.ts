@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts';
+import { isObject } from '#core/data/json';
 import { bool, double, type FieldType, nothing, type ObjectType, type Type, text, typeOfLiteral, unionOf, unknown } from './types.ts';
 
 /** A schema, or a part of one, with the whole in which its references are looked up. */

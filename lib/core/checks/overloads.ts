@@ -1,4 +1,4 @@
-import { type OperandType, operandTypes, resultOf } from '../expression.ts';
+import { type OperandType, operandTypes, resultOf } from '#core/definition/expression';
 import { alternatives, bool, double, isNever, never, nothing, type Type, text, unionOf, unknown } from './types.ts';
 
 /** More combinations of alternatives than this are not tried. */

@@ -1,11 +1,12 @@
-import { behaviourOf } from '../activities/index.ts';
-import type { Template } from '../definition.ts';
-import { type Expression, parseExpression, type Read } from '../expression.ts';
-import { expressionsIn } from '../program.ts';
-import { didYouMean } from '../suggest.ts';
-import { Certain } from './certain.ts';
+import { templatesInTurn } from '#core/activities/for-each';
+import { answersLater, behaviorOf } from '#core/activities/index';
+import type { Template } from '#core/definition/definition';
+import { type Expression, parseExpression, type Read } from '#core/definition/expression';
+import { expressionsIn } from '#core/definition/program';
+import { Certain } from './definitely-set.ts';
+import { whyUncertain } from './maybe-unset.ts';
+import { didYouMean } from './suggest.ts';
 import { aroundOf, everyIn, loopsAround, type Placed, pointedAt, type Report } from './tree.ts';
-import { whyUncertain } from './uncertain.ts';
 
 /**
  * Every expression must parse, and may read only what is certain to be there: outputs of steps that have run, variables
@@ -16,7 +17,7 @@ export function checkReads(root: Placed, report: Report): void {
   const variables = new Set<string>();
   for (const each of everyIn(root)) {
     const { node, part } = each;
-    if (behaviourOf(node.activity).answers && part !== 'undo') steps.set(node.name, [...(steps.get(node.name) ?? []), each]);
+    if (answersLater(node) && part !== 'undo') steps.set(node.name, [...(steps.get(node.name) ?? []), each]);
     if (node.activity === 'assign') variables.add(node.variable);
   }
   new Reader({ steps, variables, report }).walk(root, new Certain());
@@ -55,9 +56,9 @@ class Reader {
     const { node } = placed;
     if (!placed.isSound) return certain.add(`steps.${node.name}`);
     const children = placed.inside.filter(({ part }) => part === 'child');
-    const last = node.activity === 'forEach' && node.until !== undefined ? 1 : 0;
-    const templates = behaviourOf(node.activity).templates(node);
-    for (const template of templates.slice(0, templates.length - last)) this.checkTemplate(template, placed, certain);
+    const inTurn = node.activity === 'forEach' ? templatesInTurn(node) : [];
+    const templates = behaviorOf(node.activity).templates(node);
+    for (const template of templates.slice(0, templates.length - inTurn.length)) this.checkTemplate(template, placed, certain);
 
     switch (node.activity) {
       case 'step':
@@ -85,8 +86,9 @@ class Reader {
         // Nobody knows whether there is any turn, and nobody outside of one sees what was answered in it.
         for (const child of children) {
           const turn = this.along(child, certain);
-          for (const until of templates.slice(templates.length - last)) this.checkTemplate(until, placed, turn, true);
+          for (const template of inTurn) this.checkTemplate(template, placed, turn, true);
         }
+        if (answersLater(node)) certain.add(`steps.${node.name}`);
     }
   }
 
@@ -118,7 +120,7 @@ class Reader {
   ): Generator<{ message: string; position: number }> {
     const loops = [...(inTurn ? [reader] : []), ...loopsAround(reader)].map(({ node }) => node.name);
     const found = [
-      ...steps.map((read) => ({ message: this.stepProblem(read, reader, certain), position: read.position })),
+      ...steps.map((read) => ({ message: this.stepProblem(read, reader, certain, inTurn), position: read.position })),
       ...vars.map((read) => ({ message: this.variableProblem(read, reader, certain), position: read.position })),
       ...each.map((read) => ({ message: loopProblem(read, loops), position: read.position })),
     ];
@@ -127,7 +129,7 @@ class Reader {
       yield { message: 'there is a fault only inside a fault handler.', position: fault };
   }
 
-  private stepProblem({ name, optional }: Read, reader: Placed, certain: Certain): string | undefined {
+  private stepProblem({ name, optional }: Read, reader: Placed, certain: Certain, inTurn: boolean): string | undefined {
     const [step, ...others] = this.world.steps.get(name) ?? [];
     if (!step) return `no step is named "${name}".${didYouMean(name, [...this.world.steps.keys()])}`;
     if (others.length > 0) {
@@ -135,7 +137,7 @@ class Reader {
       return `${others.length + 1} steps are named "${name}" (${paths}). Name the one that is meant: .named('…').`;
     }
     if (certain.has(`steps.${name}`)) return undefined;
-    const { why, whatever } = whyUncertain(step, reader);
+    const { why, whatever } = whyUncertain(step, reader, inTurn);
     if (optional && !whatever) return undefined;
     return `"${name}" (${step.path}) need not have run before ${reader.path}: ${why}.`;
   }

@@ -1,7 +1,7 @@
-import { type ActivityType, activityTypes, behaviourOf, isActivityType } from '../activities/index.ts';
-import { type Activity, type FaultHandler, limits, rootPath } from '../definition.ts';
-import { isObject } from '../json.ts';
-import { didYouMean } from '../suggest.ts';
+import { type ActivityType, activityTypes, behaviorOf, isActivityType } from '#core/activities/index';
+import { isObject } from '#core/data/json';
+import { type Activity, type FaultHandler, limits, rootPath } from '#core/definition/definition';
+import { didYouMean } from './suggest.ts';
 
 /** An activity at its place. */
 export interface Placed {
@@ -32,7 +32,7 @@ const leaves: ReadonlySet<string> = new Set<ActivityType>([
   'waitFor',
 ]);
 export const isComposite = ({ node }: Pick<Placed, 'node'>): boolean =>
-  !leaves.has(node.activity) && !(node.activity.includes(':') && behaviourOf(node.activity).children(node).length === 0);
+  !leaves.has(node.activity) && !(node.activity.includes(':') && behaviorOf(node.activity).children(node).length === 0);
 
 /** A definition may be written by hand, so nothing of it is what its type says before it has been looked at. */
 export function treeOf(root: Activity, report: Report): Placed | undefined {
@@ -112,7 +112,7 @@ function problemsOf(here: Unread): readonly string[] {
   const { node, part } = here;
   const handlers: unknown = node.faultHandlers;
   return [
-    ...(behaviourOf(node.activity).problems?.(node) ?? []),
+    ...(behaviorOf(node.activity).problems?.(node) ?? []),
     ...(part === 'undo' && node.undo ? ['An undo is repeated until it succeeds: it has no undo itself.'] : []),
     ...(node.undo === undefined || (isObject(node.undo) && node.undo['activity'] === 'step' && node.undo['name'] === 'undo')
       ? []
@@ -135,7 +135,7 @@ const isHandler = (handler: unknown): handler is FaultHandler =>
   isObject(handler) && typeof handler['fault'] === 'string' && handler['fault'] !== '';
 
 function partsOf(node: Activity): readonly { readonly child: Activity; readonly part: Placed['part'] }[] {
-  const children = behaviourOf(node.activity).children(node);
+  const children = behaviorOf(node.activity).children(node);
   const handlers = node.faultHandlers ?? [];
   return [
     ...children.map((child) => ({ child, part: 'child' as const })),

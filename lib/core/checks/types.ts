@@ -1,4 +1,4 @@
-import { isObject } from '../json.ts';
+import { isObject } from '#core/data/json';
 
 /** What is known of a value before there is one. Where nothing is known for certain it is `unknown`, and nobody complains. */
 export type Type =

@@ -1,9 +1,9 @@
-import { openAws } from '../../../lib/aws.ts';
-import type { Channel, Received } from '../../../lib/channel.ts';
-import type { JsonObject } from '../../../lib/core/json.ts';
-import { topologyOf } from '../../../lib/topology.ts';
-import { deploy } from '../../aws/deploy.ts';
-import { clientsAt, createQueue, newName } from '../../aws/support.ts';
+import { openAws } from '#adapters/aws/open';
+import type { JsonObject } from '#core/data/json';
+import type { Channel, Received } from '#ports/queues';
+import { topologyOf } from '#runtime/topology';
+import { deploy } from '../../adapters/aws/deploy.ts';
+import { clientsAt, createQueue, newName } from '../../adapters/aws/support.ts';
 import { type Emulator, type EventBus, type Fauxqs, startDynoxide, startEventBus, startFauxqs } from '../../support/emulators.ts';
 import type { OpenPlace } from '../place.ts';
 import { openHosted } from './hosted.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../../lib/core/json.ts';
-import { openEmbedded } from '../../../lib/embedded.ts';
-import { redriveIn, topologyOf } from '../../../lib/topology.ts';
+import { openEmbedded } from '#adapters/sqlite/open';
+import type { JsonObject } from '#core/data/json';
+import { redriveIn, topologyOf } from '#runtime/topology';
 import type { OpenPlace } from '../place.ts';
 import { openHosted } from './hosted.ts';
 import { SteppedClock } from './stepped-clock.ts';

@@ -1,10 +1,10 @@
 import type { App } from 'redress';
-import type { Clock } from '../../../lib/clock.ts';
-import { readConfig } from '../../../lib/config.ts';
-import { type Host, startHost } from '../../../lib/host/host.ts';
-import { loadFunction } from '../../../lib/host/load.ts';
-import type { Ports } from '../../../lib/system.ts';
-import { createTelemetry } from '../../../lib/telemetry.ts';
+import type { Clock } from '#ports/clock';
+import { createTelemetry } from '#ports/telemetry';
+import { readConfig } from '#runtime/config';
+import { type Host, startHost } from '#runtime/host/host';
+import { loadFunction } from '#runtime/host/load';
+import type { Ports } from '#runtime/system';
 import type { Place, Played } from '../place.ts';
 import { staffed } from '../shop.ts';
 import type { SteppedClock } from './stepped-clock.ts';

@@ -1,7 +1,7 @@
 import type { App } from 'redress';
-import type { JsonObject } from '../../../lib/core/json.ts';
-import type { Announcement } from '../../../lib/publisher.ts';
-import { type QueueSource, topologyOf } from '../../../lib/topology.ts';
+import type { JsonObject } from '#core/data/json';
+import type { Announcement } from '#ports/event-bus';
+import { type QueueSource, topologyOf } from '#runtime/topology';
 import { Faults, profileFrom } from '../../simulation/faults.ts';
 import { SimulatedHost } from '../../simulation/host.ts';
 import { portsOf, Shared } from '../../simulation/ports.ts';

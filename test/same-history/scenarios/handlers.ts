@@ -30,7 +30,7 @@ export const handlers: readonly Scenario[] = [
   scenario('a scope is undone by its name', scopes, ['bank.refund', 'stock.release'], {
     answers: { 'order/second/sequence/reserve-more': [refuses()] },
   }),
-  scenario('scopes are undone newest first', scopes, ['bank.refund', '"outcome":"cancelled"'], {
+  scenario('scopes are undone newest first', scopes, ['bank.refund', '"outcome":"canceled"'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(15, cancels())],
   }),
@@ -43,7 +43,7 @@ export const handlers: readonly Scenario[] = [
   scenario('a branch fails when the other one is done', pair, ['stock.release', 'compensated'], {
     answers: { 'order/charge': [refuses(3)], 'order/reserve': [done(1)] },
   }),
-  scenario('a branch that was cancelled says nothing: whether it was done is found out', pair, ['CancelAsked', 'compensated'], {
+  scenario('a branch that was canceled says nothing: whether it was done is found out', pair, ['CancelAsked', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [doneInSilence()] },
   }),
   scenario('both branches fail, and nothing was done', pair, ['FaultHandled', 'rejected'], {

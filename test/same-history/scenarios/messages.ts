@@ -24,7 +24,7 @@ export const messages: readonly Scenario[] = [
   scenario('a request is so late that it was asked again', sale, ['DeadlineExpired', 'completed'], {
     mail: [late(12, 'request', 'order/ship')],
   }),
-  scenario('a request is cancelled before it comes', pair, ['CancelAsked', 'compensated'], {
+  scenario('a request is canceled before it comes', pair, ['CancelAsked', 'compensated'], {
     answers: { 'order/charge': [refuses(1)] },
     mail: [late(6, 'request', 'order/reserve')],
   }),
@@ -36,11 +36,11 @@ export const messages: readonly Scenario[] = [
     mail: [lost('wake-up'), lost('wake-up'), lost('wake-up')],
     lastsSeconds: 180,
   }),
-  scenario('a message that nobody can read is set aside, and holds nobody up', sale, ['set aside', 'Poison Message', 'completed'], {
+  scenario('a message that nobody can read is dead-lettered, and holds nobody up', sale, ['dead-lettered', 'Poison Message', 'completed'], {
     events: [at(2.2, posts('stock-replies', 'nonsense')), at(2.3, posts('bank-requests', '{"v":1,"type":"request"}'))],
     lastsSeconds: 400,
   }),
-  scenario('a submission that nobody can read is set aside at once', sale, ['set aside', 'completed'], {
+  scenario('a submission that nobody can read is dead-lettered at once', sale, ['dead-lettered', 'completed'], {
     events: [at(1, posts('submissions', '{"v":1,"type":"submission","client":"client"}'))],
   }),
   scenario('hosts die one after the other', sale, ['DeadlineExpired', 'completed'], {

@@ -22,20 +22,20 @@ const agreed = { by: 'otto' };
 
 /** What clients and operators do, in time and out of it. */
 export const people: readonly Scenario[] = [
-  scenario('a client cancels while a step is at work', sale, ['CancelAsked', 'cancelled'], { events: [at(2.5, cancels())] }),
-  scenario('a client cancels while two branches are at work', pair, ['CancelAsked', 'cancelled'], {
+  scenario('a client cancels while a step is at work', sale, ['CancelAsked', 'canceled'], { events: [at(2.5, cancels())] }),
+  scenario('a client cancels while two branches are at work', pair, ['CancelAsked', 'canceled'], {
     answers: { 'order/charge': [done(3)], 'order/reserve': [done(4)] },
     events: [at(1, cancels())],
   }),
   scenario('a client cancels what is done', sale, 'cancel: infeasible', { events: [at(20, cancels())] }),
-  scenario('a client cancels twice', sale, ['cancel: done', 'cancelled'], { events: [at(2.5, cancels()), at(2.7, cancels())] }),
+  scenario('a client cancels twice', sale, ['cancel: done', 'canceled'], { events: [at(2.5, cancels()), at(2.7, cancels())] }),
   scenario('a client submits again', sale, ['submitted again: accepted', 'completed'], {
     events: [at(2, submitsAgain()), at(30, submitsAgain())],
   }),
   scenario('a client submits something else under the same key', sale, ['submitted again: key-reused'], {
     events: [at(2, submitsAgain({ item: 'coffee' }))],
   }),
-  scenario('an order in Error is cancelled', sale, ['OrderHeld', 'cancelled'], {
+  scenario('an order in Error is canceled', sale, ['OrderHeld', 'canceled'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(10, cancels())],
   }),
@@ -79,5 +79,5 @@ export const people: readonly Scenario[] = [
   scenario('a person says yes', question, ['OperatorAsked', 'completed'], { events: [at(9, answers({ yes: true }))] }),
   scenario('a person says no', question, ['OperatorAsked', 'compensated'], { events: [at(9, answers({ yes: false }))] }),
   scenario('a person says something else', question, ['resubmit: invalid', 'Error'], { events: [at(9, answers({ perhaps: 1 }))] }),
-  scenario('what is asked is cancelled instead', question, ['OperatorAsked', 'cancelled'], { events: [at(9, cancels())] }),
+  scenario('what is asked is canceled instead', question, ['OperatorAsked', 'canceled'], { events: [at(9, cancels())] }),
 ];

@@ -41,7 +41,7 @@ export const unknown: readonly Scenario[] = [
     lastsSeconds: 90,
   }),
   scenario('nobody hears of it', letter, ['OutcomeUnknown'], { answers: { 'order/post': [doneInSilence()] }, lastsSeconds: 90 }),
-  scenario('nobody hears of it, and the order is cancelled', letter, ['cancel'], {
+  scenario('nobody hears of it, and the order is canceled', letter, ['cancel'], {
     answers: { 'order/post': [doneInSilence()] },
     events: [at(4, cancels())],
     lastsSeconds: 120,

@@ -26,7 +26,7 @@ export const roundabout: readonly Scenario[] = [
   }),
   scenario('turn after turn', turns, ['order/while[2]', 'completed'], { order: { times: 3 } }),
   scenario('more turns than there may be', turns, ['TooManyTurns', 'Order In Error'], { order: { times: 4 } }),
-  scenario('cancelled between two turns', turns, ['cancelled'], { order: { times: 3 }, events: [at(2.4, cancels())] }),
+  scenario('canceled between two turns', turns, ['canceled'], { order: { times: 3 }, events: [at(2.4, cancels())] }),
   scenario('the first branch whose condition holds', ways, ['bank.charge', 'completed'], { order: { amount: 50 } }),
   scenario('a branch that ends the order', ways, ['terminated'], { order: { amount: 20 } }),
   scenario('a branch that raises a fault', ways, ['NotEnough', 'Order In Error'], { order: { amount: 0 } }),

@@ -1,13 +1,13 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { requestIdOf } from '../../../lib/core/identity.ts';
-import { parseIncoming } from '../../../lib/incoming.ts';
-import { poisonIn } from '../../../lib/poison/envelope.ts';
-import { since } from '../../../lib/put-back.ts';
+import type { StepState } from '#core/activities/step';
+import { requestIdOf } from '#core/data/ids';
+import { poisonIn } from '#roles/dead-letters/envelope';
+import { since } from '#roles/dead-letters/requeue';
+import { parseIncoming } from '#roles/scheduler/incoming';
 import { forgedWord } from '../forgeries.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
 
-/** S26, F1: an answer is taken off its queue only when it was written down, and what follows from it was sent; or it was given up. */
+/** S26, X-1: an answer is taken off its queue only when it was written down, and what follows from it was sent; or it was given up. */
 export function acknowledgements(): Law {
   const sent = new Set<string>();
   const times = new Map<string, number>();

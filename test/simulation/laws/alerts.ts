@@ -1,4 +1,4 @@
-import { announcedAs } from '../../../lib/record.ts';
+import { announcedAs } from '#ports/records';
 import { type Law, on } from './law.ts';
 
 /** S17, L4: whoever waits for a person has called one, at least once, under one id, with one text. */
@@ -19,7 +19,7 @@ export const alerts = (): Law => ({
         .filter((id) => !history.announced.has(id))
         .map((id) => `the alert ${id} was never announced`),
     ),
-    // What is set aside, and what nobody can read, is told anew by each who tries, under one id.
+    // What is dead-lettered, and what nobody can read, is told anew by each who tries, under one id.
     ...[...history.announced]
       .filter(([id, texts]) => id.startsWith('ord_') && !id.endsWith('/unreadable') && texts.size > 1)
       .map(([id]) => `${id} was announced with different texts`),

@@ -1,5 +1,6 @@
-import { timeText } from '../../../lib/messages.ts';
-import { announcedAs, type OutboxEntry, type ProcessState, type StateRecord } from '../../../lib/record.ts';
+import type { Json } from '#core/data/json';
+import { timeText } from '#ports/messages';
+import { announcedAs, type OutboxEntry, type ProcessState, type StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times, writerOf } from './law.ts';
 
@@ -47,7 +48,7 @@ const isSameThen = (text: string | undefined, detail: Detail): boolean => text =
 const timeOf = (text = '{}'): string => String((JSON.parse(text) as { readonly at?: string }).at);
 
 /** Between which states people are told that something went. */
-const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unknown' | 'queued' | 'set aside'>([
+const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unknown' | 'queued' | 'dead-lettered'>([
   'Pending',
   'Processing',
   'Processed',
@@ -55,7 +56,7 @@ const known: ReadonlySet<string> = new Set<ProcessState | 'Compensating' | 'unkn
   'Compensating',
   'unknown',
   'queued',
-  'set aside',
+  'dead-lettered',
 ]);
 
 const titles: readonly (readonly [RegExp, string])[] = [
@@ -65,9 +66,9 @@ const titles: readonly (readonly [RegExp, string])[] = [
   [/^ord_[a-z0-9]+(@\d+)?(#\d+\/service|\/unreadable|\/status\/\d+\/undeliverable)$/, 'Service Exception'],
   [/^backlog\/.+\/\d+$/, 'Service Exception'],
   [/^channel\/.+\/\d+$/, 'Channel Closed'],
-  [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|cancelled|terminated))?$/, 'Order Processed'],
+  [/^ord_[a-z0-9]+@\d+\/processed(\/(compensated|rejected|canceled|terminated))?$/, 'Order Processed'],
 ];
-const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Set Aside';
+const titleOf = (id: string): string => titles.find(([pattern]) => pattern.test(id))?.[1] ?? 'Poison Message Dead-Lettered';
 
 interface Detail {
   readonly id: string;
@@ -94,8 +95,13 @@ function faultOf({ orderId, state, before: was }: Tracked, before: StateRecord |
     ...(fault?.source ? { source: fault.source } : {}),
     before: was?.state.phase === 'running' ? 'Processing' : (before?.processState ?? 'Pending'),
     ...{ after: 'Error', failureCount, message: fault?.message },
+    ...dataOf(fault),
   };
 }
+
+/** No fault of a world has more than an alert takes along. */
+const dataOf = (fault: { readonly data?: Json } | null | undefined): { readonly data?: Json } =>
+  fault?.data === undefined ? {} : { data: fault.data };
 
 /** Whoever gives a client's messages up says so of the first of them, in the same write. */
 function unheardOf({ orderId, state, news }: Tracked, before: StateRecord, said: Said): string | undefined {
@@ -133,6 +139,7 @@ const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
       ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },
       ...{ before: 'Compensating', after: 'Compensating', failureCount: Number(asking.split('.').at(-1)) },
       message: fault?.message ?? 'Its agent does not answer.',
+      ...dataOf(fault),
     };
   });
 

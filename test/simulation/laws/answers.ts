@@ -1,4 +1,4 @@
-import type { JournalEntry } from '../../../lib/instance.ts';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import { refusals } from '../app.ts';
 import { type Law, on } from './law.ts';
 

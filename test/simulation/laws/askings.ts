@@ -1,4 +1,5 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
+import type { StepState } from '#core/activities/step';
+import { isCall } from '../app.ts';
 import { type Law, on } from './law.ts';
 
 /** What makes the same claim ask for the same effect once more. */
@@ -20,14 +21,16 @@ export function askings(): Law {
       const order = history.orders.get(happening.after.orderId);
       if (!order) return undefined;
       // Behind a service that was away it is asked in its turn, and nothing of that counts.
-      const isItsTurn = happening.before?.nextDueFor?.waitingSince !== undefined;
+      const { waitingSince, kind } = happening.before?.nextDueFor ?? {};
+      // What could not be sent for longer than the step may take was never asked for.
+      const isItsTurn = waitingSince !== undefined || kind === 'unsent';
       const { orderId, journal, instance, news } = order;
       for (const fact of news) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
         if (fact.type !== 'StepAsked') continue;
         const own = instance.state.activities[fact.path]?.own as StepState | undefined;
         // Who calls another order looks after it every ten minutes.
-        if (!own || own.mode !== undefined || /\/(stay|trip|visit)$/.test(fact.path)) continue;
+        if (!own || own.mode !== undefined || isCall(fact.path)) continue;
         const key = `${orderId}/${fact.path}`;
         const before = last.get(key);
         last.set(key, { generation: own.generation, epoch: own.epoch, lines: journal.length });

@@ -1,6 +1,6 @@
 import { type Law, on } from './law.ts';
 
-/** F15, F17: a function names as failed only what came, and nothing of it goes on when it has answered. */
+/** a function names as failed only what came, and nothing of it goes on when it has answered. */
 export const batches = (): Law => ({
   name: 'batches',
   after: on(['returned', 'answered'], (happening) => {

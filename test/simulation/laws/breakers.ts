@@ -1,4 +1,4 @@
-import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
+import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { Guarded, GuardedBy } from '../guarded.ts';
 import { type Law, lawOfSteadyProcesses, type Times } from './law.ts';
 
@@ -123,7 +123,7 @@ class Process {
 }
 
 /**
- * F45: a service that is away is called by none who has heard of it, but by the one who goes and sees; when it is back each
+ * X-45: a service that is away is called by none who has heard of it, but by the one who goes and sees; when it is back each
  * process begins with one call at a time. In good weather nobody asks, in bad weather everybody knows within two seconds.
  */
 export const breakers = (times: Pick<Times, 'now'>): Law => lawOfSteadyProcesses('breakers', () => new Process(), times);

@@ -1,4 +1,4 @@
-import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
+import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { ClockJumps, GuardedBy } from '../guarded.ts';
 import { eachProcess, type Law, on, type Times } from './law.ts';
 
@@ -98,7 +98,7 @@ class Process {
   }
 }
 
-/** F45: a process repeats ten calls at once, one more for ten answers, and one more every ten seconds; and puts nothing back before. */
+/** a process repeats ten calls at once, one more for ten answers, and one more every ten seconds; and puts nothing back before. */
 export function budgets({ now }: Pick<Times, 'now'>): Law {
   const of = eachProcess(() => new Process());
   const jumps = new Map<string, ClockJumps[]>();

@@ -3,7 +3,7 @@ import { type Law, on } from './law.ts';
 /** Less than a step lives: what waits for the message must not be blamed for it. */
 const shownMaxMs = 90_000;
 
-/** F9, S14: what a function could not process it has shown again soon, however long the queue would hide it. */
+/** X-9, S14: what a function could not process it has shown again soon, however long the queue would hide it. */
 export function comesAgain(): Law {
   const toBeShown = new Map<string, number>();
   return {

@@ -1,6 +1,6 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { rootPath } from '../../../lib/core/definition.ts';
-import type { Fault } from '../../../lib/core/fault.ts';
+import type { StepState } from '#core/activities/step';
+import type { Fault } from '#core/data/fault';
+import { rootPath } from '#core/definition/definition';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';
 

@@ -1,8 +1,8 @@
-import { workingSteps } from '../../../lib/core/lateness.ts';
-import type { Program } from '../../../lib/core/program.ts';
-import type { State } from '../../../lib/core/state.ts';
-import { decodeInstance } from '../../../lib/instance.ts';
-import type { Note, StateRecord } from '../../../lib/record.ts';
+import type { State } from '#core/data/state';
+import type { Program } from '#core/definition/program';
+import { workingSteps } from '#core/engine/lateness';
+import type { Note, StateRecord } from '#ports/records';
+import { decodeInstance } from '#roles/scheduler/instance';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

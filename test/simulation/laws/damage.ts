@@ -1,11 +1,11 @@
-import { announcedAs, type StateRecord } from '../../../lib/record.ts';
+import { announcedAs, type StateRecord } from '#ports/records';
 import { type Law, on } from './law.ts';
 
 /** So many writes are more than any order makes that is damaged, looked at by a person, and ended by him; one has 24 effects to undo. */
 const writesMax = 400;
 
 /**
- * F48, S25, L7: a damaged order comes before a person, or is there already, or it was written whole by somebody who had read it
+ * X-48, S25, L7: a damaged order comes before a person, or is there already, or it was written whole by somebody who had read it
  * before; it never loops. One that is finished is of interest only to who reads it.
  */
 export function damage(): Law {

@@ -1,5 +1,5 @@
-import { idempotencyKeyOf, undonePath } from '../../../lib/core/identity.ts';
-import type { JournalEntry } from '../../../lib/instance.ts';
+import { idempotencyKeyOf, undonePath } from '#core/data/ids';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 

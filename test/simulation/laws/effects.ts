@@ -1,11 +1,11 @@
-import type { JournalEntry } from '../../../lib/instance.ts';
-import { lasting } from '../app.ts';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import { isCall, lasting } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
 /**
  * S7, S11: nothing is done twice, nothing undone that was never done, and what is undone by its outcome leaves nothing behind. Once a
- * table was restored nobody knows of what was asked for since the time of which it is: that may have been done, or undone (F37).
+ * table was restored nobody knows of what was asked for since the time of which it is: that may have been done, or undone (X-37).
  */
 export function effects({ now }: Pick<Times, 'now'>): Law {
   const askedAt = new Map<string, number>();
@@ -68,4 +68,4 @@ function doneBy(orderId: string, journal: readonly JournalEntry[]): ReadonlySet<
 }
 
 /** A call has its effects in the order that it made. */
-const hasEffect = (path: string): boolean => !/\/(stay|trip|visit|undo)$/.test(path);
+const hasEffect = (path: string): boolean => !isCall(path) && !path.endsWith('/undo');

@@ -1,6 +1,6 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { rootPath } from '../../../lib/core/definition.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
+import type { StepState } from '#core/activities/step';
+import { rootPath } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';

@@ -1,4 +1,4 @@
-import { engineFaults, type Fault, shortType } from '../../../lib/core/fault.ts';
+import { engineFaults, type Fault, shortType } from '#core/data/fault';
 import { refusals } from '../app.ts';
 import { type Law, on } from './law.ts';
 

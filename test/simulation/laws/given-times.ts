@@ -48,11 +48,11 @@ class Process {
   private readonly calls = new Map<number, Call>();
   private readonly served = new Map<string, Served>();
   private readonly given: Askings;
-  private readonly cancelled: ReadonlySet<string>;
+  private readonly canceled: ReadonlySet<string>;
 
-  constructor(given: Askings, cancelled: ReadonlySet<string>) {
+  constructor(given: Askings, canceled: ReadonlySet<string>) {
     this.given = given;
-    this.cancelled = cancelled;
+    this.canceled = canceled;
   }
 
   takes({ now, event }: GuardedBy, at: number): string | undefined {
@@ -105,7 +105,7 @@ class Process {
     const { requestId, completeBy, isGone, at } = asked;
     const { works, until } = this.servedOf(requestId);
     const over = works === 1 ? Math.max(completeBy, until) : completeBy;
-    if (how === 'gone' && now < over - slipMs && !isToStop && !isGone && !this.cancelled.has(requestId))
+    if (how === 'gone' && now < over - slipMs && !isToStop && !isGone && !this.canceled.has(requestId))
       return `gives ${requestId} up, ${over - now} ms before its time is over`;
     // Who stands still may wake when there is nothing left to ask for.
     const mustHaveBeaten = stoodStillUntil <= at && this.mustHaveBeaten(asked, now);
@@ -132,18 +132,18 @@ class Process {
 }
 
 /**
- * S8, S16: an operation is told of as much time as its asking gives, and has it, unless it is cancelled or its process is to stop;
+ * S8, S16: an operation is told of as much time as its asking gives, and has it, unless it is canceled or its process is to stop;
  * what may take longer asks for more before a third of it is over, for as much as it was given at first.
  */
 export function givenTimes({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>): Law {
   const given = new Map<string, Given>();
-  const cancelled = new Set<string>();
-  const steady = lawOfSteadyProcesses('given times', () => new Process(given, cancelled), { now });
+  const canceled = new Set<string>();
+  const steady = lawOfSteadyProcesses('given times', () => new Process(given, canceled), { now });
   const sent = ({ queue, body }: Extract<Happening, { type: 'sent' }>): undefined => {
     if (!queue.endsWith('-requests') || queue.startsWith('workflows-')) return;
     const { type, requestId, completeBy, remainingMs } = JSON.parse(body) as { readonly [field: string]: string };
     if (requestId === undefined) return;
-    if (type === 'cancel') cancelled.add(requestId);
+    if (type === 'cancel') canceled.add(requestId);
     if (type !== 'request') return;
     const by = Date.parse(`${completeBy}`);
     const asked = by - Number(remainingMs);

@@ -1,5 +1,5 @@
-import { type Poison, poisonIn } from '../../../lib/poison/envelope.ts';
-import { policyDefaults } from '../../../lib/poison/policy.ts';
+import { policyDefaults } from '#roles/channels/policy';
+import { type Poison, poisonIn } from '#roles/dead-letters/envelope';
 import { forgedWord } from '../forgeries.ts';
 import { type Law, on, type Times } from './law.ts';
 
@@ -30,14 +30,14 @@ export function givenUp({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>
   const told = new Set<string>();
   return {
     name: 'given up',
-    after: on(['delivered', 'sent', 'set aside', 'acknowledged'], (happening) => {
+    after: on(['delivered', 'sent', 'dead-lettered', 'acknowledged'], (happening) => {
       switch (happening.type) {
         case 'delivered': {
           const { queue, messages } = happening;
           for (const { messageId, body } of messages) deliveries.came(queue, messageId, body);
           return undefined;
         }
-        case 'set aside':
+        case 'dead-lettered':
           if (happening.message.failures > maxFailures) ended.add(requestIn(happening.message.body) ?? '');
           return undefined;
         case 'sent': {

@@ -1,6 +1,6 @@
-import { isKindOf } from '../../../lib/core/fault.ts';
-import type { CoreFact } from '../../../lib/core/journal.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
+import { isKindOf } from '#core/data/fault';
+import type { CoreFact } from '#core/data/journal';
+import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

@@ -1,7 +1,7 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { attemptOf, generationOf, stepOfRequest } from '../../../lib/core/identity.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
-import { parseIncoming } from '../../../lib/incoming.ts';
+import type { StepState } from '#core/activities/step';
+import { attemptOf, generationOf, stepOfRequest } from '#core/data/ids';
+import { nodeAt } from '#core/definition/program';
+import { parseIncoming } from '#roles/scheduler/incoming';
 import { definitions } from '../app.ts';
 import { forgedWord } from '../forgeries.ts';
 import type { History } from '../history.ts';
@@ -16,7 +16,7 @@ interface Open {
 }
 
 /**
- * F9, F20: while nobody knows whether a step was done that runs at most once, or its order is blocked for that, no answer is thrown
+ * X-9, X-20: while nobody knows whether a step was done that runs at most once, or its order is blocked for that, no answer is thrown
  * away that says that it was, whichever attempt it is about.
  */
 export function inDoubt(): Law {

@@ -1,4 +1,4 @@
-import { parentOf } from '../../../lib/core/program.ts';
+import { parentOf } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

@@ -14,6 +14,7 @@ import { comesAgain } from './comes-again.ts';
 import { compensation } from './compensation.ts';
 import { counts } from './counts.ts';
 import { damage } from './damage.ts';
+import { deadLetter } from './dead-letters.ts';
 import { deadlines } from './deadlines.ts';
 import { decisions } from './decisions.ts';
 import { done } from './done.ts';
@@ -24,6 +25,7 @@ import { expiry } from './expiry.ts';
 import { faults } from './faults.ts';
 import { fence } from './fence.ts';
 import { forgeries } from './forgeries.ts';
+import { forgotten } from './forgotten.ts';
 import { givenTimes } from './given-times.ts';
 import { givenUp } from './given-up.ts';
 import { handlers } from './handlers.ts';
@@ -37,6 +39,7 @@ import { kept } from './kept.ts';
 import type { Law, Times } from './law.ts';
 import { leaseTimes } from './lease-times.ts';
 import { leases } from './leases.ts';
+import { limits } from './limits.ts';
 import { livelock } from './livelock.ts';
 import { longOver } from './long-over.ts';
 import { masks } from './masks.ts';
@@ -61,7 +64,6 @@ import { requests } from './requests.ts';
 import { retries } from './retries.ts';
 import { salvage } from './salvage.ts';
 import { secrets } from './secrets.ts';
-import { setAside } from './set-aside.ts';
 import { settling } from './settling.ts';
 import { signals } from './signals.ts';
 import { silence } from './silence.ts';
@@ -158,12 +160,14 @@ export const lawsFor = (times: Times): readonly Law[] => [
   notices(),
   statuses(),
   poison(),
-  setAside(),
+  deadLetter(),
   givenUp(times),
   secrets(),
   masks(),
   deadlines(),
   sizes(),
+  limits(),
+  forgotten(),
   versions(),
   views(),
   damage(),

@@ -1,5 +1,5 @@
-import { isObject } from '../../../lib/core/json.ts';
-import type { JournalEntry } from '../../../lib/instance.ts';
+import { isObject } from '#core/data/json';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import { type Law, on } from './law.ts';
 
 interface Sent {

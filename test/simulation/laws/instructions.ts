@@ -1,6 +1,6 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import type { JournalEntry } from '../../../lib/instance.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import type { StepState } from '#core/activities/step';
+import type { StateRecord } from '#ports/records';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
@@ -53,7 +53,7 @@ function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): 
   if (state.processState !== 'Processed' && (state.lockedBy === null || (state.fault !== null && !isHeld)))
     return `leaves the order with ${state.lockedBy === null ? 'nobody' : 'its fault'}`;
   const ending = state.outcome ?? instance.state.ending?.outcome;
-  if (kind === 'cancel' && ending !== 'cancelled') return `leads to ${ending}`;
+  if (kind === 'cancel' && ending !== 'canceled') return `leads to ${ending}`;
   if (kind === 'compensate' && ending !== 'compensated') return `leads to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `leads to ${state.processState} ${state.outcome}`;
   if (kind === 'mark-compensated' && !news.some(({ type }) => type === 'MarkedCompensated')) return 'marks nothing';

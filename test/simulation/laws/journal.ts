@@ -1,4 +1,4 @@
-import { wholeJournal } from '../../../lib/steps.ts';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import { type Law, on } from './law.ts';
 
 /** S5: every line of a journal is written once, has the number behind the one before it, never changes, and stays. */

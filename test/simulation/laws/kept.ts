@@ -1,5 +1,5 @@
-import { queues } from '../../../lib/messages.ts';
-import { orderIdOf } from '../../../lib/submission.ts';
+import { queues } from '#ports/messages';
+import { orderIdOf } from '#roles/submission/submission';
 import type { History } from '../history.ts';
 import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';

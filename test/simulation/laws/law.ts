@@ -1,4 +1,4 @@
-import type { StateRecord } from '../../../lib/record.ts';
+import type { StateRecord } from '#ports/records';
 import type { GuardedBy } from '../guarded.ts';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';

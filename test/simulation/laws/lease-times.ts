@@ -1,4 +1,4 @@
-import { since } from '../../../lib/put-back.ts';
+import { since } from '#roles/dead-letters/requeue';
 import type { Happening } from '../sight.ts';
 import { type Law, on, type Times, writerOf } from './law.ts';
 

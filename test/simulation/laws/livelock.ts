@@ -2,14 +2,15 @@ import type { Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
 /**
- * At least three times what orders have ever come to. Whoever calls one that takes three hours asks after it every ten minutes:
- * that is most of the first, and there were 45.
+ * At least three times what orders have ever come to beside their calls. An order asks every ten minutes what became of one that
+ * it called, for as long as that one lasts: one write when the time is over, and one with the next request.
  */
-const writesMax = { atAll: 135, eachStep: 4, eachHour: 4 };
+const writesMax = { atAll: 60, eachStep: 4, eachHour: 4, eachHourOfCall: 12 };
 /** Most worlds are over by then. What does not succeed is tried every hour for as long as a world lasts. */
 const shortMs = 43_200_000;
+const hourMs = 3_600_000;
 
-/** L7: when nothing goes wrong any more, no order is written without end: so often for each step of it, and so often beside. */
+/** L7: when nothing goes wrong any more, no order is written without end: so often for each step and call of it, and so often beside. */
 export function livelock({ quietSince, now }: Times): Law {
   const writes = new Map<string, number>();
   return {
@@ -22,9 +23,15 @@ export function livelock({ quietSince, now }: Times): Law {
       writes.set(orderId, written);
       if (written <= writesMax.atAll) return undefined;
       const steps = stepsOf(history.orders.get(orderId));
-      const hours = Math.max(0, now() - since - shortMs) / 3_600_000;
-      return written > writesMax.atAll + writesMax.eachStep * steps + writesMax.eachHour * hours
-        ? `${orderId} has ${steps} steps, and is written for the ${written}th time since nothing goes wrong any more`
+      const calls = history.childrenOf(orderId).length;
+      const quietMs = now() - since;
+      const most =
+        writesMax.atAll +
+        writesMax.eachStep * steps +
+        (writesMax.eachHour * Math.max(0, quietMs - shortMs)) / hourMs +
+        (writesMax.eachHourOfCall * calls * quietMs) / hourMs;
+      return written > most
+        ? `${orderId} has ${steps} steps, has called ${calls} orders, and is written for the ${written}th time since nothing goes wrong any more`
         : undefined;
     }),
   };

@@ -1,28 +1,29 @@
-import type { Request } from '../../../lib/messages.ts';
+import type { Request } from '#ports/messages';
 import { type Law, on, type Times } from './law.ts';
 
 /** Services are slow, and hosts stand still in the middle of it: what was begun in time may be done so much later. */
 const slackMs = 600_000;
 
-type Sent = Pick<Request, 'idempotencyKey' | 'completeBy' | 'type'>;
+type Sent = Pick<Request, 'requestId' | 'idempotencyKey' | 'completeBy' | 'type'>;
 
-/** F-39: what a request asks for is not done long after its time, however late the queue delivers it, or once more. */
+/** F-39: what a request asks for is neither begun nor done long after its time, however late the queue delivers it, or once more. */
 export function longOver({ now, toleranceMs }: Pick<Times, 'now' | 'toleranceMs'>): Law {
-  /** By key: until when it was asked for. */
+  /** By key, and by id of the request: until when it was asked for. */
   const until = new Map<string, number>();
+  const wrongWith = (name: string, what: 'begun' | 'done'): string | undefined => {
+    const by = until.get(name);
+    const isOver = by !== undefined && now() > by + toleranceMs + slackMs;
+    return isOver ? `${name} is ${what}, and was asked for until ${new Date(by).toISOString()}` : undefined;
+  };
   return {
     name: 'long over',
-    after: on(['sent', 'effect'], (happening) => {
-      if (happening.type === 'sent') {
-        const { type, idempotencyKey, completeBy } = happening.queue.endsWith('-requests') ? sentIn(happening.body) : {};
-        const by = type === 'request' ? Date.parse(String(completeBy)) : Number.NaN;
-        if (idempotencyKey !== undefined && by > (until.get(idempotencyKey) ?? 0)) until.set(idempotencyKey, by);
-        return undefined;
-      }
-      const { key, undoes } = happening;
-      const by = until.get(key);
-      const isOver = undoes === undefined && by !== undefined && now() > by + toleranceMs + slackMs;
-      return isOver ? `${key} is done, and was asked for until ${new Date(by).toISOString()}` : undefined;
+    after: on(['sent', 'effect', 'guarded'], (happening) => {
+      if (happening.type === 'guarded') return happening.event.what === 'asks' ? wrongWith(happening.event.requestId, 'begun') : undefined;
+      if (happening.type === 'effect') return happening.undoes === undefined ? wrongWith(happening.key, 'done') : undefined;
+      const { type, requestId, idempotencyKey, completeBy } = happening.queue.endsWith('-requests') ? sentIn(happening.body) : {};
+      const by = type === 'request' ? Date.parse(String(completeBy)) : Number.NaN;
+      for (const name of [requestId, idempotencyKey]) if (name !== undefined && by > (until.get(name) ?? 0)) until.set(name, by);
+      return undefined;
     }),
   };
 }

@@ -1,6 +1,6 @@
 import { type Law, on } from './law.ts';
 
-/** S20, F35: what a newer program has written is left as it is by one that does not know it. */
+/** S20, X-35: what a newer program has written is left as it is by one that does not know it. */
 export function newer(): Law {
   const kept = new Set<string>();
   return {

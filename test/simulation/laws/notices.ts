@@ -1,4 +1,4 @@
-import { timeText } from '../../../lib/messages.ts';
+import { timeText } from '#ports/messages';
 import { type History, responseQueue, type Tracked } from '../history.ts';
 import { referenceOf } from '../outside.ts';
 import { type Law, on } from './law.ts';

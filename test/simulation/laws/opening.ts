@@ -1,4 +1,4 @@
-import { type Breaker, phaseOf } from '../../../lib/breaker.ts';
+import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { Guarded, GuardedBy } from '../guarded.ts';
 import { type Law, lawOfSteadyProcesses, type Times } from './law.ts';
 
@@ -155,7 +155,7 @@ class Process {
 }
 
 /**
- * F45: a process says that a service is away after five failures in a row, of more than one order, and no sooner; that it is
+ * X-45: a process says that a service is away after five failures in a row, of more than one order, and no sooner; that it is
  * back says the one who went and saw, when it answers as quickly as ever. What they write goes by what was written before.
  */
 export const opening = (times: Pick<Times, 'now'>): Law => lawOfSteadyProcesses('opening', () => new Process(), times);

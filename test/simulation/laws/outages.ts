@@ -14,6 +14,11 @@ const texts: ReadonlySet<string> = new Set([
 const isOlder = ({ name, message }: Failed): boolean =>
   name === 'UnreadableRecordError' && message.includes('its workflow sale@2 is not part');
 
+/** What DynamoDB says where a partition takes no more, or an item is too large: see `limits.ts`. */
+const isLimit = ({ name, message }: Failed): boolean =>
+  (name === 'StoreUnavailableError' && message.includes('ProvisionedThroughputExceededException')) ||
+  message.includes('DynamoDB refuses the write: ValidationException: Item size');
+
 /** Only outages are thrown, and what is told as an error has a reason: a slip of the program must not hide behind redelivery. */
 export function outages(): Law {
   let isPoisoned = false;
@@ -25,7 +30,14 @@ export function outages(): Law {
       if (happening.type === 'newer' || happening.type === 'damaged') strange.add(happening.orderId);
       if (happening.type === 'failed' && happening.message.trim() === '')
         return `${happening.where}: ${happening.name}, and nothing is said`;
-      if (happening.type !== 'failed' || known.has(happening.name) || texts.has(happening.message) || isOlder(happening)) return undefined;
+      if (
+        happening.type !== 'failed' ||
+        known.has(happening.name) ||
+        texts.has(happening.message) ||
+        isOlder(happening) ||
+        isLimit(happening)
+      )
+        return undefined;
       if (isPoisoned && happening.where.startsWith('record not processed')) return undefined;
       return isAbout(happening, strange) ? undefined : `${happening.where}: ${happening.name}: ${happening.message}`;
     }),

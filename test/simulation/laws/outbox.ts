@@ -1,5 +1,5 @@
-import { queues } from '../../../lib/messages.ts';
-import type { OutboxEntry } from '../../../lib/record.ts';
+import { queues } from '#ports/messages';
+import type { OutboxEntry } from '#ports/records';
 import { type History, responseQueue } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 

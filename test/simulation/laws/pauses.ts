@@ -1,6 +1,6 @@
-import { delayMaxMs } from '../../../lib/channel.ts';
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import type { CoreFact } from '../../../lib/core/journal.ts';
+import type { StepState } from '#core/activities/step';
+import type { CoreFact } from '#core/data/journal';
+import { delayMaxMs } from '#ports/queues';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
 

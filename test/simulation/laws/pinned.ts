@@ -1,4 +1,4 @@
-import { asks } from '../../../lib/core/definition.ts';
+import { asks } from '#core/definition/definition';
 import { definitions } from '../app.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';

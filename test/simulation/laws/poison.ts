@@ -5,10 +5,10 @@ export function poison(): Law {
   const open = new Set<string>();
   return {
     name: 'poison',
-    after: on(['poisoned', 'purged', 'set aside'], (happening) => {
+    after: on(['poisoned', 'purged', 'dead-lettered'], (happening) => {
       if (happening.type === 'poisoned') open.add(asItCame(happening.body));
       if (happening.type === 'purged') open.delete(asItCame(happening.body));
-      if (happening.type === 'set aside') open.delete(asItCame(happening.message.body));
+      if (happening.type === 'dead-lettered') open.delete(asItCame(happening.message.body));
       return undefined;
     }),
     atEnd: () => [...open].map((body) => `${body.trim()} is nowhere to be found`),

@@ -1,4 +1,4 @@
-import type { ProcessState } from '../../../lib/record.ts';
+import type { ProcessState } from '#ports/records';
 import { type Law, on } from './law.ts';
 
 const next: { readonly [state in ProcessState]: readonly ProcessState[] } = {

@@ -1,34 +1,38 @@
-import { idempotencyKeyOf } from '../../../lib/core/identity.ts';
-import type { CoreFact } from '../../../lib/core/journal.ts';
-import { childIdOf } from '../../../lib/submission.ts';
+import { idempotencyKeyOf } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import { childIdOf } from '#roles/submission/submission';
 import type { History } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
-/** Of a call that was cancelled while nothing goes wrong: its order is told at once, and has its steps to wait for. */
+/** Of a call that was canceled while nothing goes wrong: its order is told at once, and has its steps to wait for. */
 const toldMs = 300_000;
 /** Where that was lost, it is found out when the call is asked after. */
 const foundOutMs = 3_600_000;
 
-interface Cancelled {
+interface Canceled {
   readonly at: number;
   readonly child: string;
 }
 
 /** L1: an order that was called, and is not wanted any more, does not go on until it ends by itself. */
 export function promptness({ now, quietSince }: Times): Law {
-  const cancelled = new Map<string, Cancelled>();
+  const canceled = new Map<string, Canceled>();
   return {
     name: 'promptness',
-    after: on(['written'], (happening, history) => {
+    after: on(['written', 'restored'], (happening, history) => {
+      if (happening.type === 'restored') {
+        // An order that is as it was before may not have canceled anything yet.
+        canceled.clear();
+        return undefined;
+      }
       const { orderId } = happening.after;
       for (const fact of history.orders.get(orderId)?.news ?? []) {
         if (fact.type === 'CancelAsked' && fact.path.endsWith('/visit')) {
           const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.asking ?? '1', 10)));
-          if (history.orders.get(child)?.state.processState === 'Processing')
-            cancelled.set(`${orderId}/${fact.path}`, { at: now(), child });
+          if (history.orders.get(child)?.state.processState === 'Processing') canceled.set(`${orderId}/${fact.path}`, { at: now(), child });
         }
         if (fact.type === 'ActivityClosed') {
-          const late = lateness(orderId, fact, cancelled.get(`${orderId}/${fact.path}`), history);
+          const late = lateness(orderId, fact, canceled.get(`${orderId}/${fact.path}`), history);
           if (late !== undefined) return late;
         }
       }
@@ -39,18 +43,18 @@ export function promptness({ now, quietSince }: Times): Law {
   function lateness(
     orderId: string,
     { path }: Extract<CoreFact, { type: 'ActivityClosed' }>,
-    asked: Cancelled | undefined,
+    asked: Canceled | undefined,
     history: History,
   ): string | undefined {
     const quiet = quietSince();
     if (!asked || quiet === undefined || hadTrouble(asked.child, history) || wasSuspended(orderId, history)) return undefined;
     const after = now() - Math.max(asked.at, quiet);
     const boundMs = asked.at > quiet ? toldMs : foundOutMs;
-    return after > boundMs ? `${orderId} has cancelled ${path}, and it takes ${Math.round(after / 1000)} s to end` : undefined;
+    return after > boundMs ? `${orderId} has canceled ${path}, and it takes ${Math.round(after / 1000)} s to end` : undefined;
   }
 }
 
-/** A person, or an undo that was refused, may take any time; and what nobody can read cannot be cancelled. */
+/** A person, or an undo that was refused, may take any time; and what nobody can read cannot be canceled. */
 const hadTrouble = (orderId: string, history: History): boolean => {
   const { damagedAt, journal = [] } = history.orders.get(orderId) ?? {};
   const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded');

@@ -1,5 +1,5 @@
-import { timeText } from '../../../lib/messages.ts';
-import { announcedAs, type StateRecord } from '../../../lib/record.ts';
+import { timeText } from '#ports/messages';
+import { announcedAs, type StateRecord } from '#ports/records';
 import { type Law, on } from './law.ts';
 
 const types: ReadonlySet<string> = new Set(['RecordUnreadable', 'InvariantViolated']);

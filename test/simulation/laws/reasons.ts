@@ -1,6 +1,6 @@
-import { failingUndos } from '../../../lib/core/undoing.ts';
-import { timeText } from '../../../lib/messages.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import { failingUndos } from '#core/engine/compensation';
+import { timeText } from '#ports/messages';
+import type { StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on, type Times } from './law.ts';

@@ -1,9 +1,9 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import type { StepState } from '#core/activities/step';
+import type { StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';
 
-const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'reminder']);
+const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'unsent', 'reminder']);
 const tailBytesMax = 8 * 1024;
 const pageBytes = 1024;
 
@@ -67,7 +67,9 @@ const wrongInNotes = ({ notes }: StateRecord): string | undefined =>
 /** Of a write of everything: what follows from the instance. */
 function wrongInWhole({ state, instance, before: was, news, journal }: Tracked, before: StateRecord | undefined): string | undefined {
   if (journal[0]?.type !== 'OrderSubmitted') return `has a journal that begins with ${journal[0]?.type}`;
-  if (JSON.stringify(instance.tail).length > tailBytesMax) return 'keeps a long journal in its state';
+  const tailBytes = JSON.stringify(instance.tail).length;
+  // What was long before is put aside; what this write adds may be as long as an answer.
+  if (tailBytes > tailBytesMax && tailBytes - JSON.stringify(news).length > tailBytesMax) return 'keeps a long journal in its state';
   const isShort = before === undefined || before.blob.length <= pageBytes;
   const wrong = (was && !isShort ? wrongInTail(was, instance) : undefined) ?? wrongInFault(state, instance);
   if (wrong) return wrong;

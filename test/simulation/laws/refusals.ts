@@ -1,11 +1,11 @@
-import { queues } from '../../../lib/messages.ts';
-import { orderIdOf, type SubmissionProblem } from '../../../lib/submission.ts';
+import { queues } from '#ports/messages';
+import { orderIdOf, type SubmissionProblem } from '#roles/submission/submission';
 import { type History, responseQueue } from '../history.ts';
 import { clientName } from '../outside.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
 
-const taken = ['purged', 'set aside', 'refused', 'posted wrongly', 'sent', 'set aside'] as const;
+const taken = ['purged', 'dead-lettered', 'refused', 'posted wrongly', 'sent', 'dead-lettered'] as const;
 type Taken = (typeof taken)[number];
 
 interface Posted {
@@ -35,7 +35,7 @@ export function refusals(): Law {
       const named = reference === undefined ? {} : { reference };
       posted.set(body, { key, body, wanted, ...named, mayAnswer: responseChannel === responseQueue });
     }
-    if (happening.type === 'set aside') aside.add(happening.message.body);
+    if (happening.type === 'dead-lettered') aside.add(happening.message.body);
     if (happening.type !== 'sent') return undefined;
     if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
     return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body, history) : undefined;
@@ -45,8 +45,9 @@ export function refusals(): Law {
     if (rest['status'] !== 'refused') return undefined;
     const stored = history.orders.get(orderIdOf(clientName, String(idempotencyKey)))?.state.workflow.name;
     const withKey = [...posted.values()].filter(({ key }) => key === idempotencyKey);
-    // A key may be used for two orders: it is the one that is not stored that is refused.
-    const one = withKey.find(({ body, workflow }) => !refused.has(body) && (workflow === undefined || workflow !== stored)) ?? withKey[0];
+    // A key may be used for two orders: it is the one that is not stored that is refused, and again where it is delivered again.
+    const notStored = withKey.filter(({ workflow }) => workflow === undefined || workflow !== stored);
+    const one = notStored.find(({ body }) => !refused.has(body)) ?? notStored[0] ?? withKey[0];
     if (!one || queue !== responseQueue || !one.mayAnswer) return `${idempotencyKey} is refused on ${queue}`;
     refused.add(one.body);
     if (one.workflow !== undefined && one.workflow === stored) return `${one.key} is refused, and is stored`;

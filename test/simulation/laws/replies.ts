@@ -1,7 +1,7 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { workflowsAgent } from '../../../lib/core/child-order.ts';
-import { generationOf, requestIdOf, stepOfRequest } from '../../../lib/core/identity.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
+import type { StepState } from '#core/activities/step';
+import { workflowsAgent } from '#core/data/child-order';
+import { generationOf, requestIdOf, stepOfRequest } from '#core/data/ids';
+import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { History, Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';

@@ -1,5 +1,5 @@
-import { requestIdFrom } from '../../../lib/core/identity.ts';
-import type { CoreFact } from '../../../lib/core/journal.ts';
+import { requestIdFrom } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
 import type { History } from '../history.ts';
 import { type Law, onAny } from './law.ts';
 

@@ -1,7 +1,7 @@
-import type { Retry } from '../../../lib/core/activities/retry.ts';
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import { nodeAt, parentOf } from '../../../lib/core/program.ts';
-import type { JournalEntry } from '../../../lib/instance.ts';
+import type { Retry } from '#core/activities/retry';
+import type { StepState } from '#core/activities/step';
+import { nodeAt, parentOf } from '#core/definition/program';
+import type { JournalEntry } from '#roles/scheduler/instance';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

@@ -1,5 +1,5 @@
-import type { JournalEntry } from '../../../lib/instance.ts';
-import { wholeJournal } from '../../../lib/steps.ts';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
 import type { Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';
 
@@ -20,7 +20,7 @@ interface Readable {
   readonly isRecalled: boolean;
 }
 
-/** F48: whatever can still be read of a damaged record is kept, line by line; and whether that is all is said as it is. */
+/** whatever can still be read of a damaged record is kept, line by line; and whether that is all is said as it is. */
 export function salvage(): Law {
   const damaged = new Map<string, Readable>();
   return {

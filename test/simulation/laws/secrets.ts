@@ -20,5 +20,5 @@ export const secrets = (): Law => ({
 function textsOf(happening: Happening): string[] {
   if (happening.type === 'published') return [JSON.stringify(happening.announcement)];
   if (happening.type === 'sent') return happening.queue === responseQueue ? [happening.body] : [];
-  return happening.type === 'failed' && happening.where !== 'a booking is to be cancelled' ? [happening.message] : [];
+  return happening.type === 'failed' && happening.where !== 'a booking is to be canceled' ? [happening.message] : [];
 }

@@ -1,4 +1,4 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
+import type { StepState } from '#core/activities/step';
 import type { Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 

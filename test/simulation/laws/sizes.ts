@@ -1,4 +1,4 @@
-import { limits } from '../../../lib/core/definition.ts';
+import { limits } from '#core/definition/definition';
 import { type Law, on } from './law.ts';
 
 const messageCharactersMax = 900 * 1024;

@@ -1,6 +1,6 @@
-import { isRunToSettle, type StepState } from '../../../lib/core/activities/step.ts';
-import { asks } from '../../../lib/core/definition.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
+import { isRunToSettle, type StepState } from '#core/activities/step';
+import { asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';

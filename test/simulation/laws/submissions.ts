@@ -1,4 +1,4 @@
-import { timeText } from '../../../lib/messages.ts';
+import { timeText } from '#ports/messages';
 import type { History } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on, type Times } from './law.ts';

@@ -1,5 +1,5 @@
-import type { StepState } from '../../../lib/core/activities/step.ts';
-import type { StateRecord } from '../../../lib/record.ts';
+import type { StepState } from '#core/activities/step';
+import type { StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import { type Law, on } from './law.ts';
 

@@ -16,7 +16,8 @@ export const undoOrder = (): Law => ({
         if (fact.type === 'ActivityStarted') begun.add(fact.path);
         if (fact.type !== 'ActivityClosed') continue;
         begun.delete(fact.path);
-        if (fact.result === 'Succeeded' && canBeUndone.has(fact.path)) done.push(fact.path);
+        // A later run of a retry passes a step that is done already: the step keeps its place.
+        if (fact.result === 'Succeeded' && canBeUndone.has(fact.path) && !done.includes(fact.path)) done.push(fact.path);
         const path = fact.result === 'Compensated' ? fact.path.replace(/\/undo$/, '') : undefined;
         if (path === undefined || !done.includes(path)) continue;
         if (done.at(-1) !== path && !begun.has(path)) wrong.push(`${orderId} undoes ${path} before ${done.at(-1)}, which was done later`);

@@ -1,6 +1,6 @@
 import { type Law, on } from './law.ts';
 
-/** S20, F35: an order stays with the version with which it began, and is no person's business because a process is older than it. */
+/** S20, X-35: an order stays with the version with which it began, and is no person's business because a process is older than it. */
 export const versions = (): Law => ({
   name: 'versions',
   after: on(['written'], (happening, history) => {

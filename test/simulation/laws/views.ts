@@ -1,7 +1,7 @@
-import { asks } from '../../../lib/core/definition.ts';
-import { nodeAt } from '../../../lib/core/program.ts';
-import type { JournalEntry } from '../../../lib/instance.ts';
-import type { StepReport } from '../../../lib/steps.ts';
+import { asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import type { JournalEntry } from '#roles/scheduler/instance';
+import type { StepReport } from '#roles/scheduler/step-report';
 import { definitions, lasting } from '../app.ts';
 import type { Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';

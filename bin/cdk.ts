@@ -1,0 +1,51 @@
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Annotations, App, RemovalPolicy, Validations } from 'aws-cdk-lib';
+import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import type { App as OrderApp } from '#authoring/workflow';
+import { OrderStack } from '#infrastructure/stack';
+import type { ExternalIssuer } from '#infrastructure/token-issuer';
+
+/**
+ * `npx cdk deploy`: an app as a stack, by default the sample.
+ *
+ * Context: `app`, the path of its module; `name` of the deployment (redress); `issuer`, `audience` and, inline,
+ * `issuerKeys` of tokens that are not the user pool's; `clients`, with commas, that get an app client; `variables` of the
+ * system as JSON; `removal=destroy` for a deployment that leaves nothing behind.
+ */
+const app = new App();
+const context = (key: string): string | undefined => app.node.tryGetContext(key) as string | undefined;
+
+const entry = context('app') ?? 'examples/orders/app.ts';
+const { default: orders } = (await import(pathToFileURL(resolve(entry)).href)) as { default: OrderApp };
+
+// Where the remote services are, from the environment of whoever deploys.
+const services = orders.local?.variables ?? [];
+const agentEnvironment = Object.fromEntries(services.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
+
+const stack = new OrderStack(app, context('stack') ?? 'Redress', {
+  env: { region: process.env['CDK_DEFAULT_REGION'] ?? 'us-east-1' },
+  orders: {
+    app: orders,
+    entry,
+    name: context('name') ?? 'redress',
+    agentEnvironment,
+    variables: JSON.parse(context('variables') ?? '{}') as { [name: string]: string },
+    clients: context('clients')?.split(',') ?? [],
+    removalPolicy: context('removal') === 'destroy' ? RemovalPolicy.DESTROY : RemovalPolicy.RETAIN,
+    ...issuerGiven(),
+  },
+});
+Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
+const missing = services.filter((name) => !agentEnvironment[name]);
+if (missing.length > 0)
+  Annotations.of(stack).addWarningV2(
+    'redress:services',
+    `${missing.join(', ')} not set: the agents will not find their services. Set them where you deploy, to addresses that Lambda reaches.`,
+  );
+
+function issuerGiven(): { readonly issuer?: ExternalIssuer } {
+  const issuer = context('issuer');
+  const keys = context('issuerKeys');
+  return issuer ? { issuer: { issuer, audience: context('audience') ?? 'redress', ...(keys ? { keys } : {}) } } : {};
+}

@@ -1,0 +1,60 @@
+import { type MeterEntry, totalOf } from '#adapters/aws/meter';
+
+/** What a three-step order with no trouble and no response channel may cost at the most (the design's budget). */
+export const budget = {
+  transactions: 1,
+  /** Of whole items and of some of their attributes. */
+  updates: 3,
+  reads: 3,
+  indexWrites: 5,
+  /** One message each way for each of three steps. */
+  messages: 6,
+  stateBytes: 2047,
+} as const;
+
+export type Figure = keyof typeof budget;
+
+/** Of a step of an order, however many it has. */
+export const writeUnitsPerStepMax = 4;
+/** Dollars for a million orders at list price: ten messages a request and a run, or one. */
+export const dollarsMax = { batched: 15, oneByOne: 25 } as const;
+
+export interface OrderFigures extends Readonly<Record<Figure, number>> {
+  readonly tableRequests: number;
+  readonly readUnits: number;
+  readonly writeUnits: number;
+  readonly indexWriteUnits: number;
+  readonly queueRequests: number;
+  readonly announcements: number;
+}
+
+const transactions = ['TransactWriteItems'];
+const updates = ['PutItem', 'UpdateItem'];
+const reads = ['BatchGetItem', 'GetItem', 'Query', 'Scan'];
+
+/** What one order asked for, when nothing else went on. Each index write is one unit: all indexes hold keys only. */
+export function figuresOf(entries: readonly MeterEntry[], stateBytes: number): OrderFigures {
+  const requestsTo = (operations: readonly string[]): number =>
+    totalOf(entries.filter(({ operation }) => operations.includes(operation))).requests;
+  const { readUnits, writeUnits, indexWriteUnits } = totalOf(entries);
+  return {
+    transactions: requestsTo(transactions),
+    updates: requestsTo(updates),
+    reads: requestsTo(reads),
+    indexWrites: indexWriteUnits,
+    messages: requestsTo(['SendMessageBatch']),
+    stateBytes,
+    tableRequests: totalOf(entries.filter(({ service }) => service === 'DynamoDB')).requests,
+    readUnits,
+    writeUnits,
+    indexWriteUnits,
+    queueRequests: totalOf(entries.filter(({ service }) => service === 'SQS')).requests,
+    announcements: requestsTo(['PutEvents']),
+  };
+}
+
+/** By role and operation: `scheduler PutItem: 3`. */
+export const requestsIn = (entries: readonly MeterEntry[]): { readonly [call: string]: number } =>
+  Object.fromEntries(
+    [...Map.groupBy(entries, ({ role, operation }) => `${role} ${operation}`)].map(([call, its]) => [call, totalOf(its).requests]),
+  );

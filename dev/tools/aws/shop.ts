@@ -1,0 +1,17 @@
+import { startShop } from '../../../examples/orders/shop/server.ts';
+
+/** Where the sample shop listens for what was deployed to an emulator: its address is in the functions' environment. */
+const port = Number(process.env['SHOP_PORT'] || 4000);
+const url = `http://127.0.0.1:${port}`;
+
+export const shopUrl = url;
+
+export const shopEnvironment: { readonly [variable: string]: string } = Object.fromEntries(
+  ['inventory', 'payment', 'shipping', 'customer'].map((service) => [`${service.toUpperCase()}_URL`, `${url}/${service}`]),
+);
+
+/** The shop, unless one listens there already. */
+export async function shopHere(): Promise<{ close(): Promise<void> }> {
+  const answers = await fetch(`${url}/switches`).catch(() => undefined);
+  return answers?.ok ? { close: async () => {} } : startShop({ port });
+}

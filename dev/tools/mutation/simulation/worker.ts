@@ -1,0 +1,115 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import type { Happening } from '../../../../test/simulation/sight.ts';
+import { root } from '../../run.ts';
+import { type Ask, type Played, sign } from './messages.ts';
+import { sourcesFile } from './plan.ts';
+
+/**
+ * Plays worlds with one change of the code after another, without being started anew for each: a change costs no more
+ * than the worlds that it is tried in. What runs only at loading gets a worker of its own, with `MUTANT` set.
+ */
+interface Mutation {
+  active: string | undefined;
+  hits: { [mutant: string]: number } | undefined;
+  /** How often the change was passed; far too often is a loop without an end. */
+  hit(): true;
+}
+const silence = 'nothing comes to rest: three hours in which nothing happens';
+const hitsMax = 5_000_000;
+let passed = 0;
+const mutation: Mutation = {
+  active: process.env['MUTANT'],
+  hits: {},
+  hit() {
+    passed += 1;
+    if (passed > hitsMax) throw new Error('a loop that never ends');
+    return true;
+  },
+};
+Object.assign(globalThis, { mutation });
+
+const sources = JSON.parse(readFileSync(sourcesFile, 'utf8')) as { readonly [file: string]: string };
+const byUrl = new Map(Object.entries(sources).map(([file, source]) => [pathToFileURL(`${root}${file}`).href, source]));
+registerHooks({
+  load(url, context, next) {
+    const source = byUrl.get(url);
+    return source === undefined ? next(url, context) : { format: 'module-typescript', source, shortCircuit: true };
+  },
+});
+
+const { World } = await import('../../../../test/simulation/world.ts');
+const atLoading = mutation.hits ?? {};
+let seen = createHash('sha256');
+
+/** Three sweeps that find nothing: without any change no world is silent for more than one hour. */
+const silenceMaxMs = 3 * 3_600_000;
+const stepsPerSign = 2000;
+
+/** Notes everything that can be seen from outside: a change that leaves all of it the same makes no difference. */
+class WatchedWorld extends World {
+  private lastSeen = 0;
+
+  constructor(seed: number) {
+    super(seed);
+    const { timeline } = this;
+    const step = timeline.step.bind(timeline);
+    timeline.step = () => {
+      if (timeline.events % stepsPerSign === 0) process.send?.(sign);
+      if (!this.faults.over) this.lastSeen = timeline.now;
+      if (timeline.now - this.lastSeen > silenceMaxMs) throw new Error(silence);
+      return step();
+    };
+  }
+
+  override saw(happening: Happening): void {
+    this.lastSeen = this.timeline.now;
+    seen.update(JSON.stringify(happening));
+    super.saw(happening);
+  }
+}
+
+let thrown: unknown;
+process.on('unhandledRejection', (error) => {
+  thrown ??= error;
+});
+
+/** Of this process: on a machine with other work on it the clock says little. */
+const cpuMs = (): number => process.cpuUsage().user / 1000;
+
+async function play({ seed, mutant }: Ask): Promise<Played> {
+  seen = createHash('sha256');
+  passed = 0;
+  thrown = undefined;
+  const hits: { [mutant: string]: number } = {};
+  mutation.active = mutant;
+  mutation.hits = mutant === undefined ? hits : undefined;
+  const begun = cpuMs();
+  let periodMs = 0;
+  let happened: Played['happened'] = {};
+  let broken: readonly string[] = [];
+  try {
+    const world = new WatchedWorld(seed);
+    periodMs = world.periodMs;
+    const outcome = await world.run();
+    seen.update(outcome.fingerprint);
+    happened = Object.fromEntries([...outcome.happened, ...outcome.io]);
+    broken = outcome.broken;
+  } catch (error) {
+    thrown ??= error;
+  }
+  return { seed, wrong: wrongIn(broken), ms: cpuMs() - begun, periodMs, print: seen.digest('hex').slice(0, 16), happened, hits };
+}
+
+function wrongIn(broken: readonly string[]): string | undefined {
+  if (passed > hitsMax) return 'a loop that never ends';
+  if (broken.length > 0) return broken[0];
+  if (thrown === undefined) return undefined;
+  return thrown instanceof Error && thrown.message === silence ? silence : `thrown: ${thrown}`;
+}
+
+process.on('message', (ask: Ask) => void play(ask).then((played) => process.send?.(played)));
+process.on('disconnect', () => process.exit());
+process.send?.({ atLoading });

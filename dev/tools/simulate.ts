@@ -1,0 +1,57 @@
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { coveragePage } from '../../test/simulation/coverage.ts';
+import { coverageTable, landingTable } from '../../test/simulation/landing.ts';
+import { simulate, tableOf } from '../../test/simulation/simulate.ts';
+import { commitLoaded } from './commit.ts';
+
+/**
+ * `npm run simulate -- --seed 1 --runs 1000`: worlds in which everything goes wrong; `--trace` tells the story of each, and
+ * plays one where nothing is said of `--runs`; `--table` shows whom each kind of fault befell, and `--coverage FILE` writes
+ * how the order stood each time, and where: as a page with more tables where the file's name ends in `.md`.
+ */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    runs: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
+    coverage: { type: 'string' },
+  },
+});
+const seed = wholeNumber('--seed', values.seed);
+const runs = wholeNumber('--runs', values.runs ?? (values.trace ? '1' : '200'));
+
+const begun = performance.now();
+const summary = await simulate(seed, runs, values.trace ? (line) => void process.stdout.write(`${line}\n`) : undefined);
+const durationMs = Math.round(performance.now() - begun);
+const { simulatedMs, ...counts } = summary;
+const landed = tableOf(
+  summary,
+  ({ kind }) => kind,
+  ({ role }) => role,
+);
+const timesFaster = Math.round(simulatedMs / durationMs);
+const told = {
+  seed,
+  commit: commitLoaded(),
+  durationMs,
+  simulatedHours: Math.round(simulatedMs / 3_600_000),
+  timesFaster,
+  ...counts,
+  landed,
+};
+for (const { wrong, again } of summary.broken) process.stderr.write(`${wrong.join('\n')}\n  again: ${again}\n`);
+if (values.coverage) writeFileSync(values.coverage, coverage(values.coverage));
+process.stdout.write(values.table ? `${landingTable(summary)}\n` : `${JSON.stringify(told)}\n`);
+process.exitCode = summary.broken.length > 0 ? 1 : 0;
+
+function coverage(file: string): string {
+  return file.endsWith('.md') ? coveragePage(summary, { seed, commit: commitLoaded(), file }) : coverageTable(summary);
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  process.stderr.write(`${name} takes a whole number, not "${text}".\n`);
+  process.exit(2);
+}

@@ -1,0 +1,24 @@
+import { command } from './command.ts';
+import type { Thing } from './thing.ts';
+
+/** The short form of a goal of `npm run verify`, with another seed each time. */
+export function goal(name: string): Thing {
+  const { run, stop } = command();
+  return {
+    seeds: 1,
+    stop,
+    async round(seed) {
+      const { code, output } = await run(['dev/verify/main.ts', name, '--short', '--seed', `${seed}`]);
+      if (code === undefined) return { counts: {}, broken: [] };
+      const counts = { [`rounds of ${name}`]: 1 };
+      if (code === 0) return { counts, broken: [] };
+      return { counts, broken: [{ wrong: why(output), again: `npm run verify -- ${name} --short --seed ${seed}` }] };
+    },
+  };
+}
+
+/** What a goal falls short of stands in its line of JSON; without one, the end of what it said is all there is. */
+function why(output: string): string {
+  const line = output.split('\n').findLast((each) => each.startsWith('{"goal"'));
+  return line === undefined ? output.slice(-1000) : (JSON.parse(line) as { short: readonly string[] }).short.join('; ');
+}

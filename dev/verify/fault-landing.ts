@@ -1,0 +1,24 @@
+import { emptyCells, rare, reach } from '../../test/simulation/landing.ts';
+import { tableOf } from '../../test/simulation/simulate.ts';
+import { type Figure, measured } from './figure.ts';
+import { playedWorlds } from './worlds.ts';
+
+/** In the short form too few worlds are played for the rarest: of them, each kind must have befallen somebody. */
+const least = { full: () => 100, short: (name: Parameters<typeof rare.has>[0]) => (rare.has(name) ? 0 : 1) };
+
+/** G6: each kind of fault has really befallen each role that it can befall. */
+export const figure: Figure = {
+  shows: 'every kind of fault has really befallen every role that it can befall, again and again',
+  async measure(run) {
+    const { summary } = await playedWorlds(run);
+    const landed = tableOf(
+      summary,
+      ({ kind }) => kind,
+      ({ role }) => role,
+    );
+    const never = Object.keys(reach).filter((kind) => landed[kind] === undefined);
+    const empty = emptyCells(summary, least[run.form]);
+    const cells = Object.values(reach).reduce((sum, { roles }) => sum + roles.length, 0);
+    return measured([...never.map((kind) => `${kind} has befallen nobody`), ...empty], { kinds: Object.keys(reach).length, cells, landed });
+  },
+};

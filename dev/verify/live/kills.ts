@@ -1,0 +1,207 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Store } from '#ports/store';
+import { createFarm, type Farm, hurried, type Shown } from '../../../test/processes/farm.ts';
+import { createCustomers, problemsIn, startShop } from '../../../test/processes/kill-support.ts';
+import { atEnd, createRandom, type Ending, root, type Site, until, within } from '../../../test/processes/support.ts';
+import { startOperator } from './operator.ts';
+import { atWorkAt, coursesOf, quantile, recoveriesIn } from './recoveries.ts';
+
+/** Where orders are kept, as the hosts find it and as the witness sees it. */
+export interface Ground {
+  readonly place: Site;
+  readonly store: Pick<Store, 'load' | 'pages'>;
+  /** Orders of which it was announced that they are in Error. */
+  alerts(): ReadonlySet<string>;
+  /** What its hosts are told beside what all hosts are. */
+  readonly settings?: { readonly [name: string]: string };
+  /** Hosts that cannot begin are begun again: what they need may be away for a while. */
+  readonly startsAgain?: boolean;
+  /** From now on everything that the hosts need is there. */
+  calm?(): Promise<void>;
+}
+
+export interface Plan {
+  readonly kills: number;
+  readonly orders: number;
+  /** Fewer are too few: some of those who come give up. */
+  readonly ordersMin: number;
+  /** Whoever would come while so many orders are at work waits outside: at most 100. */
+  readonly atWorkMax: number;
+  /** Between two kills, on average. */
+  readonly everyMs: number;
+  /** After so long nobody is killed any more, and nobody comes: what is lacking is told. */
+  readonly longestMs: number;
+  readonly seed: number;
+  progress(line: string): void;
+}
+
+const size = 2;
+const indexes = Array.from({ length: size }, (_, index) => index);
+/** Every so often both die at once. */
+const bothShare = 0.05;
+/** So many are killed whether they have begun or not. */
+const unbornShare = 0.2;
+/** What a call of a service takes: long enough for many orders to be at work at the same time. */
+const latencyMs = 100;
+/** After the last kill. A service that was found away is tried once a minute, and then what waited for it comes little by little. */
+const patienceMs = 300_000;
+/** So many kills may come before the orders that are due with them. */
+const aheadMax = 3;
+/** So many customers may wait for their answers at a time. */
+const waitingMax = 60;
+
+const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: { address: object } };
+const orderOf = (index: number): object => {
+  if (index % 10 === 7) return { ...order, card: 'tok_declined' };
+  return index % 12 === 5 ? { ...order, address: { ...order.address, postalCode: '00000' } } : order;
+};
+
+/** From a kill to the next asking: the step's own time, the supervisor's next look, and a second for all that is to be done. */
+export const recoveryMaxMs = 1000 * (Number(hurried.STEP_COMPLETE_WITHIN_SECONDS) + Number(hurried.SUPERVISOR_PERIOD_SECONDS) + 1);
+
+/** Two hosts take orders on the same data, and are killed again and again, one at a time or both. */
+export async function killAgainAndAgain(ending: Ending, ground: Ground, plan: Plan) {
+  const { place } = ground;
+  const random = createRandom(plan.seed);
+  const shop = await startShop(ending, place, { latencyMs });
+  const farm = createFarm(place, { ...shop.urls, ...ground.settings }, { size, startsAgain: ground.startsAgain ?? false });
+  atEnd(ending, () => Promise.all(indexes.map((index) => farm.kill(index))));
+  await Promise.all(indexes.map((index) => farm.begin(index)));
+  const customers = createCustomers(place, farm, { orderOf, random, withinMs: plan.everyMs });
+  const operator = startOperator(place.data, farm);
+
+  const kills = await killing(farm, customers, plan, random);
+  await ground.calm?.();
+  const unserved = await within(customers.served(), 'customers still wait for an answer', patienceMs).then(
+    () => [],
+    (error: Error) => [error.message],
+  );
+  // Those that have not by then are told of by name.
+  await until('every order is at its end', async () => !(await farm.isAtWork()) && (await inError(farm)) === 0, patienceMs).catch(() => {});
+  await operator.stop();
+  const listed = await farm.list();
+  await untilTold(ground, listed, operator.decided).catch(() => {});
+  const ends = await Promise.all(indexes.map((index) => farm.stop(index)));
+
+  const witnesses = { ...customers, decided: operator.decided, effects: shop.effects(), alerts: ground.alerts() };
+  const problems = [
+    ...unserved,
+    ...operator.problems,
+    ...problemsIn(listed, witnesses),
+    ...ends.filter(({ code }) => code !== 0).map(() => 'a host did not stop with 0'),
+  ];
+  const courses = await coursesOf(
+    ground.store,
+    listed.map(({ orderId }) => orderId),
+  );
+  return { problems, listed, courses, kills, customers, decided: operator.decided.size, farm };
+}
+
+/** When hosts were killed, while customers came: milliseconds since 1970. In the end all of them are up. */
+async function killing(farm: Farm, customers: Customers, plan: Plan, random: () => number): Promise<readonly number[]> {
+  const kills: number[] = [];
+  const up = indexes.map(() => Promise.resolve());
+  const end = Date.now() + plan.longestMs;
+  while ((kills.length < plan.kills || customers.arrived() < plan.orders) && Date.now() < end) {
+    const due = Math.min(plan.orders, Math.ceil(((kills.length + 1) * plan.orders) / plan.kills));
+    const pauseMs = plan.everyMs * (0.5 + random());
+    const pause = sleep(pauseMs);
+    const room = Math.min(waitingMax - customers.waiting(), await roomFor(farm, plan.atWorkMax, pauseMs));
+    customers.come(Math.min(due, customers.arrived() + room));
+    await pause;
+    // Who kills ahead of the orders keeps a slow machine from ever taking them.
+    if (customers.arrived() < ((kills.length - aheadMax) * plan.orders) / plan.kills) continue;
+    for (const index of random() < bothShare ? indexes : [Math.floor(random() * size)]) {
+      // However slow the machine is, most lives have begun when they end.
+      if (random() >= unbornShare) await up[index];
+      kills.push(Date.now());
+      await farm.kill(index);
+      up[index] = toldLater(farm.begin(index));
+    }
+    if (kills.length % 25 === 0) plan.progress(`${kills.length} of ${plan.kills} kills, ${customers.answered.size} orders answered`);
+  }
+  await Promise.all(up);
+  return kills;
+}
+
+/** How many more may come. A machine that has other things to do, and one that does not say so in time, is not asked for more. */
+function roomFor(farm: Farm, atWorkMax: number, withinMs: number): Promise<number> {
+  const atWork = farm.page('limit=100&state=Processing').then(
+    ({ items }) => items.length,
+    () => atWorkMax,
+  );
+  return Promise.race([atWork, sleep(withinMs, atWorkMax)]).then((count) => Math.max(0, atWorkMax - count));
+}
+
+/** What fails meanwhile is told of when it is waited for. */
+function toldLater(work: Promise<void>): Promise<void> {
+  work.catch(() => undefined);
+  return work;
+}
+
+const inError = async (farm: { page(query: string): Promise<{ readonly items: readonly unknown[] }> }): Promise<number> =>
+  (await farm.page('limit=1&state=Error')).items.length;
+
+/** What a killed host had still to tell lies in the order's outbox, and is told when its time comes. */
+const untilTold = ({ alerts }: Ground, listed: readonly Shown[], decided: ReadonlySet<string>): Promise<unknown> =>
+  until(
+    'everybody is told',
+    () => {
+      const told = alerts();
+      return listed.every(({ orderId, processState }) => told.has(orderId) || (processState !== 'Error' && !decided.has(orderId)));
+    },
+    patienceMs,
+  );
+
+type Customers = ReturnType<typeof createCustomers>;
+type Outcome = Awaited<ReturnType<typeof killAgainAndAgain>>;
+
+/** What is counted of a run, and what it lacks: in words, nothing where all is well. */
+export function reportOf(
+  { problems, listed, courses, kills, customers, decided, farm }: Outcome,
+  plan: Plan,
+  { timed, strict }: { readonly timed: boolean; readonly strict: boolean },
+) {
+  const share = (outcome: string) => listed.filter((shown) => shown.outcome === outcome).length / Math.max(1, listed.length);
+  const atWork = atWorkAt(courses, kills);
+  const hits = atWork.filter((count) => count > 0).length;
+  const { times, wholeTimes, again, withoutKill } = recoveriesIn(courses, kills, farm.unattended);
+  const p99 = quantile(times, 0.99);
+  const wanted: readonly (readonly [boolean, string])[] = [
+    [kills.length >= plan.kills, `only ${kills.length} kills`],
+    [listed.length >= plan.ordersMin, `only ${listed.length} orders`],
+    [hits >= (strict ? 0.8 : 0.3) * kills.length, `only ${hits} of ${kills.length} kills while orders were at work`],
+    [!strict || times.length > 0, 'no kill interrupted a step'],
+    [share('completed') >= 0.6, 'too few orders completed'],
+    [share('compensated') >= 0.05, 'too few orders compensated'],
+    [decided >= 0.05 * listed.length, 'too few orders in front of a person'],
+    [!timed || (p99 ?? Infinity) <= recoveryMaxMs, `99 of 100 recoveries within ${p99} ms, aim ${recoveryMaxMs} ms`],
+  ];
+  const short = [...problems.slice(0, 20), ...wanted.filter(([holds]) => !holds).map(([, lack]) => lack)];
+  return {
+    short,
+    counts: {
+      kills: kills.length,
+      killsAtWork: hits,
+      atWorkMean: Math.round(atWork.reduce((sum, count) => sum + count, 0) / atWork.length),
+      orders: listed.length,
+      completed: listed.filter(({ outcome }) => outcome === 'completed').length,
+      compensated: listed.filter(({ outcome }) => outcome === 'compensated').length,
+      decided,
+      wrong: problems.length,
+      submittedAgain: customers.resent(),
+      givenUp: customers.givenUp.size,
+      recoveries: times.length,
+      recoveryMs: { ...spreadOf(times), ...(timed ? { aim: recoveryMaxMs } : {}) },
+      wholeRecoveryMs: spreadOf(wholeTimes),
+      interruptedAgain: again,
+      nobodyUpMs: farm.unattended.reduce((sum, [from, to]) => sum + to - from, 0),
+      expiredWithoutKill: withoutKill,
+      startMs: farm.startMs(),
+      ...(farm.refused() > 0 ? { startsRefused: farm.refused() } : {}),
+    },
+  };
+}
+
+const spreadOf = (sorted: readonly number[]) => ({ p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), max: sorted.at(-1) ?? null });

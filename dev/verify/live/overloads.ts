@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { collections } from '#ports/documents';
+import { queues } from '#ports/messages';
+import { corpus, agent as corpusAgent, jsonIn, type Malformed } from '../../../test/roles/dead-letters/corpus.ts';
+import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } from './arithmetic.ts';
+import type { Place } from './traffic.ts';
+
+export interface Plan {
+  /** A hundredth to one: how long it goes on, against the whole form. */
+  readonly scale: number;
+  readonly seed: number;
+  progress(line: string): void;
+}
+
+/** What was counted, and what does not hold, in words. What depends on the machine is not judged. */
+export interface Live {
+  readonly notHeld: readonly string[];
+  readonly [count: string]: unknown;
+}
+
+const agents = ['inventory', 'payment', 'shipping', 'customer'] as const;
+/** An order is four requests and four replies: two messages more are a fifth of all. */
+const poisonPerOrder = 2;
+/** With and without take turns: what else the machine has to do comes to both. */
+const turns = 2;
+
+/** Good orders at half of what the host can do, without and with a fifth of messages that nobody can process. */
+export async function poison(place: Place, { scale, seed, progress }: Plan): Promise<Live> {
+  const capacity = await place.capacity();
+  const perSecond = capacity / 2;
+  const forMs = (30_000 * scale) / turns;
+  const perTurn = Math.round((perSecond * forMs * poisonPerOrder) / 1000);
+  const messages = poisonOf(perTurn * turns, seed);
+  const [without, withIt]: [Took[], Took[]] = [[], []];
+  for (let turn = 0; turn < turns; turn++) {
+    without.push(...(await place.ended(await place.steadily('acme', perSecond, forMs))));
+    const sent = send(place, messages.slice(turn * perTurn, (turn + 1) * perTurn), forMs);
+    withIt.push(...(await place.ended(await place.steadily('acme', perSecond, forMs))));
+    await sent;
+    progress(`${turn + 1} of ${turns} turns`);
+  }
+  const deadLetter = await allDeadLetter(place, messages.length);
+  const [usual, poisoned] = [timesOf(without), timesOf(withIt)];
+  return {
+    capacity,
+    perSecond,
+    poison: messages.length,
+    deadLetter,
+    without: usual,
+    with: poisoned,
+    p99TimesAsLong: timesAsLong(poisoned.p99Ms, usual.p99Ms),
+    notHeld: [...notCompleted([...without, ...withIt]), ...(deadLetter === messages.length ? [] : ['not all poison is dead-lettered'])],
+  };
+}
+
+/** On the queues of these agents; but for what only a newer version may know, which waits for it, and heartbeats, which are dropped. */
+function poisonOf(count: number, seed: number): readonly Malformed[] {
+  const isMeant = ({ body }: Malformed): boolean => {
+    const { v, type } = (jsonIn(body) ?? {}) as { readonly v?: unknown; readonly type?: unknown };
+    return !(typeof v === 'number' && v > 1) && type !== 'heartbeat';
+  };
+  return corpus(2 * count, seed)
+    .filter(isMeant)
+    .slice(0, count)
+    .map((each, index) => {
+      const agent = agents[index % agents.length] ?? 'payment';
+      if (each.queue === queues.requests(corpusAgent)) return { ...each, queue: queues.requests(agent) };
+      return each.queue === queues.replies(corpusAgent) ? { ...each, queue: queues.replies(agent) } : each;
+    });
+}
+
+async function send({ open }: Place, messages: readonly Malformed[], forMs: number): Promise<void> {
+  const start = Date.now();
+  for (const [index, { queue, body }] of messages.entries()) {
+    await sleep(Math.max(0, start + (index * forMs) / messages.length - Date.now()));
+    await open().channel.send([{ queue, body }]);
+  }
+}
+
+async function allDeadLetter({ open }: Place, count: number): Promise<number> {
+  const channels = [...agents, queues.submissions, queues.wakeUps];
+  for (let looks = 0; ; looks++) {
+    const found = await Promise.all(
+      channels.map((channel) => open().store.documents(collections.deadLetters(channel), undefined, count + 1)),
+    );
+    const all = found.flat().length;
+    if (all >= count || looks === 60) return all;
+    await sleep(1000);
+  }
+}
+
+/** A service refuses everything for two minutes, while orders come as before. */
+export async function outage(place: Place, { scale, progress }: Plan): Promise<Live> {
+  const capacity = await place.capacity();
+  const perSecond = Math.min(5, capacity / 4);
+  const [beforeMs, awayMs, afterMs] = [20_000 * scale, 120_000 * scale, 90_000 * scale];
+  const start = Date.now();
+  const submitting = place.steadily('acme', perSecond, beforeMs + awayMs + afterMs);
+  submitting.catch(() => undefined);
+  await sleep(beforeMs);
+  const away = Date.now();
+  await place.switchTo({ service: 'payment', failRate: 1, failStatus: 503 });
+  progress('the service is away');
+  await sleep(awayMs);
+  await place.switchTo({ service: 'payment' });
+  const over = Date.now();
+  progress('the service is back');
+  const orders = await place.ended(await submitting);
+  const endings = orders.flatMap(({ endedAt, outcome }) => (endedAt !== undefined && outcome === 'completed' ? [endedAt] : []));
+  const waited = orders.filter(({ dueAt }) => dueAt < over);
+  const lastOfThem = Math.max(over, ...waited.map(({ endedAt = Infinity }) => endedAt));
+  const windowMs = 10_000 * scale;
+  const span = { before: [start + beforeMs / 4, away], over, until: over + afterMs, windowMs } as const;
+  return {
+    capacity,
+    perSecond,
+    awayMs: over - away,
+    orders: orders.length,
+    inError: orders.filter(({ outcome }) => outcome === 'Error').length,
+    ...callsFrom(place.paymentCalls, away),
+    throughputBackAfterMs: backAfter(endings, span) ?? null,
+    backlogGoneAfterMs: lastOfThem === Infinity ? null : lastOfThem - over,
+    notHeld: notCompleted(orders),
+  };
+}
+
+const quiet = Array.from({ length: 20 }, (_, index) => `quiet-${index + 1}`);
+const timesAsMuch = 100;
+
+/** Twenty clients at a fifth of what the host can do; then one beside them at a hundred times the load of each. */
+export async function noisy(place: Place, { scale, progress }: Plan): Promise<Live> {
+  const capacity = await place.capacity();
+  const each = capacity / 5 / quiet.length;
+  const forMs = 30_000 * scale;
+  const theQuiet = async () => {
+    // Not all at the same moment.
+    const all = quiet.map((client, index) => sleep((1000 * index) / each / quiet.length).then(() => place.steadily(client, each, forMs)));
+    return (await Promise.all(all)).flat();
+  };
+  const without = await place.ended(await theQuiet());
+  progress('without the noisy one');
+  const [noisyOnes, withIt] = await Promise.all([
+    place.steadily('noisy', timesAsMuch * each, forMs),
+    theQuiet().then((submitted) => place.ended(submitted)),
+  ]);
+  progress('with the noisy one');
+  const noise = await place.ended(noisyOnes);
+  const [usual, disturbed] = [timesOf(without), timesOf(withIt)];
+  return {
+    capacity,
+    eachPerSecond: hundredths(each),
+    noisyPerSecond: hundredths(timesAsMuch * each),
+    clients: quiet.length,
+    without: usual,
+    with: disturbed,
+    noisy: timesOf(noise),
+    toldToWait: place.toldToWait(),
+    othersP99TimesAsLong: timesAsLong(disturbed.p99Ms, usual.p99Ms),
+    notHeld: notCompleted([...without, ...withIt, ...noise]),
+  };
+}
+
+const notCompleted = (orders: readonly Took[]): readonly string[] => {
+  const others = orders.filter(({ outcome }) => outcome !== 'completed');
+  return others.length === 0 ? [] : [`${others.length} of ${orders.length} orders are not completed: ${others[0]?.outcome}`];
+};

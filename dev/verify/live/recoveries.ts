@@ -1,0 +1,101 @@
+import type { StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
+import { wholeJournal } from '#roles/scheduler/step-report';
+
+/** An order as it is stored in the end. */
+export interface Course {
+  readonly state: StateRecord;
+  readonly journal: readonly JournalEntry[];
+}
+
+export async function coursesOf(store: Pick<Store, 'load' | 'pages'>, orderIds: readonly string[]): Promise<readonly Course[]> {
+  const courses: Course[] = [];
+  for (const orderId of orderIds) {
+    const found = await store.load(orderId);
+    if (!found) throw new Error(`The order ${orderId} is not there.`);
+    const journal = wholeJournal(await store.pages(orderId), decodeInstance(found.state).tail);
+    courses.push({ state: found.state, journal });
+  }
+  return courses;
+}
+
+/** How long it took until work that was lost with its host was asked for again, by the journals: milliseconds, rising. */
+export interface Recoveries {
+  /**
+   * For each step that a kill interrupted, until it was asked for again, or answered after all. Time in which no host was up
+   * does not count. Where a second kill came between the noticing and the asking, the longer of both ways: from the first
+   * kill to the noticing, and from the second one to the asking.
+   */
+  readonly times: readonly number[];
+  /** The same with nothing left out: from the first kill. */
+  readonly wholeTimes: readonly number[];
+  /** How many were interrupted a second time. */
+  readonly again: number;
+  /** Steps that ran out of time though nobody was killed meanwhile. */
+  readonly withoutKill: number;
+}
+
+type Span = readonly [from: number, to: number];
+
+/** `kills`: when hosts were killed, milliseconds since 1970, rising. `unattended`: when none was up. */
+export function recoveriesIn(courses: readonly Course[], kills: readonly number[], unattended: readonly Span[]): Recoveries {
+  const [times, wholeTimes]: [number[], number[]] = [[], []];
+  let [again, withoutKill] = [0, 0];
+  const attended = (from: number, to: number): number => to - from - overlap([from, to], unattended);
+  for (const { journal } of courses) {
+    const asked = new Map<string, number>();
+    const interrupted = new Map<string, { readonly killed: number; readonly noticed: number }>();
+    for (const entry of journal) {
+      if (!('path' in entry) || entry.path === undefined) continue;
+      const { path, at } = entry;
+      const lost = interrupted.get(path);
+      if (entry.type === 'DeadlineExpired') {
+        // The first kill since it was asked is the one that may have cost it.
+        const killed = firstWithin(kills, asked.get(path) ?? Infinity, at);
+        if (killed === undefined) withoutKill += 1;
+        else if (!lost) interrupted.set(path, { killed, noticed: at });
+        continue;
+      }
+      if (lost) {
+        const second = firstWithin(kills, lost.noticed, at);
+        times.push(second === undefined ? attended(lost.killed, at) : Math.max(attended(lost.killed, lost.noticed), attended(second, at)));
+        wholeTimes.push(at - lost.killed);
+        if (second !== undefined) again += 1;
+      }
+      interrupted.delete(path);
+      if (entry.type === 'StepAsked') asked.set(path, at);
+    }
+  }
+  return { times: rising(times), wholeTimes: rising(wholeTimes), again, withoutKill };
+}
+
+const rising = (times: readonly number[]): readonly number[] => times.toSorted((a, b) => a - b);
+
+const firstWithin = (moments: readonly number[], from: number, to: number): number | undefined =>
+  moments.find((at) => from <= at && at <= to);
+
+const overlap = ([from, to]: Span, spans: readonly Span[]): number =>
+  spans.reduce((sum, [begin, end]) => sum + Math.max(0, Math.min(to, end) - Math.max(from, begin)), 0);
+
+/** At how many of these moments an order was at work: begun, not finished, and in front of nobody. */
+export function atWorkAt(courses: readonly Course[], moments: readonly number[]): readonly number[] {
+  const spans = courses.flatMap(({ journal }) => spansOf(journal));
+  return moments.map((at) => spans.filter(([from, to]) => from <= at && at < to).length);
+}
+
+function spansOf(journal: readonly JournalEntry[]): readonly (readonly [number, number])[] {
+  const spans: [number, number][] = [];
+  let from: number | undefined;
+  for (const { type, at } of journal) {
+    const ends = type === 'OrderProcessed' || type === 'OrderHeld' || type === 'ThresholdExceeded';
+    if (ends && from !== undefined) spans.push([from, at]);
+    if (ends) from = undefined;
+    else from ??= at;
+  }
+  return from === undefined ? spans : [...spans, [from, Infinity]];
+}
+
+/** The value that so much of them does not exceed. */
+export const quantile = (sorted: readonly number[], share: number): number | null =>
+  sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null;

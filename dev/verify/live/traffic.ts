@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openLocalIssuer } from '#api/local-issuer';
+import { type Ending, root, run, site, startLocal, within } from '../../../test/processes/support.ts';
+import type { Took } from './arithmetic.ts';
+import { coursesOf } from './recoveries.ts';
+import { startRelay } from './relay.ts';
+
+/** What a call of a service takes. */
+const latencyMs = 20;
+/** So many orders, so many of them at once, show what the host can do. */
+const trial = { orders: 400, inFlight: 40 };
+/** Orders that have no end by then have none. */
+const patienceMs = 180_000;
+
+const { order } = JSON.parse(readFileSync(`${root}examples/orders/samples/ok.json`, 'utf8')) as { order: object };
+
+interface Submitted {
+  readonly orderId: string;
+  readonly client: string;
+  readonly dueAt: number;
+}
+
+/** The sample shop in a process of its own, and before it, in another one, the whole system as `npm start` has it. */
+export type Place = Awaited<ReturnType<typeof openPlace>>;
+
+export async function openPlace(ending: Ending) {
+  const { folder, data, variables, open } = site(ending);
+  const shop = run(ending, `${root}examples/orders/shop/main.ts`, { PORT: '0', SHOP_LEDGER: `${folder}/shop.sqlite` });
+  const [, shopUrl = ''] = await within(shop.line(/^shop (\S+)$/m), 'the shop does not open');
+  const switchTo = async (change: object): Promise<void> => {
+    const { ok, status } = await fetch(`${shopUrl}/switches`, { method: 'PUT', body: JSON.stringify({ latencyMs, ...change }) });
+    if (!ok) throw new Error(`The shop answers ${status} to its switches.`);
+  };
+  await switchTo({});
+  const payment = await startRelay(ending, shopUrl);
+  const urls = Object.fromEntries(['inventory', 'shipping', 'customer'].map((name) => [`${name.toUpperCase()}_URL`, `${shopUrl}/${name}`]));
+  const host = await startLocal(ending, { ...variables, ...urls, PAYMENT_URL: `${payment.url}/payment` });
+
+  const issuer = openLocalIssuer(data);
+  const tokens = new Map<string, Promise<string>>();
+  const tokenOf = (client: string): Promise<string> => {
+    const token = tokens.get(client) ?? issuer.sign({ role: 'client', client });
+    tokens.set(client, token);
+    return token;
+  };
+  let keys = 0;
+  let toldToWait = 0;
+
+  /** Who is told to come again later does, under the same key. */
+  async function submit(client: string, dueAt: number): Promise<Submitted> {
+    const headers = {
+      authorization: `Bearer ${await tokenOf(client)}`,
+      'content-type': 'application/json',
+      'idempotency-key': `order-${++keys}`,
+    };
+    for (const end = Date.now() + patienceMs; Date.now() < end; ) {
+      const response = await fetch(`${host.url}/orders`, { method: 'POST', headers, body: JSON.stringify({ order }) });
+      const text = await response.text();
+      if (response.status === 202) return { orderId: (JSON.parse(text) as { orderId: string }).orderId, client, dueAt };
+      if (response.status !== 429 && response.status !== 503) throw new Error(`An order is answered with ${response.status}: ${text}`);
+      toldToWait += 1;
+      await sleep(1000 * Number(response.headers.get('retry-after') ?? 1));
+    }
+    throw new Error(`An order of ${client} was not taken within ${patienceMs / 1000} s.`);
+  }
+
+  /** So many orders a second of one client, evenly, whatever becomes of them. */
+  async function steadily(client: string, perSecond: number, forMs: number): Promise<readonly Submitted[]> {
+    const start = Date.now();
+    const all: Promise<Submitted>[] = [];
+    for (let dueAt = start; dueAt < start + forMs; dueAt = start + (1000 * all.length) / perSecond) {
+      await sleep(Math.max(0, dueAt - Date.now()));
+      const submitted = submit(client, dueAt);
+      // Told of with the others.
+      submitted.catch(() => undefined);
+      all.push(submitted);
+    }
+    return Promise.all(all);
+  }
+
+  /** Waits until they have ended, or stand before a person, and says when. */
+  async function ended(submitted: readonly Submitted[]): Promise<readonly Took[]> {
+    const { store } = open();
+    let waiting = submitted.map(({ orderId }) => orderId);
+    for (const end = Date.now() + patienceMs; waiting.length > 0 && Date.now() < end; await sleep(waiting.length > 0 ? 500 : 0)) {
+      const heads = await Promise.all(waiting.map((orderId) => store.head(orderId)));
+      waiting = waiting.filter((_, index) => heads[index]?.processState !== 'Processed' && heads[index]?.processState !== 'Error');
+    }
+    const courses = await coursesOf(
+      store,
+      submitted.map(({ orderId }) => orderId),
+    );
+    return submitted.map(({ client, dueAt }, index) => {
+      const course = courses[index];
+      const endedAt = course?.journal.findLast(({ type }) => type === 'OrderProcessed')?.at;
+      return { client, dueAt, endedAt, outcome: course?.state.outcome ?? course?.state.processState ?? null };
+    });
+  }
+
+  /** Orders a second when there are always some at work, once the host is warm. */
+  async function capacity(): Promise<number> {
+    await tried();
+    return tried();
+  }
+
+  async function tried(): Promise<number> {
+    const started = Date.now();
+    const one = async (count: number): Promise<void> => {
+      for (let index = 0; index < count; index++) {
+        const { orderId } = await submit('trial', Date.now());
+        while ((await open().store.head(orderId))?.processState !== 'Processed') await sleep(20);
+      }
+    };
+    await Promise.all(Array.from({ length: trial.inFlight }, () => one(trial.orders / trial.inFlight)));
+    return Math.round((1000 * trial.orders) / (Date.now() - started));
+  }
+
+  return { steadily, ended, capacity, switchTo, open, paymentCalls: payment.calls, toldToWait: () => toldToWait };
+}

@@ -1,0 +1,22 @@
+import { registerHooks } from 'node:module';
+import { type Mutant, mutated } from './mutant.ts';
+
+const root = new URL('../../../', import.meta.url);
+
+/**
+ * From now on whoever loads the file gets it with the mistake in it; on the disk it stays as it is. Call it before anything
+ * of the library is loaded. The answer tells whether the file has been loaded since.
+ */
+export function applyMutant(mutant: Mutant): () => boolean {
+  const url = new URL(mutant.file, root).href;
+  let loaded = false;
+  registerHooks({
+    load(at, context, nextLoad) {
+      const module = nextLoad(at, context);
+      if (at !== url) return module;
+      loaded = true;
+      return { ...module, source: mutated(mutant, String(module.source)) };
+    },
+  });
+  return () => loaded;
+}

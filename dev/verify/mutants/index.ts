@@ -1,0 +1,23 @@
+import { claims, moreClaims } from './claims.ts';
+import { entrance } from './entrance.ts';
+import { limits } from './limits.ts';
+import type { Mutant } from './mutant.ts';
+import { moreReplies, replies } from './replies.ts';
+import { retention } from './retention.ts';
+import { moreSending, sending } from './sending.ts';
+import { moreSupervision, supervision } from './supervision.ts';
+import { compensation, moreCompensation } from './undoing.ts';
+
+/** The mistakes that the usual literature of this family of systems names. */
+export const classic: readonly Mutant[] = [...claims, ...supervision, ...sending, ...replies, ...compensation, ...entrance];
+
+/** Others that this protocol in particular could have. */
+export const further: readonly Mutant[] = [
+  ...moreClaims,
+  ...moreSupervision,
+  ...moreSending,
+  ...moreReplies,
+  ...moreCompensation,
+  ...limits,
+  ...retention,
+];

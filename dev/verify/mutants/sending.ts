@@ -1,0 +1,213 @@
+import type { Mutant } from './mutant.ts';
+
+const scheduler = 'lib/roles/scheduler/scheduler.ts';
+const draft = 'lib/roles/scheduler/order-transition.ts';
+const batch = 'lib/roles/dead-letters/batch.ts';
+
+/** Write first, send after; the outbox, acknowledgements, what clients and people hear. */
+export const sending: readonly Mutant[] = [
+  {
+    name: 'send before W',
+    why: 'requests go out before the write from which they follow',
+    file: scheduler,
+    find: 'const write = await store.update(record, loaded.record, along);',
+    replace:
+      'if (!store.sendsAlong) await channel.send(alongOfPlan(loaded.order, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
+  },
+  {
+    name: 'clear outbox before send',
+    why: 'what is being sent counts as sent',
+    file: scheduler,
+    find: 'const acknowledged = await sendEntries(untried, portsFor(saved));',
+    replace: 'const acknowledged = new Set(record.outbox.map((entry) => entry.id)); void sendEntries(untried, portsFor(saved));',
+  },
+  {
+    name: 'clear by index not id',
+    why: 'as many entries are cleared as were sent, from the front',
+    file: scheduler,
+    find: 'await touch((entry) => (isOpen(entry) ? [entry] : []));',
+    replace: 'await touch((entry, index) => (index >= acknowledged.size ? [entry] : []));',
+  },
+  {
+    name: 'ack queue before W',
+    why: 'the function answers before the order is written: its messages are acknowledged by then',
+    file: 'functions/scheduler.ts',
+    find: 'await scheduler.accept(',
+    replace: 'void scheduler.accept(',
+  },
+  {
+    name: 'batch returns wrong id',
+    why: 'failed records are named by their receipt, which is no id: they are taken for processed',
+    file: batch,
+    find: 'again.map(({ messageId }) => messageId),',
+    replace: 'again.map(({ receipt }) => receipt),',
+  },
+  {
+    name: 'all-failed swallowed',
+    why: 'a batch of which nothing succeeded is answered as if all of it had',
+    file: batch,
+    find: 'return { batchItemFailures: again.filter',
+    replace: 'if (again.length === event.Records.length) return { batchItemFailures: [] };\n  return { batchItemFailures: again.filter',
+  },
+  {
+    name: 'timer > 15 min sent to SQS raw',
+    why: 'a delay longer than queues know is handed to the queue as it is',
+    file: 'lib/roles/scheduler/sent-along.ts',
+    find: 'delayMs: Math.min(Math.max(0, at - now), delayMaxMs),',
+    replace: 'delayMs: Math.max(0, at - now),',
+  },
+  {
+    name: 'alert outside the W',
+    why: 'alerts are sent beside the write instead of lying in it',
+    file: scheduler,
+    find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
+    replace:
+      "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(loaded));",
+  },
+  {
+    name: 'alert id without errorGen',
+    why: 'the second alert of an order has the id of the first, and is taken for a repetition',
+    file: draft,
+    find: `\`\${announcedAs(this.record)}#\${errorGen}\`, this.detailOf(fault)`,
+    replace: 'announcedAs(this.record), this.detailOf(fault)',
+  },
+  {
+    name: 'response after terminal',
+    why: 'a client that has heard how its order ended hears afterwards that it is delayed',
+    file: draft,
+    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    replace:
+      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      if (this.record.errorGen > 0) this.status('delayed');\n",
+  },
+  {
+    name: '`failed` sent in HELD',
+    why: 'an order that waits for a person tells its client that it has failed',
+    file: draft,
+    find: "this.status('delayed');",
+    replace: "this.status('failed');",
+  },
+  {
+    name: 'PutEvents FailedEntryCount ignored',
+    why: 'what the bus did not take of a request counts as taken',
+    file: 'lib/adapters/aws/eventbridge.ts',
+    find: 'if (FailedEntryCount === 0) return [];',
+    replace: 'if (FailedEntryCount >= 0) return [];',
+    suites: ['test/adapters/aws/eventbridge.test.ts'],
+  },
+];
+
+export const moreSending: readonly Mutant[] = [
+  {
+    name: 'alerts of an order that comes again told before',
+    why: 'an order that is submitted under the key of a forgotten one has the ids of its announcements: too rare in the worlds',
+    file: 'lib/ports/records.ts',
+    find: '`${orderId}@${submittedAt}`',
+    replace: 'submittedAt ? orderId : orderId',
+    suites: ['test/roles/forgotten-orders.test.ts'],
+  },
+  {
+    name: 'effects of an order that comes again done before',
+    why: 'an order that is submitted under the key of a forgotten one has the idempotency keys of its effects: no world forgets before its end',
+    file: 'lib/roles/submission/submission.ts',
+    find: 'forgets || (await store.hasForgotten())',
+    replace: 'forgets && !forgets',
+    suites: ['test/roles/forgotten-orders.test.ts'],
+  },
+  {
+    name: 'called order forgotten before its caller',
+    why: 'the retention of an order that was called counts from its own end: who called it can neither undo it nor ask after its answer',
+    file: 'lib/adapters/sqlite/forgetting.ts',
+    find: 'isKept === 0',
+    replace: 'isKept >= 0',
+  },
+  {
+    name: 'sweep without a place',
+    why: 'a sweep that was cut begins anew each time, and never sees the orders behind',
+    file: 'lib/roles/supervisor/sweep.ts',
+    find: 'for (let after = placeIn(noted); ; ) {',
+    replace: 'for (let after: string | undefined; ; ) {',
+    suites: ['test/roles/supervisor/sweeping.test.ts'],
+  },
+  {
+    name: 'what the bus did not take counts as taken',
+    why: 'the answer of the publisher is not looked at',
+    file: 'lib/roles/scheduler/outbox.ts',
+    find: 'return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));',
+    replace: 'return announcements.map(({ id }) => id).filter((id) => id || failed);',
+  },
+  {
+    name: 'outbox cleared by a reply that proves nothing',
+    why: 'an entry that could not be sent is taken for sent when any reply comes',
+    file: scheduler,
+    find: '  !unproven && provenBy.some((requestId) => taken.includes(requestId));',
+    replace: '  provenBy.some((requestId) => taken.includes(requestId)) || unproven === true;',
+  },
+  {
+    name: 'outbox not looked for again',
+    why: 'an outbox that is not empty makes no deadline',
+    file: 'lib/roles/scheduler/deadlines.ts',
+    find: '...(record.outbox.length > 0 ?',
+    replace: '...(record.outbox.length < 0 ?',
+  },
+  {
+    name: 'alert left out',
+    why: 'an order goes into Error, and nobody is told',
+    file: 'lib/roles/supervisor/escalate.ts',
+    find: 'outbox: [...head.outbox, alert],',
+    replace: 'outbox: head.outbox,',
+  },
+  {
+    name: 'client hears twice how it ended',
+    why: 'the end is told once more under another number',
+    file: draft,
+    find: "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+    replace:
+      "      this.status(outcome === 'completed' ? 'completed' : 'failed');\n      this.status(outcome === 'completed' ? 'completed' : 'failed');\n",
+  },
+  {
+    name: 'journal pages not written',
+    why: 'what leaves the tail of the journal is put nowhere',
+    file: scheduler,
+    find: '...(page ? [store.putPage(orderId, rev, page)] : []),',
+    replace: '',
+  },
+  {
+    name: 'repeated message sends nothing',
+    why: 'a message that comes again after a crash behind its write does not send what was left unsent',
+    file: scheduler,
+    find: '  !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));',
+    replace: '  false && incoming.some(({ id }) => record.lastBy.includes(id));',
+  },
+  {
+    name: 'loops begin all at once',
+    why: 'a loop that says nothing of it has all of its turns at work: the lists of the worlds are too short',
+    file: 'lib/core/activities/for-each.ts',
+    find: '(loop.maxConcurrency ?? limits.concurrencyDefault) - open',
+    replace: '(loop.maxConcurrency ?? count) - open',
+    suites: ['test/roles/wide-orders.test.ts'],
+  },
+  {
+    name: 'loops never rest',
+    why: 'a loop without steps runs through all of its turns in one transition: the worlds have none',
+    file: 'lib/core/engine/transition-builder.ts',
+    find: 'return Math.max(0, limits.portionMax - this.begun);',
+    replace: 'return Number.POSITIVE_INFINITY;',
+    suites: ['test/roles/portions.test.ts'],
+  },
+  {
+    name: 'refusals of the store pass',
+    why: 'what no store will ever take is tried without end: the messages of the worlds are small',
+    file: 'lib/roles/dead-letters/classify.ts',
+    find: 'error instanceof UnprocessableMessage || error instanceof StoreRefusesError',
+    replace: 'error instanceof UnprocessableMessage',
+    suites: ['test/roles/size-limits.test.ts'],
+  },
+  {
+    name: 'inputs without a bound',
+    why: 'a call is requested with more than an item can hold: the inputs of the worlds are small',
+    file: 'lib/core/activities/step.ts',
+    find: 'if (fits(input, limits.inputBytesMax)) return undefined;',
+    replace: 'if (fits(input, limits.inputBytesMax) || input !== null) return undefined;',
+    suites: ['test/roles/size-limits.test.ts'],
+  },
+];

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { alertsIn, problemsIn, startShop } from '../../test/processes/kill-support.ts';
+import { type Ending, type Node, root, type Site, site, startNode, until } from '../../test/processes/support.ts';
+import { type Figure, measured, type Run } from './figure.ts';
+import { staleWritesIn, startAudit } from './live/audit.ts';
+import { withEnding } from './live/ending.ts';
+import { heldOrder, leaseMs, type Pause, pauseInTurn, staleResultsIn } from './live/pauses.ts';
+import { type Course, coursesOf } from './live/recoveries.ts';
+
+const pausesOf = { full: 200, short: 10 };
+/** So many at a time are stopped, one of each pair. */
+const pairs = 2;
+const submitEveryMs = 70;
+/** A machine that has other things to do gets no more than this at a time. */
+const atWorkMax = 30;
+const settings = { STEP_COMPLETE_WITHIN_SECONDS: String(leaseMs / 1000), SUPERVISOR_PERIOD_SECONDS: '0.1', MAX_FAILURES: '1000' };
+const latencyMs = 40;
+const patienceMs = 180_000;
+
+const orderIn = (sample: string) =>
+  (JSON.parse(readFileSync(`${root}examples/orders/samples/${sample}.json`, 'utf8')) as { order: object }).order;
+
+/** G10: nodes that stand still for longer than their leases and their steps last, and go on without any idea of it. */
+export const figure: Figure = {
+  shows: 'a node that was stopped for longer than its lease and its step last (SIGSTOP, SIGCONT) writes nothing any more',
+  measure: (run) => withEnding((ending) => measurePauses(ending, run)),
+};
+
+async function measurePauses(ending: Ending, { form, progress }: Run) {
+  const place = site(ending);
+  const shop = await startShop(ending, place, { latencyMs, failRate: 0.02 });
+  const variables = { ...place.variables, ...shop.urls, ...settings, REDRESS_APP: `${root}examples/orders/app.ts` };
+  const nodes = await Promise.all(Array.from({ length: 2 * pairs }, () => startNode(ending, variables)));
+  const embedded = place.open();
+  const audit = await startAudit(embedded);
+
+  const { answered, pauses } = await pauseAll(nodes, place, pausesOf[form], progress);
+  const open = embedded.database.prepare("SELECT head FROM states WHERE processState IN ('Pending', 'Processing') LIMIT 3");
+  // What is still open then is told of by name.
+  await until('every order comes to its end', () => open.all().length === 0, patienceMs).catch(() => progress(JSON.stringify(open.all())));
+  const counted = await Promise.all(nodes.map((node) => node.call('counts')));
+  await Promise.all(nodes.map((node) => node.kill('SIGTERM')));
+
+  const courses = await coursesOf(embedded.store, [...answered.values()]);
+  const writes = audit.writes();
+  const stale = [...staleWritesIn(writes), ...courses.flatMap(({ state, journal }) => [...staleResultsIn(state.orderId, journal)])];
+  const witnesses = { answered, givenUp: new Set<string>(), effects: shop.effects(), alerts: alertsIn(place) };
+  const problems = [
+    ...problemsIn(
+      [...answered.keys()].flatMap((key, index) => (courses[index] ? [shownOf(courses[index], key)] : [])),
+      witnesses,
+    ),
+  ];
+  return judged(form, { pauses, stale, problems, writes, courses, counted });
+}
+
+const shownOf = ({ state: { orderId, processState, outcome, failureCount, fault } }: Course, reference: string) => ({
+  orderId,
+  reference,
+  processState,
+  outcome,
+  failureCount,
+  fault,
+});
+
+/** Orders come in at those that are awake, while one of each pair after the other is stopped. */
+async function pauseAll(nodes: readonly Node[], place: Site, count: number, progress: Run['progress']) {
+  const answered = new Map<string, string>();
+  const embedded = place.open();
+  const halves = Array.from({ length: pairs }, (_, index) => [nodes[2 * index], nodes[2 * index + 1]] as [Node, Node]);
+  const held = await Promise.all(halves.map(([node], index) => heldOrder(node, embedded, `held-${index}`, orderIn('address-invalid'))));
+  let over = false;
+  let done = 0;
+  const order = orderIn('ok');
+  const open = embedded.database.prepare("SELECT count(*) AS count FROM states WHERE processState IN ('Pending', 'Processing')");
+  const atWork = () => Number(open.get()?.['count']);
+  const submitting = (async () => {
+    const all: Promise<unknown>[] = [];
+    for (let index = 0; !over; index++) {
+      while (!over && atWork() >= atWorkMax) await sleep(submitEveryMs);
+      const node = nodes[index % nodes.length] as Node;
+      const key = `order-${index}`;
+      const sent = index % 10 === 7 ? { ...order, card: 'tok_declined' } : order;
+      const submitted = node.call('submit', key, sent as never, 'fulfil-order').then((orderId) => answered.set(key, orderId));
+      // Told of when all of them are waited for.
+      submitted.catch(() => undefined);
+      all.push(submitted);
+      await sleep(submitEveryMs);
+    }
+    await Promise.all(all);
+  })();
+  submitting.catch(() => undefined);
+  const onPause = () => {
+    done += 1;
+    if (done % 25 === 0) progress(`${done} of ${count} pauses`);
+  };
+  const pauses = await Promise.all(halves.map((pair, index) => pauseInTurn(pair, held[index] ?? '', count / pairs, onPause))).finally(
+    () => {
+      over = true;
+    },
+  );
+  await submitting;
+  for (const [index, orderId] of held.entries()) answered.set(`held-${index}`, orderId);
+  return { answered, pauses: pauses.flat() };
+}
+
+interface Found {
+  readonly pauses: readonly Pause[];
+  readonly stale: readonly string[];
+  readonly problems: readonly string[];
+  readonly writes: readonly unknown[];
+  readonly courses: readonly Course[];
+  readonly counted: readonly Readonly<Record<string, number>>[];
+}
+
+function judged(form: Run['form'], { pauses, stale, problems, writes, courses, counted }: Found) {
+  const expiries = courses.flatMap(({ journal }) => journal.filter(({ type }) => type === 'DeadlineExpired').map(({ at }) => at));
+  const takenOver = pauses.filter(({ from, to }) => expiries.some((at) => from + leaseMs <= at && at <= to + leaseMs)).length;
+  const leasesTaken = pauses.filter((pause) => pause.takenOver);
+  const leasesRefused = leasesTaken.filter(({ refused }) => refused).length;
+  const count = (name: string) => counted.reduce((sum, counts) => sum + (counts[name] ?? 0), 0);
+  const completed = courses.filter(({ state }) => state.outcome === 'completed').length;
+  const lacks: readonly (readonly [boolean, string])[] = [
+    [leasesTaken.length >= 0.5 * pauses.length, `only ${leasesTaken.length} leases were taken over`],
+    [leasesRefused === leasesTaken.length, `${leasesTaken.length - leasesRefused} holders were not refused after their lease`],
+    [takenOver >= (form === 'full' ? 0.6 : 0.1) * pauses.length, `steps were taken over in ${takenOver} of ${pauses.length} pauses only`],
+    [count('expired') + count('staleReply') + count('raceLost') > 0, 'no node tried anything stale'],
+    [completed >= 0.6 * courses.length, 'too few orders completed'],
+  ];
+  const short = [...stale.slice(0, 20), ...problems.slice(0, 20), ...lacks.filter(([holds]) => !holds).map(([, lack]) => lack)];
+  return measured(short, {
+    pauses: pauses.length,
+    leaseMs,
+    staleWritesAccepted: stale.length,
+    writes: writes.length,
+    orders: courses.length,
+    completed,
+    wrong: problems.length,
+    pausesWithStepsTakenOver: takenOver,
+    leasesTakenOver: leasesTaken.length,
+    leasesRefused,
+    stepsExpired: expiries.length,
+    stoppedByDeadline: count('expired'),
+    staleReplies: count('staleReply'),
+    racesLost: count('raceLost') + count('recoveryLost'),
+  });
+}

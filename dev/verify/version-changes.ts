@@ -1,0 +1,44 @@
+import { changeAt, type Direction } from '../../test/same-history/version-change.ts';
+import { stories } from '../../test/same-history/version-stories.ts';
+import { type Figure, measured } from './figure.ts';
+
+const directions: readonly Direction[] = ['forward', 'back'];
+const definitionsMin = 12;
+/** There are as many as the stories have writes: 320, and a third of them in the short form. */
+const changesMin = { full: 300, short: 100 };
+
+/** G16: the app changes its workflows while orders of them are under way, at each of their steps. */
+export const figure: Figure = {
+  shows:
+    'a second version of a workflow comes, or goes and comes again, at every step of its orders: each ends as it would have under its own',
+  async measure({ form, progress }) {
+    const wrong: string[] = [];
+    const counts = { changes: 0, held: 0, forward: 0, back: 0, stoodBeforeAPerson: 0 };
+    for (const [index, story] of stories.entries()) {
+      for (const direction of directions) {
+        const undisturbed = await changeAt(story, direction, Number.POSITIVE_INFINITY);
+        const its = (step: number, what: readonly string[]) => what.map((each) => `${story.title}, ${direction} at step ${step}: ${each}`);
+        wrong.push(...its(0, undisturbed.wrong));
+        for (let step = 1; step <= undisturbed.writes; step++) {
+          if (form === 'short' && (step + index) % 3 !== 0) continue;
+          const changed = await changeAt(story, direction, step, undisturbed.ending);
+          counts.changes += 1;
+          if (changed.reached) counts[direction] += 1;
+          if (changed.wrong.length === 0) counts.held += 1;
+          counts.stoodBeforeAPerson += changed.stood;
+          wrong.push(...its(step, changed.wrong));
+        }
+      }
+      progress(`${index + 1} of ${stories.length} stories, ${wrong.length} wrong`);
+    }
+    const definitions = new Set(stories.flatMap(({ workflows }) => workflows.map(({ name }) => name))).size;
+    const short = [
+      ...wrong,
+      ...(definitions < definitionsMin ? [`There are ${definitions} definitions; ${definitionsMin} are wanted.`] : []),
+      ...(counts.changes < changesMin[form] ? [`There were ${counts.changes} changes; ${changesMin[form]} are wanted.`] : []),
+      ...(counts.forward + counts.back < counts.changes ? ['An order was over before its app changed.'] : []),
+      ...(counts.stoodBeforeAPerson * 5 < counts.back ? ['Hardly an order ever missed its version.'] : []),
+    ];
+    return measured(short, { definitions, stories: stories.length, ...counts, percent: (100 * counts.held) / counts.changes });
+  },
+};

@@ -1,0 +1,48 @@
+import type { Document, Documents } from '#ports/documents';
+import { absent, atRev } from './conditions.ts';
+import type { Item } from './items.ts';
+import { collect, get, query } from './reads.ts';
+import { expiryAttribute, type Table } from './table.ts';
+import { type Answer, deleteIf, putIf } from './update-if.ts';
+
+/** Documents in the table of the orders: a collection is a partition. */
+export function dynamoDbDocuments(table: Table, attempt: <T>(work: () => Promise<T>) => Promise<T>): Documents {
+  /** The answer to our own writing may have been lost on its way: then it stands there, and was refused the second time. */
+  const written = (answer: Answer, text: string | undefined) =>
+    answer.outcome === 'written' || (answer.current?.['record'] ?? undefined) === text
+      ? ({ outcome: 'written' } as const)
+      : ({ outcome: 'refused', current: answer.current && documentOf(answer.current) } as const);
+
+  return {
+    async document(collection, id) {
+      const item = await attempt(() => get(table, keyOf(collection, id)));
+      return item && documentOf(item);
+    },
+    documents: (collection, after, limit) =>
+      attempt(() => {
+        const values = { ':pk': collection, ...(after === undefined ? {} : { ':after': after }) };
+        const condition = after === undefined ? 'pk = :pk' : 'pk = :pk AND sk > :after';
+        const input = { KeyConditionExpression: condition, ExpressionAttributeValues: values, ConsistentRead: true, Limit: limit };
+        return collect(query(table, input), documentOf, limit);
+      }),
+    async putDocument(document, loadedRev) {
+      const item = itemOf(document);
+      return written(await attempt(() => putIf(table, item, loadedRev === 0 ? absent : atRev(loadedRev))), item.record);
+    },
+    async removeDocument(collection, id, loadedRev) {
+      const answer = await attempt(() => deleteIf(table, keyOf(collection, id), atRev(loadedRev)));
+      return answer.outcome === 'written' ? answer : { outcome: 'refused', current: answer.current && documentOf(answer.current) };
+    },
+  };
+}
+
+const keyOf = (collection: string, id: string) => ({ pk: collection, sk: id });
+
+const itemOf = (document: Document): Item & { readonly record: string } => ({
+  ...keyOf(document.collection, document.id),
+  rev: document.rev,
+  record: JSON.stringify(document),
+  ...(document.expiresAt === undefined ? {} : { [expiryAttribute]: Math.ceil(document.expiresAt / 1000) }),
+});
+
+const documentOf = (item: Item): Document => JSON.parse(String(item['record'])) as Document;

@@ -1,0 +1,259 @@
+import type { UndoPage } from '#core/data/state';
+import type { Breaker } from '#ports/circuit-breaker';
+import { UnreadableRecordError, unknownVersion } from '#ports/errors';
+import type { CallerRef, ClientRecord, OrderRecord, StateHead, StateRecord } from '#ports/records';
+import { shardOf } from '#ports/records';
+import type { Page } from '#ports/store';
+import {
+  clientDayKey,
+  clientReferenceKey,
+  dayOf,
+  dayShardKey,
+  errorShardKey,
+  keys,
+  listedKey,
+  orderIdIn,
+  worklistIn,
+  worklistKeyOf,
+} from './keys.ts';
+
+/** An item as the document client gives and takes it. */
+export type Item = { readonly [attribute: string]: unknown };
+
+/**
+ * DynamoDB bills the whole item at every write, so nothing is stored that says nothing: no null, no empty list, no
+ * `false`, no value that is the `usual` one. What has an inner form is JSON text: DynamoDB's own maps end at 32 levels,
+ * and its numbers are not JavaScript's. Two forms that every state has are shorter than that.
+ */
+type Kind = 'plain' | 'optional' | 'json' | 'list' | 'flag' | 'workflow' | 'writeIds';
+
+const usual: { readonly [name: string]: unknown } = { failureCount: 0, errorGen: 0, statusSeq: 0, recover: 'step', onExhausted: 'error' };
+
+const headAttributes = {
+  submittedAt: 'plain',
+  rev: 'plain',
+  epoch: 'plain',
+  lockedBy: 'plain',
+  completeBy: 'plain',
+  processState: 'plain',
+  outcome: 'plain',
+  failureCount: 'plain',
+  errorGen: 'plain',
+  suspended: 'flag',
+  remainingMs: 'plain',
+  fault: 'json',
+  heldBy: 'plain',
+  heldUntil: 'plain',
+  nextDueAt: 'plain',
+  nextDueFor: 'json',
+  worklistAt: 'plain',
+  recover: 'plain',
+  maxFailures: 'plain',
+  onExhausted: 'plain',
+  longWaitMs: 'optional',
+  stepMs: 'plain',
+  client: 'plain',
+  responseChannel: 'plain',
+  statusSeq: 'plain',
+  workflow: 'workflow',
+  definition: 'plain',
+  lastBy: 'list',
+  writeIds: 'writeIds',
+  outbox: 'list',
+  notes: 'list',
+  updatedAt: 'plain',
+} as const satisfies { readonly [Name in Exclude<keyof StateHead, 'schemaVersion' | 'orderId' | 'worklist'>]-?: Kind };
+
+const names = Object.keys(headAttributes) as (keyof typeof headAttributes)[];
+
+/** Attributes that a write of the head may have to remove. */
+const removable: readonly string[] = [...names, 'worklist', 'expiresAt', 'errorShard', 'listedAt'];
+
+/** All of a state but its instance: what is read for a head, and never the blob. */
+export const headProjection: readonly string[] = ['pk', 'schemaVersion', ...removable];
+
+export interface HeadChange {
+  readonly set: Item;
+  readonly remove: readonly string[];
+}
+
+/** The state's attributes without its key and its instance. */
+function headItem(head: StateHead, expiresAt: number | undefined): Item {
+  const attributes = names.flatMap((name): [string, unknown][] => {
+    const value = stored(headAttributes[name], head[name]);
+    return value === undefined || value === usual[name] ? [] : [[name, value]];
+  });
+  return {
+    schemaVersion: head.schemaVersion,
+    ...Object.fromEntries(attributes),
+    ...(head.worklist === null ? {} : { worklist: worklistKeyOf(head.worklist, head.orderId) }),
+    ...errorEntry(head),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+}
+
+/**
+ * The place in the list of orders in Error: written when an order goes into Error and removed when it leaves, so that
+ * one that runs well never pays for it. A state without its time has none: the order is found by its days alone.
+ */
+const errorEntry = ({ processState, submittedAt, orderId }: StateHead): Item =>
+  processState === 'Error' && typeof submittedAt === 'number'
+    ? { errorShard: errorShardKey(shardOf(orderId)), listedAt: listedKey(submittedAt, orderId) }
+    : {};
+
+const stored = (kind: Kind, value: unknown): unknown => {
+  if (value === null || value === false || (Array.isArray(value) && value.length === 0)) return undefined;
+  if (kind === 'plain' || kind === 'optional' || kind === 'flag') return value;
+  if (kind === 'workflow') return workflowText(value as StateHead['workflow']);
+  return kind === 'writeIds' ? writeIdsText(value as StateHead['writeIds']) : JSON.stringify(value);
+};
+
+const workflowText = ({ name, version }: StateHead['workflow']): string => `${name}@${version}`;
+const workflowIn = (text: string): StateHead['workflow'] => {
+  const mark = text.lastIndexOf('@');
+  return { name: text.slice(0, mark), version: Number(text.slice(mark + 1)) };
+};
+
+const writeIdsText = (ids: StateHead['writeIds']): string => ids.map(({ id, rev }) => `${rev} ${id}`).join(',');
+const writeIdsIn = (text: string): StateHead['writeIds'] =>
+  text.split(',').map((each) => ({ id: each.slice(each.indexOf(' ') + 1), rev: Number.parseInt(each, 10) }));
+
+export const stateItem = (state: StateRecord, expiresAt?: number): Item => ({
+  ...keys.state(state.orderId),
+  ...headItem(state, expiresAt),
+  blob: state.blob,
+});
+
+export function headChange(head: StateHead, expiresAt?: number): HeadChange {
+  const set = headItem(head, expiresAt);
+  return { set, remove: removable.filter((name) => !Object.hasOwn(set, name)) };
+}
+
+/** Throws UnreadableRecordError: it concerns this order alone. */
+export function headOf(item: Item): StateHead {
+  const orderId = orderIdIn(String(item['pk']));
+  const version = item['schemaVersion'];
+  if (version !== 1) throw unknownVersion(orderId, version, item['updatedAt']);
+  const attributes = names
+    .map((name) => [name, restored(orderId, headAttributes[name], item[name] ?? usual[name])] as const)
+    .filter(([, value]) => value !== undefined);
+  const worklist = item['worklist'];
+  const head = {
+    schemaVersion: 1,
+    orderId,
+    worklist: worklist === undefined ? null : worklistIn(String(worklist)),
+    ...Object.fromEntries(attributes),
+  } as StateHead;
+  if (typeof head.rev !== 'number' || typeof head.epoch !== 'number') throw damaged(orderId);
+  return head;
+}
+
+export function stateOf(item: Item): StateRecord {
+  const head = headOf(item);
+  if (typeof item['blob'] !== 'string') throw damaged(head.orderId);
+  return { ...head, blob: item['blob'] };
+}
+
+function restored(orderId: string, kind: Kind, value: unknown): unknown {
+  switch (kind) {
+    case 'plain':
+      return value ?? null;
+    case 'optional':
+      return value;
+    case 'flag':
+      return value === true;
+    case 'workflow': {
+      const workflow = workflowIn(String(value));
+      if (workflow.name === '' || !Number.isSafeInteger(workflow.version)) throw damaged(orderId);
+      return workflow;
+    }
+    case 'writeIds':
+      return value === undefined ? [] : writeIdsIn(String(value));
+    case 'json':
+      return value === undefined ? null : parsed(orderId, value);
+    case 'list': {
+      const list = value === undefined ? [] : parsed(orderId, value);
+      if (!Array.isArray(list)) throw damaged(orderId);
+      return list;
+    }
+  }
+}
+
+/** The order with the attributes that its indexes sort it by. */
+export const orderItem = (
+  { orderId, client, reference, workflow, body, hash, responseChannel, submittedAt, firstGeneration, answer, caller }: OrderRecord,
+  expiresAt?: number,
+): Item => {
+  const day = dayOf(submittedAt);
+  return {
+    ...keys.order(orderId),
+    client,
+    workflow: JSON.stringify(workflow),
+    body: JSON.stringify(body),
+    hash,
+    submittedAt,
+    answer,
+    ...(firstGeneration === undefined ? {} : { firstGeneration }),
+    ...(caller === undefined ? {} : { caller: JSON.stringify(caller) }),
+    ...(responseChannel === undefined ? {} : { responseChannel }),
+    ...(reference === undefined ? {} : { reference, clientReference: clientReferenceKey(client, reference) }),
+    clientDay: clientDayKey(client, day),
+    dayShard: dayShardKey(day, shardOf(orderId)),
+    listedAt: listedKey(submittedAt, orderId),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+};
+
+/** Throws UnreadableRecordError. */
+export function orderOf(item: Item): OrderRecord {
+  const orderId = orderIdIn(String(item['pk']));
+  const { client, hash, submittedAt, firstGeneration, answer, reference, responseChannel } = item as unknown as OrderRecord;
+  const workflow = parsed(orderId, item['workflow']) as OrderRecord['workflow'];
+  const body = parsed(orderId, item['body']) as OrderRecord['body'];
+  return {
+    orderId,
+    client,
+    ...(reference === undefined ? {} : { reference }),
+    workflow,
+    body,
+    hash,
+    ...(responseChannel === undefined ? {} : { responseChannel }),
+    submittedAt,
+    ...(firstGeneration === undefined ? {} : { firstGeneration }),
+    answer,
+    ...(item['caller'] === undefined ? {} : { caller: parsed(orderId, item['caller']) as CallerRef }),
+  };
+}
+
+export const pageItem = (orderId: string, rev: number, page: Page): Item => ({ ...keys.page(orderId, rev), page: JSON.stringify(page) });
+export const overflowItem = (orderId: string, rev: number, part: number, page: Page): Item => ({
+  ...keys.overflow(orderId, rev, part),
+  page: JSON.stringify(page),
+});
+export const pageOf = (item: Item): Page => parsed(orderIdIn(String(item['pk'])), item['page']) as Page;
+
+export const undoPageItem = (orderId: string, rev: number, page: UndoPage): Item => ({
+  ...keys.undoPage(orderId, rev),
+  page: JSON.stringify(page),
+});
+export const undoPageOf = (item: Item): UndoPage => parsed(orderIdIn(String(item['pk'])), item['page']) as UndoPage;
+
+export const clientItem = (client: ClientRecord): Item => ({ ...keys.client(client.id), record: JSON.stringify(client) });
+export const clientOf = (item: Item): ClientRecord => JSON.parse(String(item['record'])) as ClientRecord;
+
+export const breakerItem = (breaker: Breaker): Item => ({
+  ...keys.breaker(breaker.agent),
+  rev: breaker.rev,
+  record: JSON.stringify(breaker),
+});
+export const breakerOf = (item: Item): Breaker => JSON.parse(String(item['record'])) as Breaker;
+
+const damaged = (orderId: string): UnreadableRecordError => new UnreadableRecordError(orderId, 'it is damaged');
+
+function parsed(orderId: string, text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    throw damaged(orderId);
+  }
+}

@@ -1,0 +1,121 @@
+import { type OrderRecord, type StateHead, shardCount } from '#ports/records';
+import type { ListPosition, OrderFilter } from '#ports/store';
+import type { Item } from './items.ts';
+import {
+  clientDayKey,
+  clientReferenceKey,
+  dayOf,
+  dayShardKey,
+  errorShardKey,
+  listedIdIn,
+  listedKey,
+  partitions,
+  timeIn,
+  timeKey,
+  timeMax,
+} from './keys.ts';
+import { query } from './reads.ts';
+import { type IndexShape, indexes, type Table } from './table.ts';
+
+/** A part of an index: from the one sort key to the other, both included. */
+interface Range {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Places of orders that a filter may mean, newest first, from behind a place. Which index serves it: the client's own
+ * reference, the orders in Error, the client's days, or all days by shard; what else the filter says is seen in the items.
+ * A place without an order ends a day, so that a walk over days that hold nothing can stop there, too, and go on later.
+ */
+export async function* candidates(table: Table, filter: OrderFilter, after: ListPosition | undefined): AsyncGenerator<ListPosition> {
+  const range = rangeOf(filter, after);
+  const behind = after && listedKey(after.submittedAt, after.orderId);
+  for await (const key of listedKeys(table, filter, range)) if (key !== behind) yield placeIn(key);
+}
+
+const placeIn = (key: string): ListPosition => ({ submittedAt: timeIn(key), orderId: listedIdIn(key) });
+
+/**
+ * A reference is one client's name for a few orders, in one partition: nothing proposes fewer. Orders in Error are few,
+ * of one client as of all, and need no days; a client's own index holds all that he ever finished.
+ */
+async function* listedKeys(table: Table, { client, reference, state }: OrderFilter, range: Range): AsyncGenerator<string> {
+  if (client !== undefined && reference !== undefined)
+    return yield* entries(table, indexes.byReference, clientReferenceKey(client, reference), range);
+  if (state === 'Error') return yield* newestFirst(shards.map((shard) => entries(table, indexes.inError, errorShardKey(shard), range)));
+  for await (const day of days(table, range)) {
+    if (client !== undefined) yield* entries(table, indexes.byClient, clientDayKey(client, day), range);
+    else yield* newestFirst(shards.map((shard) => entries(table, indexes.byDay, dayShardKey(day, shard), range)));
+    yield listedKey(Date.parse(day), '');
+  }
+}
+
+const shards = Array.from({ length: shardCount }, (_, shard) => shard);
+
+/** A time without an id sorts before all ids of that time. */
+function rangeOf({ submittedAfter = -1, submittedBefore = timeMax }: OrderFilter, after: ListPosition | undefined): Range {
+  const before = timeKey(submittedBefore);
+  const behind = after && listedKey(after.submittedAt, after.orderId);
+  return { from: timeKey(submittedAfter + 1), to: behind !== undefined && behind < before ? behind : before };
+}
+
+/** Days on which orders came, newest first. */
+async function* days(table: Table, { from, to }: Range): AsyncGenerator<string> {
+  const dayIn = (key: string): string => dayOf(timeIn(key));
+  const query = { partition: 'pk', value: partitions.calendar, sort: 'sk', from: dayIn(from), to: dayIn(to), limit: 100 };
+  for await (const item of descending(table, query)) yield String(item['sk']);
+}
+
+const pageSize = 25;
+
+async function* entries(table: Table, { name, partition, sort }: IndexShape, value: string, { from, to }: Range): AsyncGenerator<string> {
+  if (from > to) return;
+  for await (const item of descending(table, { index: name, partition, value, sort, from, to, limit: pageSize })) yield String(item[sort]);
+}
+
+interface Descending extends Range {
+  readonly index?: string;
+  readonly partition: string;
+  readonly value: string;
+  readonly sort: string;
+  /** Entries read at a time. */
+  readonly limit: number;
+}
+
+const descending = (table: Table, { index, partition, value, sort, from, to, limit }: Descending): AsyncGenerator<Item> =>
+  query(table, {
+    IndexName: index,
+    KeyConditionExpression: '#partition = :partition AND #sort BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#partition': partition, '#sort': sort },
+    ExpressionAttributeValues: { ':partition': value, ':from': from, ':to': to },
+    ScanIndexForward: false,
+    Limit: limit,
+  });
+
+/** Several sorted streams as one. */
+async function* newestFirst(streams: readonly AsyncGenerator<string>[]): AsyncGenerator<string> {
+  const heads = await Promise.all(streams.map((stream) => stream.next()));
+  for (;;) {
+    const newest = heads.reduce(
+      (best, head, index) => (!head.done && (best < 0 || head.value > (heads[best] as IteratorYieldResult<string>).value) ? index : best),
+      -1,
+    );
+    const head = heads[newest];
+    const stream = streams[newest];
+    if (!head || head.done || !stream) return;
+    yield head.value;
+    heads[newest] = await stream.next();
+  }
+}
+
+/** What the items say: the index only proposed. */
+export const isMeant = (filter: OrderFilter, order: OrderRecord, state: StateHead): boolean =>
+  (filter.client === undefined || order.client === filter.client) &&
+  (filter.reference === undefined || order.reference === filter.reference) &&
+  (filter.state === undefined || state.processState === filter.state) &&
+  (filter.outcome === undefined || state.outcome === filter.outcome) &&
+  (filter.workflow === undefined || state.workflow.name === filter.workflow) &&
+  (filter.fault === undefined || state.fault?.type === filter.fault) &&
+  (filter.submittedAfter === undefined || order.submittedAt > filter.submittedAfter) &&
+  (filter.submittedBefore === undefined || order.submittedAt < filter.submittedBefore);

@@ -1,0 +1,82 @@
+import { type AttributeValue, ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
+import { DeleteCommand, PutCommand, TransactWriteCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { type Condition, conditionInput } from './conditions.ts';
+import type { Item } from './items.ts';
+import type { Key } from './keys.ts';
+import { isRefused } from './retry.ts';
+import type { Table } from './table.ts';
+
+/** Losing a race is an answer: the caller gets the item that won, in the same request; null where there is none. */
+export type Answer = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: Item | null };
+
+/** Puts the whole item, but only when `when` holds. Whatever else DynamoDB says is thrown as it came. */
+export const putIf = ({ client, table }: Table, item: Item, when: Condition): Promise<Answer> =>
+  answerOf(
+    client.send(new PutCommand({ TableName: table, Item: item, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
+  );
+
+/** The same, and with it others, whatever is there: all of them or none. */
+export async function putAllIf({ client, table }: Table, item: Item, others: readonly Item[], when: Condition): Promise<Answer> {
+  const first = { ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const };
+  const TransactItems = [item, ...others].map((Item, index) => ({ Put: { TableName: table, Item, ...(index === 0 ? first : {}) } }));
+  try {
+    await client.send(new TransactWriteCommand({ TransactItems }));
+    return { outcome: 'written' };
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return { outcome: 'refused', current: itemIn(error.CancellationReasons?.[0]?.Item) };
+  }
+}
+
+/** Removes the item, but only when `when` holds. */
+export const deleteIf = ({ client, table }: Table, key: Key, when: Condition): Promise<Answer> =>
+  answerOf(
+    client.send(new DeleteCommand({ TableName: table, Key: key, ...conditionInput(when), ReturnValuesOnConditionCheckFailure: 'ALL_OLD' })),
+  );
+
+/** Sets and removes attributes when `when` holds; the item's other attributes stay as they are. */
+export function setIf(
+  { client, table }: Table,
+  key: Key,
+  change: { readonly set: Item; readonly remove?: readonly string[] },
+  when: Condition,
+): Promise<Answer> {
+  const { set, remove = [] } = change;
+  const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = conditionInput(when);
+  const names = Object.keys(set);
+  const clauses = [
+    `SET ${names.map((name) => `#${name} = :${name}`).join(', ')}`,
+    ...(remove.length > 0 ? [`REMOVE ${remove.map((name) => `#${name}`).join(', ')}`] : []),
+  ];
+  return answerOf(
+    client.send(
+      new UpdateCommand({
+        TableName: table,
+        Key: key,
+        UpdateExpression: clauses.join(' '),
+        ConditionExpression,
+        ExpressionAttributeNames: {
+          ...ExpressionAttributeNames,
+          ...Object.fromEntries([...names, ...remove].map((name) => [`#${name}`, name])),
+        },
+        ExpressionAttributeValues: { ...ExpressionAttributeValues, ...Object.fromEntries(names.map((name) => [`:${name}`, set[name]])) },
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+}
+
+async function answerOf(sending: Promise<unknown>): Promise<Answer> {
+  try {
+    await sending;
+    return { outcome: 'written' };
+  } catch (error) {
+    if (!(error instanceof ConditionalCheckFailedException)) throw error;
+    return { outcome: 'refused', current: itemIn(error.Item) };
+  }
+}
+
+/** An item inside an exception comes in wire format, even through the document client (aws-sdk-js-v3 issue 6723). */
+export const itemIn = (wire: Record<string, AttributeValue> | undefined): Item | null =>
+  wire && Object.keys(wire).length > 0 ? unmarshall(wire) : null;

@@ -1,0 +1,83 @@
+import { type EventBridgeClient, PutEventsCommand, type PutEventsRequestEntry } from '@aws-sdk/client-eventbridge';
+import type { Announcement, Publisher } from '#ports/event-bus';
+
+export interface EventBridgePublisherOptions {
+  readonly client: EventBridgeClient;
+  readonly bus: string;
+}
+
+/** Rules match on it: the announcements of this system and no others. */
+export const eventSource = 'redress';
+
+const batchMax = 10;
+/**
+ * Of a whole request. EventBridge takes more by now; an announcement names an order and says what happened to it, and
+ * one that needs more than this is a mistake.
+ */
+const batchBytesMax = 256 * 1024;
+
+/**
+ * The event bus of EventBridge: at least once, in no particular order, and nobody there drops what was told before, so
+ * whoever listens tells announcements apart by the `id` in their detail.
+ */
+export function eventBridgePublisher({ client, bus }: EventBridgePublisherOptions): Publisher {
+  const entryOf = ({ id, detailType, detail }: Announcement): PutEventsRequestEntry => ({
+    EventBusName: bus,
+    Source: eventSource,
+    DetailType: detailType,
+    Detail: JSON.stringify({ id, ...detail }),
+  });
+
+  /** Ids that were not taken. The call succeeds even where entries of it fail. */
+  async function put(batch: readonly Prepared[]): Promise<readonly string[]> {
+    const { Entries = [], FailedEntryCount = 0 } = await client.send(new PutEventsCommand({ Entries: batch.map(({ entry }) => entry) }));
+    if (FailedEntryCount === 0) return [];
+    return batch.filter((_, index) => Entries[index]?.EventId === undefined).map(({ id }) => id);
+  }
+
+  return {
+    async publish(announcements) {
+      const prepared = announcements.map((announcement): Prepared => {
+        const entry = entryOf(announcement);
+        return { id: announcement.id, entry, bytes: bytesOf(entry) };
+      });
+      const oversize = prepared.filter(({ bytes }) => bytes > batchBytesMax).map(({ id }) => id);
+      const batches = batchesOf(prepared.filter(({ bytes }) => bytes <= batchBytesMax));
+
+      // One request that fails says nothing of the others, nor do they of it.
+      const answers = await Promise.allSettled(batches.map(put));
+      const [failure] = answers.filter((answer) => answer.status === 'rejected');
+      if (failure && answers.every(({ status }) => status === 'rejected')) throw failure.reason;
+      const failed = answers.flatMap((answer, index) =>
+        answer.status === 'fulfilled' ? answer.value : (batches[index] ?? []).map(({ id }) => id),
+      );
+      return { failed: [...oversize, ...failed] };
+    },
+  };
+}
+
+interface Prepared {
+  readonly id: string;
+  readonly entry: PutEventsRequestEntry;
+  readonly bytes: number;
+}
+
+/** As EventBridge counts. */
+const bytesOf = ({ Source = '', DetailType = '', Detail = '' }: PutEventsRequestEntry): number =>
+  Buffer.byteLength(Source + DetailType + Detail);
+
+function batchesOf(prepared: readonly Prepared[]): Prepared[][] {
+  const batches: Prepared[][] = [];
+  let total = Number.POSITIVE_INFINITY;
+  for (const each of prepared) {
+    const batch = batches.at(-1);
+    if (batch && batch.length < batchMax && total + each.bytes <= batchBytesMax) {
+      batch.push(each);
+      total += each.bytes;
+    } else {
+      batches.push([each]);
+      total = each.bytes;
+    }
+  }
+  return batches;
+}

@@ -1,0 +1,194 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { isObject } from '#core/data/json';
+import type { Channel, Outgoing } from '#ports/queues';
+import type { Store } from '#ports/store';
+import { type IamQuestion, questionsOf } from './iam.ts';
+
+/** For whom a request is made. */
+export interface MeterTag {
+  /** The function: `scheduler`, `agent`. */
+  readonly role?: string;
+  readonly orderId?: string;
+}
+
+export interface Consumption {
+  /** Over the line, with what the SDK repeated. */
+  readonly requests: number;
+  readonly readUnits: number;
+  /** Of the table and of its indexes. */
+  readonly writeUnits: number;
+  /** Part of `writeUnits`: what the indexes took. */
+  readonly indexWriteUnits: number;
+  readonly sentBytes: number;
+  readonly receivedBytes: number;
+}
+
+/** One call of one service. */
+export interface MeterEntry extends MeterTag, Consumption {
+  /** `DynamoDB`, `SQS`, `EventBridge`, `Lambda` */
+  readonly service: string;
+  /** As the SDK names it: `TransactWriteItems`. */
+  readonly operation: string;
+  /** A call that was refused or failed. DynamoDB bills a refused write too, but does not say how much it was. */
+  readonly failed: boolean;
+  /** The rights that it took. */
+  readonly questions: readonly IamQuestion[];
+}
+
+/** Counts what a system asks of AWS: as data, for tests, for figures and for the actions that a role needs. */
+export interface Meter {
+  /** Counts all calls of a client from now on. */
+  attach(client: MeteredClient): void;
+  /** All calls that come from this work are for that role or order; within each other, tags add up. */
+  within<T>(tag: MeterTag, work: () => T): T;
+  entries(): readonly MeterEntry[];
+  reset(): void;
+}
+
+interface MeteredClient {
+  readonly middlewareStack: object;
+  readonly config: { readonly serviceId: string };
+}
+
+interface Call {
+  requests: number;
+  sentBytes: number;
+  receivedBytes: number;
+}
+
+/** As much of the SDK's middleware as is needed here; its own types differ from client to client. */
+type Handler = (args: {
+  input: { [name: string]: unknown };
+  request?: { body?: unknown };
+}) => Promise<{ output: Output; response?: { headers?: { [name: string]: string } } }>;
+type Middleware = (next: Handler, context: { readonly commandName?: string }) => Handler;
+interface Stack {
+  add(
+    middleware: Middleware,
+    options: { readonly step: 'initialize' | 'finalizeRequest'; readonly priority: 'high' | 'low'; readonly name: string },
+  ): void;
+}
+
+interface Capacity {
+  readonly CapacityUnits?: number;
+  readonly ReadCapacityUnits?: number;
+  readonly WriteCapacityUnits?: number;
+  readonly GlobalSecondaryIndexes?: { readonly [name: string]: Capacity };
+}
+interface Output {
+  readonly ConsumedCapacity?: Capacity | readonly Capacity[];
+}
+
+export function createMeter(): Meter {
+  const tags = new AsyncLocalStorage<MeterTag>();
+  let entries: MeterEntry[] = [];
+
+  return {
+    attach({ middlewareStack, config: { serviceId } }) {
+      const stack = middlewareStack as Stack;
+      const calls = new WeakMap<object, Call>();
+
+      const count: Middleware = (next, context) => async (args) => {
+        const call: Call = { requests: 0, sentBytes: 0, receivedBytes: 0 };
+        calls.set(context, call);
+        const operation = (context.commandName ?? '').replace(/Command$/, '');
+        const input = serviceId === 'DynamoDB' ? { ...args.input, ReturnConsumedCapacity: 'INDEXES' } : args.input;
+        const questions = questionsOf(serviceId, operation, args.input);
+        const note = (failed: boolean, output: Output): void => {
+          entries.push({ ...tags.getStore(), service: serviceId, operation, failed, questions, ...call, ...unitsOf(operation, output) });
+        };
+        try {
+          const result = await next({ ...args, input });
+          note(false, result.output);
+          return result;
+        } catch (error) {
+          note(true, {});
+          throw error;
+        }
+      };
+
+      /** Inside of the SDK's own repeating. */
+      const measure: Middleware = (next, context) => async (args) => {
+        const call = calls.get(context);
+        if (call) {
+          call.requests += 1;
+          call.sentBytes += bytesOf(args.request?.body);
+        }
+        const result = await next(args);
+        if (call) call.receivedBytes += Number(result.response?.headers?.['content-length'] ?? 0);
+        return result;
+      };
+
+      stack.add(count, { step: 'initialize', priority: 'high', name: 'meterCalls' });
+      stack.add(measure, { step: 'finalizeRequest', priority: 'low', name: 'meterRequests' });
+    },
+
+    within: (tag, work) => tags.run({ ...tags.getStore(), ...tag }, work),
+    entries: () => entries,
+    reset() {
+      entries = [];
+    },
+  };
+}
+
+const reads = new Set(['GetItem', 'BatchGetItem', 'TransactGetItems', 'Query', 'Scan']);
+
+function unitsOf(
+  operation: string,
+  { ConsumedCapacity: consumed = [] }: Output,
+): Pick<Consumption, 'readUnits' | 'writeUnits' | 'indexWriteUnits'> {
+  const all = Array.isArray(consumed) ? (consumed as readonly Capacity[]) : [consumed as Capacity];
+  const isRead = reads.has(operation);
+  const unitsIn = ({ CapacityUnits = 0, ReadCapacityUnits, WriteCapacityUnits }: Capacity): number =>
+    (isRead ? ReadCapacityUnits : WriteCapacityUnits) ?? CapacityUnits;
+  const units = sum(all.map(unitsIn));
+  const inIndexes = sum(all.flatMap(({ GlobalSecondaryIndexes = {} }) => Object.values(GlobalSecondaryIndexes).map(unitsIn)));
+  return isRead ? { readUnits: units, writeUnits: 0, indexWriteUnits: 0 } : { readUnits: 0, writeUnits: units, indexWriteUnits: inIndexes };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+const bytesOf = (body: unknown): number => (typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : 0);
+
+export const totalOf = (entries: readonly Consumption[]): Consumption => ({
+  requests: sum(entries.map(({ requests }) => requests)),
+  readUnits: sum(entries.map(({ readUnits }) => readUnits)),
+  writeUnits: sum(entries.map(({ writeUnits }) => writeUnits)),
+  indexWriteUnits: sum(entries.map(({ indexWriteUnits }) => indexWriteUnits)),
+  sentBytes: sum(entries.map(({ sentBytes }) => sentBytes)),
+  receivedBytes: sum(entries.map(({ receivedBytes }) => receivedBytes)),
+});
+
+/** A store whose calls are counted for the order that they are about. */
+export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): Store => ({
+  ...store,
+  create: (order, state, along) => within({ orderId: order.orderId }, () => store.create(order, state, along)),
+  load: (orderId) => within({ orderId }, () => store.load(orderId)),
+  head: (orderId) => within({ orderId }, () => store.head(orderId)),
+  update: (state, when, along) => within({ orderId: state.orderId }, () => store.update(state, when, along)),
+  patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),
+  putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
+  pages: (orderId) => within({ orderId }, () => store.pages(orderId)),
+  noteAsked: (asking) => within({ orderId: asking.orderId }, () => store.noteAsked(asking)),
+  putUndoPage: (orderId, rev, page) => within({ orderId }, () => store.putUndoPage(orderId, rev, page)),
+  undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
+});
+
+/** A channel whose sendings are counted for their order; receiving and acknowledging serve many orders at once. */
+export const meteredChannel = (channel: Channel, { within }: Pick<Meter, 'within'>): Channel => ({
+  ...channel,
+  send: (messages) => within(tagOf(messages), () => channel.send(messages)),
+});
+
+const tagOf = (messages: readonly Outgoing[]): MeterTag => {
+  const [orderId, ...others] = new Set(messages.map(orderIdIn));
+  return orderId !== undefined && others.length === 0 ? { orderId } : {};
+};
+
+function orderIdIn({ body }: Outgoing): string | undefined {
+  try {
+    const message: unknown = JSON.parse(body);
+    return isObject(message) && typeof message['orderId'] === 'string' ? message['orderId'] : undefined;
+  } catch {
+    return undefined;
+  }
+}

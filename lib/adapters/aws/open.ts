@@ -1,0 +1,160 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import * as z from 'zod';
+import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
+import type { Clock } from '#ports/clock';
+import type { Valves } from '#ports/consumers';
+import { SetupError } from '#ports/errors';
+import type { Publisher } from '#ports/event-bus';
+import type { Channel } from '#ports/queues';
+import type { Store } from '#ports/store';
+import { lambdaValves } from './event-source-mappings.ts';
+import { eventBridgePublisher } from './eventbridge.ts';
+import { type Meter, meteredChannel, meteredStore } from './meter.ts';
+import { sqsChannel } from './sqs.ts';
+
+/** Names of what was deployed. Endpoints and credentials are the SDK's own affair: it reads `AWS_ENDPOINT_URL*` and the rest. */
+export interface AwsConfig {
+  readonly region: string;
+  readonly table: string;
+  /** What stands before the name of every queue: `redress-`. */
+  readonly queuePrefix: string;
+  readonly bus: string;
+  /** What stands before a queue's name in its ARN, where event source mappings of Lambda feed the functions. */
+  readonly queueArns?: string;
+}
+
+const name = (pattern: RegExp, what: string) => z.string({ error: 'it is missing' }).regex(pattern, what);
+
+const Environment = z.object({
+  AWS_REGION: name(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as eu-central-1 is wanted'),
+  REDRESS_TABLE: name(/^[A-Za-z0-9_.-]{3,255}$/, 'a name of 3 to 255 letters, digits, _, . and - is wanted'),
+  REDRESS_QUEUE_PREFIX: name(/^[A-Za-z0-9_-]{0,40}$/, 'at most 40 letters, digits, _ and - are wanted').default(''),
+  REDRESS_BUS: name(/^[A-Za-z0-9_./-]{1,256}$/, 'a name of 1 to 256 letters, digits, _, ., / and - is wanted'),
+  REDRESS_QUEUE_ARNS: name(
+    /^arn:[a-z-]+:sqs:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{0,40}$/,
+    'the beginning of the ARN of every queue is wanted',
+  ).optional(),
+});
+
+/** @throws SetupError that names every variable that is wrong, and what it takes. */
+export function readAwsConfig(environment: { readonly [name: string]: string | undefined }): AwsConfig {
+  const region = environment['AWS_REGION'] || environment['AWS_DEFAULT_REGION'];
+  const given = { ...environment, AWS_REGION: region };
+  const parsed = Environment.safeParse(
+    Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '' && value !== undefined)),
+  );
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}: ${message}`);
+    throw new SetupError(
+      `The configuration for AWS is wrong: ${problems.join('; ')}.`,
+      'Set these variables to what the deployment put out.',
+    );
+  }
+  const { AWS_REGION, REDRESS_TABLE, REDRESS_QUEUE_PREFIX, REDRESS_BUS, REDRESS_QUEUE_ARNS } = parsed.data;
+  const names = { region: AWS_REGION, table: REDRESS_TABLE, queuePrefix: REDRESS_QUEUE_PREFIX, bus: REDRESS_BUS };
+  return REDRESS_QUEUE_ARNS === undefined ? names : { ...names, queueArns: REDRESS_QUEUE_ARNS };
+}
+
+/** Where a test's emulators listen: one address each, as they are programs of their own. */
+export interface AwsEndpoints {
+  readonly dynamodb: string;
+  readonly sqs: string;
+  readonly eventbridge: string;
+  readonly lambda?: string;
+}
+
+export interface AwsOptions {
+  readonly clock: Clock;
+  readonly retentionMs?: number | undefined;
+  /** Counts every request. */
+  readonly meter?: Meter;
+  readonly endpoints?: AwsEndpoints;
+}
+
+/** The ports on AWS, and the clients that they share. */
+export interface Aws {
+  readonly store: Store;
+  readonly channel: Channel;
+  readonly publisher: Publisher;
+  /** Undefined where no event source mappings feed the functions. */
+  readonly valves: Valves | undefined;
+  readonly clients: AwsClients;
+  close(): void;
+}
+
+export interface AwsClients {
+  readonly dynamodb: DynamoDBClient;
+  readonly sqs: SQSClient;
+  readonly eventbridge: EventBridgeClient;
+}
+
+/** A call that hangs is given up and repeated: the conditions on every write make that harmless. */
+const answerMs = 5000;
+const connectMs = 2000;
+/** A host waits on every queue at once, twenty times on an agent's, and must still be able to send. */
+const socketsMax = 500;
+
+interface Region {
+  readonly region: string;
+  readonly endpoints?: AwsEndpoints | undefined;
+}
+
+function settingsIn({ region, endpoints }: Region) {
+  const agent = { keepAlive: true, maxSockets: socketsMax };
+  const requestHandler = {
+    connectionTimeout: connectMs,
+    requestTimeout: answerMs,
+    throwOnRequestTimeout: true,
+    httpAgent: agent,
+    httpsAgent: agent,
+  };
+  // Full jitter between attempts, and a budget for them, are the SDK's in this mode.
+  const settings = { region, requestHandler, retryMode: 'standard', maxAttempts: 4 } as const;
+  return (service: keyof AwsEndpoints) => {
+    const endpoint = endpoints?.[service];
+    return endpoint === undefined ? settings : { ...settings, endpoint, credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
+  };
+}
+
+export function openClients(region: Region): AwsClients {
+  const at = settingsIn(region);
+  return {
+    dynamodb: new DynamoDBClient(at('dynamodb')),
+    sqs: new SQSClient({ ...at('sqs'), useQueueUrlAsEndpoint: false }),
+    eventbridge: new EventBridgeClient(at('eventbridge')),
+  };
+}
+
+/** Its client is loaded and opened when a channel is closed or opened, which is rare. */
+function openValves(region: Region, queueArns: string, meter: Meter | undefined): Valves {
+  let opened: ReturnType<typeof open> | undefined;
+  const open = async () => {
+    const { LambdaClient } = await import('@aws-sdk/client-lambda');
+    const client = new LambdaClient(settingsIn(region)('lambda'));
+    meter?.attach(client);
+    return client;
+  };
+  return lambdaValves({ client: () => (opened ??= open()), queueArns });
+}
+
+/** Everything that the roles need of AWS, from the names of what was deployed. */
+export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoints }: AwsOptions): Aws {
+  const { region, table, queuePrefix, bus, queueArns } = config;
+  const clients = openClients({ region, endpoints });
+  if (meter) for (const client of Object.values(clients)) meter.attach(client);
+  const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(clients.dynamodb), table, clock, retentionMs });
+  const channel = sqsChannel({ client: clients.sqs, prefix: queuePrefix, clock });
+  return {
+    store: meter ? meteredStore(store, meter) : store,
+    channel: meter ? meteredChannel(channel, meter) : channel,
+    publisher: eventBridgePublisher({ client: clients.eventbridge, bus }),
+    valves: queueArns === undefined ? undefined : openValves({ region, endpoints }, queueArns, meter),
+    clients,
+    close() {
+      for (const client of Object.values(clients)) client.destroy();
+    },
+  };
+}

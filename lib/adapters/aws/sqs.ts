@@ -1,0 +1,249 @@
+import {
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  GetQueueAttributesCommand,
+  GetQueueUrlCommand,
+  type Message,
+  QueueDoesNotExist,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  type SendMessageBatchRequestEntry,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import type { Clock } from '#ports/clock';
+import { queueFigures } from '#ports/limits';
+import { type Channel, delayMaxMs, groupOf, type Outgoing, type Received, responseQueuePrefix } from '#ports/queues';
+import { together } from '#ports/util/all-settled';
+
+export interface SqsChannelOptions {
+  /** Made with `useQueueUrlAsEndpoint: false`: else a queue's URL decides where requests go. */
+  readonly client: SQSClient;
+  /** What this deployment puts before the names of its queues. */
+  readonly prefix: string;
+  readonly clock: Clock;
+}
+
+/** At most ten entries in a request, and one MiB in all. */
+const { batchMax, messageBytesMax: batchBytesMax } = queueFigures;
+const waitMaxSeconds = 20;
+const visibilityMaxSeconds = queueFigures.hiddenMaxMs / 1000;
+const attemptsMax = 4;
+const pauseMs = 50;
+
+/** What an answer may take beyond the waiting that was asked for. */
+const answerMs = 5000;
+
+/**
+ * How long a receiver who gives up still waits for what is on its way to him. SQS has handed it over by then, so to cut
+ * the line at once would hide those messages from everybody for their visibility.
+ */
+const graceMs = 250;
+
+/** What is said of one entry of a batch that was not taken. */
+interface Failure {
+  readonly Id?: string | undefined;
+  readonly SenderFault?: boolean | undefined;
+  readonly Code?: string | undefined;
+  readonly Message?: string | undefined;
+}
+
+/**
+ * Queues of SQS. Times are whole seconds there: what is delayed or hidden comes up to a second late, never early.
+ * A queue that is gone is an error; who receives, finds out.
+ */
+export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channel {
+  const urls = new Map<string, Promise<string>>();
+  const nameOf = (queue: string): string => (queue.startsWith(responseQueuePrefix) ? queue : prefix + queue);
+
+  /** Asked once for each queue; only ever by name, so that no message can name a place to send to. */
+  function urlOf(queue: string): Promise<string> {
+    let url = urls.get(queue);
+    if (!url) {
+      url = client.send(new GetQueueUrlCommand({ QueueName: nameOf(queue) })).then(({ QueueUrl = '' }) => QueueUrl);
+      urls.set(queue, url);
+      url.catch(() => urls.delete(queue));
+    }
+    return url;
+  }
+
+  async function at<T>(queue: string, work: (url: string) => Promise<T>): Promise<T> {
+    try {
+      return await work(await urlOf(queue));
+    } catch (error) {
+      if (!(error instanceof QueueDoesNotExist)) throw error;
+      // It may be made again, under another URL.
+      urls.delete(queue);
+      throw new Error(`The queue ${nameOf(queue)} does not exist.`, { cause: error });
+    }
+  }
+
+  /** Sends entries in batches until all are taken; a batch takes some and refuses others in one answer. */
+  async function inBatches<E extends { readonly Id?: string | undefined }>(
+    entries: readonly E[],
+    batches: (entries: readonly E[]) => readonly E[][],
+    send: (batch: E[]) => Promise<readonly Failure[]>,
+  ): Promise<void> {
+    let open = entries;
+    for (let attempt = 1; ; attempt++) {
+      const failures = (await together(batches(open).map(send))).flat();
+      if (failures.length === 0) return;
+      const [first] = failures;
+      const isHopeless = failures.some(({ SenderFault }) => SenderFault);
+      if (isHopeless || attempt === attemptsMax) {
+        throw new Error(
+          `${failures.length} of ${entries.length} entries were not taken by the queue: ${first?.Code}: ${first?.Message ?? ''}`,
+        );
+      }
+      const ids = new Set(failures.map(({ Id }) => Id));
+      open = open.filter(({ Id }) => ids.has(Id));
+      await clock.sleep(pauseMs * 2 ** attempt * (0.5 + Math.random() / 2));
+    }
+  }
+
+  const sendTo = (queue: string, messages: readonly Outgoing[]): Promise<void> =>
+    at(queue, (url) =>
+      inBatches(messages.map(entryOf), bySize, async (batch) => {
+        const { Failed = [] } = await client.send(new SendMessageBatchCommand({ QueueUrl: url, Entries: batch }));
+        return Failed;
+      }),
+    );
+
+  return {
+    async send(messages) {
+      const byQueue = Map.groupBy(messages, ({ queue }) => queue);
+      await together([...byQueue].map(([queue, its]) => sendTo(queue, its)));
+    },
+
+    async receive(queue, { max, visibilityMs, waitMs, signal }) {
+      if (signal?.aborted) return [];
+      const cut = cutAfterGrace(signal);
+      try {
+        return await at(queue, async (url) => {
+          const { Messages = [] } = await client.send(
+            new ReceiveMessageCommand({
+              QueueUrl: url,
+              MaxNumberOfMessages: Math.min(max, batchMax),
+              VisibilityTimeout: secondsOf(visibilityMs, visibilityMaxSeconds),
+              WaitTimeSeconds: secondsOf(waitMs, waitMaxSeconds),
+              MessageSystemAttributeNames: ['ApproximateReceiveCount', 'SentTimestamp', 'SenderId', 'MessageGroupId'],
+            }),
+            { abortSignal: cut.signal, requestTimeout: waitMs + answerMs },
+          );
+          return Messages.map(receivedOf);
+        });
+      } catch (error) {
+        if (cut.signal.aborted) return [];
+        throw error;
+      } finally {
+        cut.done();
+      }
+    },
+
+    acknowledge: (queue, receipts) =>
+      at(queue, (url) =>
+        inBatches(receipts.filter(isReceipt).map(receiptEntry), inTens, async (batch) => {
+          const { Failed = [] } = await client.send(new DeleteMessageBatchCommand({ QueueUrl: url, Entries: batch }));
+          return Failed.filter(isSerious);
+        }),
+      ),
+
+    release: (queue, receipts, afterMs) =>
+      at(queue, (url) =>
+        inBatches(receipts.filter(isReceipt).map(receiptEntry), inTens, async (batch) => {
+          const VisibilityTimeout = secondsOf(afterMs, visibilityMaxSeconds);
+          const Entries = batch.map((entry) => ({ ...entry, VisibilityTimeout }));
+          const { Failed = [] } = await client.send(new ChangeMessageVisibilityBatchCommand({ QueueUrl: url, Entries }));
+          return Failed.filter(isSerious);
+        }),
+      ),
+
+    /** Approximate, all of it; and how old the oldest message is, only CloudWatch knows: `oldestAgeMs` is always 0. */
+    depth: (queue) =>
+      at(queue, async (url) => {
+        const { Attributes = {} } = await client.send(
+          new GetQueueAttributesCommand({
+            QueueUrl: url,
+            AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible', 'ApproximateNumberOfMessagesDelayed'],
+          }),
+        );
+        const { ApproximateNumberOfMessages, ApproximateNumberOfMessagesNotVisible, ApproximateNumberOfMessagesDelayed } = Attributes;
+        return {
+          visible: Number(ApproximateNumberOfMessages ?? 0),
+          inFlight: Number(ApproximateNumberOfMessagesNotVisible ?? 0),
+          delayed: Number(ApproximateNumberOfMessagesDelayed ?? 0),
+          oldestAgeMs: 0,
+        };
+      }),
+  };
+}
+
+const secondsOf = (ms: number, max: number): number => Math.min(Math.ceil(ms / 1000), max);
+
+const isReceipt = (receipt: string): boolean => receipt !== '';
+const receiptEntry = (ReceiptHandle: string, index: number) => ({ Id: String(index), ReceiptHandle });
+/** A receipt that is void, the sender's fault in the words of SQS, is passed over: its message was delivered again, or is gone. */
+const isSerious = ({ SenderFault }: Failure): boolean => !SenderFault;
+
+const entryOf = ({ body, delayMs = 0, group }: Outgoing, index: number): SendMessageBatchRequestEntry => ({
+  Id: String(index),
+  MessageBody: sendable(body),
+  ...(delayMs > 0 ? { DelaySeconds: secondsOf(delayMs, delayMaxMs / 1000) } : {}),
+  ...(group === undefined ? {} : { MessageGroupId: groupIdOf(group) }),
+});
+
+/** JSON text may hold two characters that SQS refuses; it may also spell them out, and mean the same. */
+const sendable = (body: string): string => body.replace(/[\ufffe\uffff]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
+
+/** SQS takes letters, digits and punctuation of ASCII for the name of a group, 128 of them at most. */
+const groupIdOf = (group: string): string => group.replace(/[^\x21-\x7e]/g, '_').slice(0, 128);
+
+const receivedOf = ({ MessageId = '', Body = '', ReceiptHandle = '', Attributes = {} }: Message): Received => ({
+  messageId: MessageId,
+  body: Body,
+  receiveCount: Number(Attributes['ApproximateReceiveCount'] ?? 1),
+  sentAt: Number(Attributes['SentTimestamp'] ?? 0),
+  ...(Attributes['SenderId'] === undefined ? {} : { senderId: Attributes['SenderId'] }),
+  ...groupOf({ group: Attributes['MessageGroupId'] }),
+  receipt: ReceiptHandle,
+});
+
+function inTens<E>(entries: readonly E[]): E[][] {
+  const tens: E[][] = [];
+  for (let start = 0; start < entries.length; start += batchMax) tens.push(entries.slice(start, start + batchMax));
+  return tens;
+}
+
+/** As many as fit into one request. One that is too large by itself goes alone, and is refused by name. */
+function bySize(entries: readonly SendMessageBatchRequestEntry[]): SendMessageBatchRequestEntry[][] {
+  const batches: SendMessageBatchRequestEntry[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const entry of entries) {
+    const own = Buffer.byteLength(entry.MessageBody ?? '');
+    const batch = batches.at(-1);
+    if (batch && batch.length < batchMax && bytes + own <= batchBytesMax) {
+      batch.push(entry);
+      bytes += own;
+    } else {
+      batches.push([entry]);
+      bytes = own;
+    }
+  }
+  return batches;
+}
+
+/** Follows a signal, a little later. */
+function cutAfterGrace(signal: AbortSignal | undefined): { readonly signal: AbortSignal; done(): void } {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    timer = setTimeout(() => controller.abort(), graceMs);
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    done: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}

@@ -1,0 +1,292 @@
+import { closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { SetupError, StoreUnavailableError } from '#ports/errors';
+import { changes, schemaVersion } from './schema.ts';
+
+/** What runs inside a transaction: synchronous, so that nothing else comes between. */
+export type Operation<T> = () => T;
+
+interface Job {
+  readonly operation: Operation<unknown>;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** A prepared statement. What SQLite cannot do is a StoreUnavailableError here, too. */
+export interface Statement {
+  get(...values: SQLInputValue[]): ReturnType<StatementSync['get']>;
+  all(...values: SQLInputValue[]): ReturnType<StatementSync['all']>;
+  run(...values: SQLInputValue[]): ReturnType<StatementSync['run']>;
+}
+
+/** One SQLite file for all embedded ports; `write` commits in groups. */
+export interface Database {
+  /**
+   * Runs the operation in a transaction and resolves when it is synced to disk. All writes that arrive in one turn of
+   * the event loop share one commit: one sync for many orders.
+   */
+  write<T>(operation: Operation<T>): Promise<T>;
+  /** A statement, prepared once. Outside of `write` for reading only. */
+  prepare(sql: string): Statement;
+  /** Called after each transaction that is on disk, before anybody learns of it. */
+  onCommit(listener: () => void): void;
+  /** Called after each transaction that was undone. */
+  onRollback(listener: () => void): void;
+  /** Called once, when the file is gone or broken for good. */
+  onGone(listener: (error: StoreUnavailableError) => void): void;
+  close(): Promise<void>;
+}
+
+const groupMax = 1000;
+/** How soon an idle process finds out that its file is gone: one that writes finds out at once. */
+const lookForFileEveryMs = 1000;
+/** Another process of the same folder holds the write lock for a few milliseconds at the most. */
+const busyRetryMaxMs = 8;
+
+export function openDatabase(path: string): Database {
+  const connection = connect(path);
+  const isFile = path !== ':memory:';
+  const inode = isFile ? statSync(path).ino : 0;
+  const statements = new Map<string, Statement>();
+  const goneListeners: ((error: StoreUnavailableError) => void)[] = [];
+  const commitListeners: (() => void)[] = [];
+  const rollbackListeners: (() => void)[] = [];
+  let jobs: Job[] = [];
+  let scheduled = false;
+  let gone: StoreUnavailableError | undefined;
+  let closed = false;
+
+  const guarded =
+    <V extends unknown[], T>(work: (...values: V) => T) =>
+    (...values: V): T => {
+      try {
+        return work(...values);
+      } catch (error) {
+        throw isSqlite(error) ? unavailable(error) : error;
+      }
+    };
+  const prepare = (sql: string): Statement => {
+    const known = statements.get(sql);
+    if (known) return known;
+    const prepared = guarded(() => connection.prepare(sql))();
+    const statement: Statement = {
+      get: guarded((...values: SQLInputValue[]) => prepared.get(...values)),
+      all: guarded((...values: SQLInputValue[]) => prepared.all(...values)),
+      run: guarded((...values: SQLInputValue[]) => prepared.run(...values)),
+    };
+    statements.set(sql, statement);
+    return statement;
+  };
+  const begin = connection.prepare('BEGIN IMMEDIATE');
+  const commit = connection.prepare('COMMIT');
+  const rollback = connection.prepare('ROLLBACK');
+
+  const schedule = (): void => {
+    if (scheduled) return;
+    scheduled = true;
+    setImmediate(flush);
+  };
+
+  function flush(): void {
+    scheduled = false;
+    const group = jobs.splice(0, groupMax);
+    if (group.length === 0) return;
+    if (closed || gone) return rejectAll(group, gone ?? new StoreUnavailableError('The store is closed.', { fatal: true }));
+    try {
+      ensureInPlace();
+      begin.run();
+    } catch (error) {
+      if (isBusy(error)) {
+        jobs = [...group, ...jobs];
+        scheduled = true;
+        setTimeout(flush, 1 + Math.random() * busyRetryMaxMs);
+        return;
+      }
+      return rejectAll(group, unavailable(error));
+    }
+    if (jobs.length > 0) schedule();
+    runGroup(group);
+  }
+
+  function runGroup(group: readonly Job[]): void {
+    const results: unknown[] = [];
+    try {
+      for (const { operation } of group) results.push(operation());
+      commit.run();
+    } catch (error) {
+      if (connection.isTransaction) rollback.run();
+      for (const listener of rollbackListeners) listener();
+      if (group.length === 1) return rejectAll(group, isSqlite(error) ? unavailable(error) : error);
+      return group.forEach(runAlone);
+    }
+    for (const listener of commitListeners) listener();
+    for (const [index, { resolve }] of group.entries()) resolve(results[index] as never);
+  }
+
+  /** One job's failure must not become its neighbours'. */
+  function runAlone(job: Job): void {
+    try {
+      begin.run();
+    } catch (error) {
+      if (!isBusy(error)) return rejectAll([job], unavailable(error));
+      jobs.push(job);
+      return schedule();
+    }
+    runGroup([job]);
+  }
+
+  /** SQLite would go on writing into a file that has been deleted; nothing of that would ever be found again. */
+  function ensureInPlace(): void {
+    if (!isFile) return;
+    const there = statSync(path, { throwIfNoEntry: false });
+    if (there?.ino !== inode) throw new StoreUnavailableError(`The data file ${path} is gone.`, { fatal: true });
+  }
+
+  const lookingForFile = setInterval(() => {
+    try {
+      ensureInPlace();
+    } catch (error) {
+      unavailable(error);
+    }
+  }, lookForFileEveryMs).unref();
+
+  function unavailable(error: unknown): StoreUnavailableError {
+    const problem =
+      error instanceof StoreUnavailableError
+        ? error
+        : new StoreUnavailableError(`The data file ${path}: ${(error as Error).message}.`, {
+            fatal: isFatal(error),
+            cause: error,
+            remedy: remedies[errcode(error) ?? 0],
+          });
+    if (problem.fatal && !gone) {
+      gone = problem;
+      for (const listener of goneListeners) listener(problem);
+    }
+    return problem;
+  }
+
+  return {
+    prepare,
+    write: (operation) =>
+      new Promise((resolve, reject) => {
+        jobs.push({ operation, resolve, reject });
+        schedule();
+      }),
+    onCommit: (listener) => void commitListeners.push(listener),
+    onRollback: (listener) => void rollbackListeners.push(listener),
+    onGone: (listener) => void goneListeners.push(listener),
+    async close() {
+      if (closed) return;
+      while (jobs.length > 0) await new Promise((resolve) => setImmediate(resolve));
+      closed = true;
+      clearInterval(lookingForFile);
+      connection.close();
+    },
+  };
+}
+
+const rejectAll = (group: readonly Job[], error: unknown): void => {
+  for (const { reject } of group) reject(error);
+};
+
+function connect(path: string): DatabaseSync {
+  try {
+    // Whoever ends as he should takes it away with him.
+    const wasLeftOpen = existsSync(`${path}-wal`);
+    if (path !== ':memory:') makeFile(path);
+    const connection = new DatabaseSync(path, { timeout: 50 });
+    // Before anything is changed: not even the journal's mode of somebody else's file.
+    retryBusy(() => void ownVersion(connection, path));
+    // The change to WAL meets a process that opens the same new folder at this moment, and waits for nobody by itself.
+    retryBusy(() => connection.exec('PRAGMA journal_mode = WAL'));
+    connection.exec(
+      'PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 4000; PRAGMA temp_store = MEMORY;',
+    );
+    if (wasLeftOpen) retryBusy(() => ensureWhole(connection));
+    prepareSchema(connection, path);
+    return connection;
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    if (errcode(error) === 26)
+      throw new SetupError(`The file ${path} is not a data file of redress.`, 'Choose another folder with REDRESS_DATA.');
+    if (errcode(error) === corrupt) throw new SetupError(`The data file ${path} is damaged: ${(error as Error).message}.`, damageRemedy);
+    throw new SetupError(
+      `The data folder ${dirname(path)} cannot be used: ${(error as Error).message}.`,
+      errcode(error) === full
+        ? 'Make room on its disk, or choose another folder with REDRESS_DATA.'
+        : 'Make it writable, or choose another one with REDRESS_DATA.',
+    );
+  }
+}
+
+/** Of a file that somebody left in the middle of his work, or has open now: what is damaged is not worked on. */
+function ensureWhole(connection: DatabaseSync): void {
+  const [found] = Object.values(connection.prepare('PRAGMA quick_check(1)').get() ?? {});
+  if (found !== 'ok') throw Object.assign(new Error(String(found).replaceAll(/\s+/g, ' ')), { errcode: corrupt });
+}
+
+/** It holds orders and their secrets: for its owner alone, and so are the files that SQLite puts beside it. */
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  closeSync(openSync(path, 'a', 0o600));
+}
+
+/** The version stands in the file's header, 0 in a new one; 0 with tables in it is somebody else's file. */
+function ownVersion(connection: DatabaseSync, path: string): number {
+  // One statement: another process may be making the tables of a new file at this moment.
+  const { version, inUse } = connection
+    .prepare('SELECT user_version AS version, EXISTS (SELECT 1 FROM sqlite_schema) AS inUse FROM pragma_user_version')
+    .get() as { version: number; inUse: number };
+  if (version > schemaVersion)
+    throw new SetupError(
+      `The data folder ${dirname(path)} was written by a newer version of redress (${version}, this one reads ${schemaVersion}).`,
+      'Update redress, or choose another folder with REDRESS_DATA.',
+    );
+  if (version === 0 && inUse)
+    throw new SetupError(`The file ${path} belongs to another program.`, 'Choose another folder with REDRESS_DATA.');
+  return version;
+}
+
+function prepareSchema(connection: DatabaseSync, path: string): void {
+  retryBusy(() => connection.exec('BEGIN IMMEDIATE'));
+  try {
+    const version = ownVersion(connection, path);
+    for (const change of changes.slice(version)) connection.exec(change);
+    if (version < schemaVersion) connection.exec(`PRAGMA user_version = ${schemaVersion}`);
+    connection.exec('COMMIT');
+  } catch (error) {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+function retryBusy(attempt: () => void): void {
+  for (let tries = 1; ; tries++) {
+    try {
+      return attempt();
+    } catch (error) {
+      if (!isBusy(error) || tries >= 100) throw error;
+    }
+  }
+}
+
+const corrupt = 11;
+const full = 13;
+const damageRemedy =
+  'Stop all that works on it, keep a copy of its folder, and put a backup in its place; what of it can still be read, the program sqlite3 gets out with .recover.';
+/** Of what a person must mend; where there is none, whoever opened the file knows better. */
+const remedies: { readonly [code: number]: string | undefined } = {
+  10: 'See that its disk works, and that there is room for it and quota left; then start again.',
+  [corrupt]: damageRemedy,
+};
+
+const errcode = (error: unknown): number | undefined => {
+  const code = (error as { errcode?: number }).errcode;
+  return code === undefined ? undefined : code & 0xff;
+};
+const isSqlite = (error: unknown): boolean => errcode(error) !== undefined;
+const isBusy = (error: unknown): boolean => errcode(error) === 5 || errcode(error) === 6;
+/** Read-only, I/O error, corrupt, cannot open, not a database. A full disk (13) can be emptied: refuse, and go on. */
+const isFatal = (error: unknown): boolean => [8, 10, 11, 14, 26].includes(errcode(error) ?? 0);

@@ -1,0 +1,34 @@
+import type { Document, Documents, DocumentWrite } from '#ports/documents';
+import type { Database } from './database.ts';
+
+/** Documents in a table of their own. What has expired stays until the file is tidied. */
+export function sqliteDocuments(database: Database): Documents {
+  const selectOne = database.prepare('SELECT record FROM documents WHERE collection = ? AND id = ?');
+  const selectSome = database.prepare('SELECT record FROM documents WHERE collection = ? AND id > ? ORDER BY id LIMIT ?');
+  const insert = database.prepare(
+    'INSERT INTO documents (rev, expiresAt, record, collection, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const update = database.prepare('UPDATE documents SET rev = ?, expiresAt = ?, record = ? WHERE collection = ? AND id = ? AND rev = ?');
+  const remove = database.prepare('DELETE FROM documents WHERE collection = ? AND id = ? AND rev = ?');
+
+  const one = (collection: string, id: string): Document | undefined => documentOf(selectOne.get(collection, id));
+  const answerOf = (collection: string, id: string, changes: number | bigint): DocumentWrite =>
+    Number(changes) > 0 ? { outcome: 'written' } : { outcome: 'refused', current: one(collection, id) ?? null };
+
+  return {
+    document: async (collection, id) => one(collection, id),
+    documents: async (collection, after, limit) => selectSome.all(collection, after ?? '', limit).map((row) => documentOf(row) as Document),
+    putDocument: (document, loadedRev) =>
+      database.write(() => {
+        const { collection, id, rev, expiresAt = null } = document;
+        const columns = [rev, expiresAt, JSON.stringify(document), collection, id] as const;
+        const { changes } = loadedRev === 0 ? insert.run(...columns) : update.run(...columns, loadedRev);
+        return answerOf(collection, id, changes);
+      }),
+    removeDocument: (collection, id, loadedRev) =>
+      database.write(() => answerOf(collection, id, remove.run(collection, id, loadedRev).changes)),
+  };
+}
+
+const documentOf = (row: unknown): Document | undefined =>
+  row === undefined ? undefined : (JSON.parse((row as { record: string }).record) as Document);

@@ -1,0 +1,91 @@
+import { UnreadableRecordError } from '#ports/errors';
+import type { ListPosition, OrderFilter, OrderPage, Store } from '#ports/store';
+import type { Database } from './database.ts';
+import { headOf, orderOf } from './rows.ts';
+
+/** Of a list's filter that no index serves, so many orders are looked at for one page: SQLite runs in the thread of everything else. */
+const lookedMaxDefault = 1000;
+
+interface Place extends ListPosition {
+  readonly id: number;
+  readonly isMeant: number;
+}
+
+/** Lists of orders, and the walk through all of them. */
+export function sqliteListing(database: Database, lookedMax = lookedMaxDefault): Pick<Store, 'list' | 'sweep'> {
+  const selectListed = database.prepare('SELECT o.record, s.head FROM orders o JOIN states s ON s.id = o.id WHERE o.id = ?');
+  const selectSwept = database.prepare(
+    `SELECT o.id, o.orderId, s.processState = 'Processed' AND s.worklist IS NULL AS isOver
+     FROM orders o JOIN states s ON s.id = o.id WHERE o.id > ? ORDER BY o.id LIMIT ?`,
+  );
+
+  const listed = ({ id, orderId }: Place): OrderPage['items'] => {
+    const row = selectListed.get(id) as { record: string; head: string } | undefined;
+    return row ? readable(() => ({ order: orderOf(orderId, row), state: headOf(orderId, row.head) })) : [];
+  };
+
+  return {
+    async list(filter, after, limit) {
+      const { from, where, meant, values } = conditionsOf(filter, after);
+      // One more than wanted tells whether the list goes on.
+      const looked = meant === undefined ? limit + 1 : Math.max(lookedMax, limit + 1);
+      const places = database
+        .prepare(
+          `SELECT o.id, o.orderId, o.submittedAt, ${meant ?? '1'} AS isMeant FROM ${from} ON s.id = o.id ${where} ORDER BY o.submittedAt DESC, o.orderId DESC LIMIT ?`,
+        )
+        .all(...values, looked) as unknown as readonly Place[];
+      const found = places.filter(({ isMeant }) => isMeant === 1);
+      const page = found.slice(0, limit);
+      const last = found.length > limit ? page.at(-1) : places.length === looked ? places.at(-1) : undefined;
+      const next = last && { submittedAt: last.submittedAt, orderId: last.orderId };
+      return { items: page.flatMap(listed), ...(next ? { next } : {}) };
+    },
+
+    async sweep(after, limit) {
+      const found = selectSwept.all(Number(after) || 0, limit) as unknown as readonly { id: number; orderId: string; isOver: number }[];
+      const ids = found.filter(({ isOver }) => isOver === 0).map(({ orderId }) => orderId);
+      const last = found.length === limit ? found.at(-1) : undefined;
+      return { ids, ...(last ? { next: String(last.id) } : {}) };
+    },
+  };
+}
+
+/** One damaged record must not hide all the others from a list. */
+function readable<T>(read: () => T): readonly T[] {
+  try {
+    return [read()];
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return [];
+    throw error;
+  }
+}
+
+/** Which orders an index proposes, and what is seen in each of them: `meant`, where the filter says more than an index knows. */
+function conditionsOf(filter: OrderFilter, after: ListPosition | undefined) {
+  // One unreadable record must not keep the others from being listed; nor may it be looked into.
+  const isReadable = "json_valid(o.record) AND CASE WHEN json_valid(s.head) THEN json_extract(s.head, '$.schemaVersion') IS 1 ELSE 0 END";
+  const parts: [string, ...(string | number)[]][] = [[isReadable]];
+  const { client, reference } = filter;
+  if (client !== undefined) parts.push(['o.client = ?', client]);
+  if (client !== undefined && reference !== undefined) parts.push(['o.reference = ?', reference]);
+  if (filter.submittedAfter !== undefined) parts.push(['o.submittedAt > ?', filter.submittedAfter]);
+  if (filter.submittedBefore !== undefined) parts.push(['o.submittedAt < ?', filter.submittedBefore]);
+  // An index holds the orders in Error. Only a literal finds it, and only CROSS JOIN begins there, not at all of a client's orders.
+  const inError = filter.state === 'Error';
+  const from = inError ? 'states s CROSS JOIN orders o' : 'orders o JOIN states s';
+  if (inError) parts.push(["s.processState = 'Error'"]);
+  if (after) parts.push(['(o.submittedAt, o.orderId) < (?, ?)', after.submittedAt, after.orderId]);
+
+  const seen: [string, ...string[]][] = [];
+  if (client === undefined && reference !== undefined) seen.push(['o.reference IS ?', reference]);
+  if (!inError && filter.state !== undefined) seen.push(['s.processState = ?', filter.state]);
+  const inHead = { outcome: filter.outcome, 'workflow.name': filter.workflow, 'fault.type': filter.fault };
+  for (const [path, value] of Object.entries(inHead)) if (value !== undefined) seen.push([`json_extract(s.head, '$.${path}') IS ?`, value]);
+  return {
+    from,
+    where: `WHERE ${parts.map(([text]) => text).join(' AND ')}`,
+    meant: seen.length === 0 ? undefined : `(${seen.map(([text]) => text).join(' AND ')})`,
+    // What is seen in an order stands before what proposes it, in the statement.
+    values: [...seen.flatMap(([, ...values]) => values), ...parts.flatMap(([, ...values]) => values)],
+  };
+}

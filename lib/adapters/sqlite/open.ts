@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import type { Clock } from '#ports/clock';
+import type { Redrive } from '#ports/queues';
+import type { Store } from '#ports/store';
+import { type Database, openDatabase } from './database.ts';
+import { type SqlitePublisher, sqlitePublisher } from './event-bus.ts';
+import { type SqliteChannel, sqliteChannel } from './queues.ts';
+import { sqliteStore } from './store.ts';
+import { sqliteTidying } from './tidying.ts';
+
+/** Store, channel and publisher on one SQLite file. */
+export interface Embedded {
+  readonly database: Database;
+  readonly store: Store;
+  readonly channel: SqliteChannel;
+  readonly publisher: SqlitePublisher;
+  /** Removes what nobody needs any more; to be called now and then. */
+  readonly tidy: () => Promise<void>;
+}
+
+interface EmbeddedOptions {
+  readonly clock: Clock;
+  readonly redriveOf?: (queue: string) => Redrive | undefined;
+  readonly sendsAlong?: boolean;
+}
+
+export const dataFile = (folder: string): string => join(folder, 'redress.sqlite');
+
+/**
+ * The embedded ports in a data folder, or `:memory:`. Several processes may share a folder.
+ *
+ * @throws SetupError where the folder can't be used: unwritable, foreign, or written by a newer version.
+ */
+export const openEmbedded = (folder: string, options: EmbeddedOptions): Embedded => embeddedOn(openEmbeddedDatabase(folder), options);
+
+/** @throws SetupError as `openEmbedded` does. */
+export const openEmbeddedDatabase = (folder: string): Database => openDatabase(folder === ':memory:' ? folder : dataFile(folder));
+
+/** Returns the adapters of one process on an open database. */
+export function embeddedOn(database: Database, { clock, redriveOf, sendsAlong = true }: EmbeddedOptions): Embedded {
+  const channel = sqliteChannel(database, clock, redriveOf);
+  const publisher = sqlitePublisher(database, clock);
+  const sendWithin = ({ messages, announcements }: Parameters<NonNullable<Parameters<typeof sqliteStore>[1]>>[0]) => {
+    publisher.publishWithin(announcements);
+    return channel.sendWithin(messages);
+  };
+  return {
+    database,
+    channel,
+    publisher,
+    store: sqliteStore(database, sendsAlong ? sendWithin : undefined),
+    tidy: sqliteTidying(database, clock),
+  };
+}

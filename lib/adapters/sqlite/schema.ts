@@ -1,0 +1,91 @@
+const first = `
+  CREATE TABLE orders (
+    id INTEGER PRIMARY KEY,
+    orderId TEXT NOT NULL UNIQUE,
+    client TEXT NOT NULL,
+    reference TEXT,
+    submittedAt INTEGER NOT NULL,
+    record TEXT NOT NULL
+  );
+  CREATE INDEX orders_by_time ON orders (submittedAt);
+  CREATE INDEX orders_by_client ON orders (client, submittedAt);
+  CREATE INDEX orders_by_reference ON orders (client, reference) WHERE reference IS NOT NULL;
+
+  CREATE TABLE states (
+    id INTEGER PRIMARY KEY REFERENCES orders (id),
+    rev INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    processState TEXT NOT NULL,
+    worklist TEXT,
+    shard INTEGER,
+    worklistAt INTEGER,
+    finishedAt INTEGER,
+    head TEXT NOT NULL,
+    blob TEXT NOT NULL
+  );
+  CREATE INDEX states_by_worklist ON states (worklist, shard, worklistAt) WHERE worklist IS NOT NULL;
+  CREATE INDEX states_in_error ON states (id) WHERE processState = 'Error';
+  CREATE INDEX states_by_finish ON states (finishedAt) WHERE finishedAt IS NOT NULL;
+
+  CREATE TABLE pages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
+  CREATE TABLE clients (id TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+
+  CREATE TABLE messages (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    queue TEXT NOT NULL,
+    visibleAt INTEGER NOT NULL,
+    sentAt INTEGER NOT NULL,
+    receiveCount INTEGER NOT NULL,
+    body TEXT NOT NULL
+  );
+  CREATE INDEX messages_by_queue ON messages (queue, visibleAt);
+
+  CREATE TABLE announcements (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    detailType TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    publishedAt INTEGER NOT NULL
+  );
+`;
+
+const asked = `
+  CREATE TABLE asked (orderId TEXT NOT NULL, idempotencyKey TEXT NOT NULL, requestId TEXT NOT NULL, PRIMARY KEY (orderId, idempotencyKey)) WITHOUT ROWID;
+`;
+
+const undoPages = `
+  CREATE TABLE undoPages (orderId TEXT NOT NULL, rev INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev)) WITHOUT ROWID;
+`;
+
+const breakers = `
+  CREATE TABLE breakers (agent TEXT PRIMARY KEY, rev INTEGER NOT NULL, record TEXT NOT NULL) WITHOUT ROWID;
+`;
+
+const documents = `
+  CREATE TABLE documents (
+    collection TEXT NOT NULL, id TEXT NOT NULL, rev INTEGER NOT NULL, expiresAt INTEGER, record TEXT NOT NULL, PRIMARY KEY (collection, id)
+  ) WITHOUT ROWID;
+`;
+
+/** Whose work a message is, and in what order each has his turn. */
+const groups = `
+  ALTER TABLE messages ADD COLUMN grp TEXT NOT NULL DEFAULT '';
+  CREATE INDEX messages_by_group ON messages (queue, grp, visibleAt);
+`;
+
+/** Those that are over are found without looking at the others. */
+const expiry = `
+  CREATE INDEX documents_by_expiry ON documents (expiresAt) WHERE expiresAt IS NOT NULL;
+`;
+
+/** Journal lines of one write that do not fit into its state, in this order, behind the page of the same rev. */
+const overflow = `
+  CREATE TABLE overflow (
+    orderId TEXT NOT NULL, rev INTEGER NOT NULL, part INTEGER NOT NULL, page TEXT NOT NULL, PRIMARY KEY (orderId, rev, part)
+  ) WITHOUT ROWID;
+`;
+
+/** Each brings a file from one version to the next; an older program takes none of a newer version. */
+export const changes: readonly string[] = [first, asked, undoPages, breakers, documents, groups, expiry, overflow];
+
+export const schemaVersion = changes.length;

@@ -1,0 +1,57 @@
+import type * as z from 'zod';
+import { signalName } from '#core/activities/wait-for';
+import type { Json } from '#core/data/json';
+import { callKey } from '#roles/operator/idempotency';
+import type { Decision } from '#roles/operator/instruction';
+import { acceptedAnswer, withoutLease } from './instructions.ts';
+import { visibleOrder } from './orders.ts';
+import { badParameter, isRefusal, type Refusal, refuse } from './problem.ts';
+import type { Answer, Call } from './route.ts';
+import type { CancelBody, KeyHeaders } from './schemas.ts';
+
+type CallFromOutside<Body = unknown> = Call<unknown, z.output<typeof KeyHeaders>, Body>;
+
+/** A client's own order, or any for an operator: what runs is canceled, what was done is undone. */
+export async function cancelOrder(call: CallFromOutside<z.output<typeof CancelBody>>): Promise<Answer | Refusal> {
+  const { caller, body } = call;
+  if (!(await visibleOrder(call))) return refuse('not-found');
+  return decide(call, { kind: 'cancel', by: caller.subject, reason: body.reason }, { kind: 'cancel', reason: body.reason });
+}
+
+/** Whatever waits for it goes on; else it is kept for what will wait. */
+export async function signalOrder(call: CallFromOutside): Promise<Answer | Refusal> {
+  if (!(await visibleOrder(call))) return refuse('not-found');
+  const { name } = call;
+  if (!signalName.test(name))
+    return badParameter('/name', 'bad-name', 'name: a letter, then letters, digits, "-" and "_", at most 64 in all.');
+  const signal = { kind: 'signal', name, payload: call.body as Json } as const;
+  return decide(call, signal, signal);
+}
+
+/** `asked` tells one call under an idempotency key from another one. */
+async function decide(call: CallFromOutside, decision: Decision, asked: Json): Promise<Answer | Refusal> {
+  const { api, caller, requestId, id, headers } = call;
+  const given = headers['idempotency-key'];
+  const key = given === undefined ? {} : { key: callKey(caller.client ?? caller.subject, given, asked) };
+  const decided = await withoutLease(call, () => api.scheduler.instruct(id, decision, { id: requestId, ...key }));
+  if (isRefusal(decided)) return decided.problem === 'infeasible' ? conflict(decided.errors?.map(({ detail }) => detail)) : decided;
+  switch (decided.outcome) {
+    case 'infeasible':
+      return conflict(decided.reasons);
+    case 'invalid':
+      return refuse('invalid', { errors: decided.problems });
+    case 'key-reused':
+      return refuse('idempotency-key-reused');
+    case 'done':
+      return acceptedAnswer(call, decided.rev);
+    case 'replayed': {
+      const answer = await acceptedAnswer(call, decided.rev);
+      return { ...answer, headers: { ...answer.headers, 'idempotent-replayed': 'true' } };
+    }
+    default:
+      return refuse('not-found');
+  }
+}
+
+const conflict = (reasons: readonly string[] = []): Refusal =>
+  refuse('conflict', { errors: reasons.map((detail) => ({ pointer: '', code: 'conflict', detail })) });

@@ -1,0 +1,180 @@
+import type * as z from 'zod';
+import { workflowsAgent } from '#core/data/child-order';
+import type { Json, JsonObject } from '#core/data/json';
+import { collections, type Document } from '#ports/documents';
+import { queues, timeText } from '#ports/messages';
+import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { discreet, discreetBody } from '#roles/dead-letters/redact';
+import { jsonIn, orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
+import { openCursor, sealCursor } from './cursor.ts';
+import { badCursor } from './orders.ts';
+import { badParameter, type Refusal, refuse } from './problem.ts';
+import { type Answer, type Call, json } from './route.ts';
+import type { BulkBody, DeadLetterFilter, DeadLetterQuery, DiscardBody, ResubmitMessageBody } from './schemas.ts';
+
+type Filter = z.output<typeof DeadLetterFilter>;
+
+/** Messages read for one page at the most: where few of them fit the filter, the page holds fewer than was asked for. */
+const lookedMax = 500;
+const readAtOnce = 50;
+/** No message has a longer id. */
+const idCharactersMax = 512;
+
+export async function listDeadLetters({ api, caller, name, query }: Call<z.output<typeof DeadLetterQuery>>): Promise<Answer | Refusal> {
+  if (!isChannel(name, api)) return refuse('not-found');
+  const { limit, cursor, ...filter } = query;
+  const scope = { key: api.cursorKey, bound: ['dead-letter', caller.subject, name, filter as JsonObject] };
+  const after = cursor === undefined ? [] : openCursor(cursor, scope);
+  if (!after) return badCursor;
+  const { items, next } = await matching(api, name, filter, after[0] as string | undefined, limit);
+  return json(200, { items: items.map((message) => summaryOf(name, message)), next: next === null ? null : sealCursor([next], scope) });
+}
+
+export async function showDeadLetter({ api, name, id }: Call): Promise<Answer | Refusal> {
+  const found = await documentOf(api, name, id);
+  if (!found) return refuse('not-found');
+  const message = deadLetterIn(found);
+  const loaded = await orderBehind(message, api);
+  const body = jsonIn(message.body);
+  const { defaultWorkflow } = api.config;
+  return json(200, {
+    ...summaryOf(name, message),
+    reason: discreet(message.reason, loaded),
+    attempts: message.attempts.map(({ at, error }) => ({ at: timeText(at), error: discreet(error, loaded) })),
+    body: body === undefined ? null : discreetBody(message.queue, body, { ...api, defaultWorkflow, loaded }),
+    text: body === undefined ? discreet(message.body, loaded) : null,
+  });
+}
+
+type ResubmitCall = Call<unknown, unknown, z.output<typeof ResubmitMessageBody>>;
+
+export async function resubmitMessage(call: ResubmitCall): Promise<Answer | Refusal> {
+  const { body, ...rest } = call.body;
+  return answerOf(
+    call,
+    'resubmit',
+    await treatOne(call, { action: 'resubmit', ...rest, ...(body === undefined ? {} : { body: body as Json }) }),
+  );
+}
+
+export const isDeadLetter = async ({ api, name, id }: Pick<Call, 'api' | 'name' | 'id'>): Promise<boolean> =>
+  (await documentOf(api, name, id)) !== undefined;
+
+export async function discardMessage(call: Call<unknown, unknown, z.output<typeof DiscardBody>>): Promise<Answer | Refusal> {
+  return answerOf(call, 'discard', await treatOne(call, { action: 'discard', ...call.body }));
+}
+
+/** One after the other: two of one order would only get in each other's way. */
+export async function treatMany(call: Call<unknown, unknown, z.output<typeof BulkBody>>): Promise<Answer | Refusal> {
+  const { api, caller, name } = call;
+  if (!isChannel(name, api)) return refuse('not-found');
+  const { filter, limit, cursor, action, reason, dryRun, again } = call.body;
+  const scope = { key: api.cursorKey, bound: ['bulk', caller.subject, name, filter as JsonObject] };
+  const after = cursor === undefined ? [] : openCursor(cursor, scope);
+  if (!after) return badParameter('/cursor', 'bad-cursor', 'cursor: the "next" of the answer before, unchanged, with the same filter.');
+  const { items, next } = await matching(api, name, filter, after[0] as string | undefined, limit);
+  const treated: object[] = [];
+  for (const message of items) {
+    const one = { ...call, id: message.id };
+    const answer = await treatOne(one, { action, reason, dryRun, ...(again === undefined ? {} : { again }) });
+    treated.push({ ...summaryOf(name, message), outcome: answer.outcome, errors: errorsOf(answer) });
+  }
+  return json(200, { items: treated, next: next === null ? null : sealCursor([next], scope) });
+}
+
+type OneCall = Pick<Call, 'api' | 'caller' | 'requestId' | 'name' | 'id'>;
+type Wanted = Omit<Parameters<typeof treat>[2], 'by'>;
+
+async function treatOne({ api, caller, requestId, name, id }: OneCall, wanted: Wanted): Promise<Treated> {
+  if (!isChannel(name, api) || id.length > idCharactersMax) return { outcome: 'not-found' };
+  const { defaultWorkflow } = api.config;
+  const treated = await treat(name, id, { ...wanted, by: caller.subject }, { ...api, defaultWorkflow });
+  const { outcome } = treated;
+  const orderId = 'orderId' in treated ? treated.orderId : undefined;
+  const about = { channel: name, message: id, action: wanted.action, outcome, by: caller.subject, requestId };
+  api.telemetry.log('info', 'message treated', { ...about, ...(orderId === undefined ? {} : { orderId }) });
+  return treated;
+}
+
+function answerOf({ api, name, id }: OneCall, action: Wanted['action'], treated: Treated): Answer | Refusal {
+  switch (treated.outcome) {
+    case 'not-found':
+      return refuse('not-found');
+    case 'conflict':
+      return refuse('conflict', { errors: errorsOf(treated) });
+    case 'invalid':
+      return refuse('invalid', { errors: errorsOf(treated) });
+    case 'locked':
+      return refuse('locked', { headers: { 'retry-after': String(Math.max(1, Math.ceil((treated.heldUntil - api.clock.now()) / 1000))) } });
+    case 'done':
+    case 'possible': {
+      const { message, orderId } = treated;
+      const isSent = action === 'resubmit' && treated.outcome === 'done';
+      const answer = { id, channel: name, queue: message.queue, action, dryRun: treated.outcome === 'possible', orderId: orderId ?? null };
+      return json(isSent ? 202 : 200, answer, orderId === undefined ? {} : { orderId });
+    }
+  }
+}
+
+function errorsOf(treated: Treated) {
+  if (treated.outcome === 'invalid') return treated.problems;
+  if (treated.outcome === 'conflict') return treated.reasons.map((detail) => ({ pointer: '', code: 'conflict', detail }));
+  return treated.outcome === 'locked' ? [{ pointer: '', code: 'locked', detail: 'Somebody has its order to himself.' }] : [];
+}
+
+/** By when they were sent, from behind `after`; `next` is where to go on, null at the end. */
+async function matching({ store }: Pick<Call['api'], 'store'>, name: string, filter: Filter, after: string | undefined, limit: number) {
+  const items: DeadLetter[] = [];
+  let last = after;
+  for (let looked = 0; looked < lookedMax; ) {
+    const page = await store.documents(collections.deadLetters(name), last, readAtOnce);
+    for (const document of page) {
+      if (items.length === limit) return { items, next: last ?? null };
+      const message = deadLetterIn(document);
+      if (fits(message, filter)) items.push(message);
+      last = document.id;
+    }
+    if (page.length < readAtOnce) return { items, next: null };
+    looked += page.length;
+  }
+  return { items, next: last ?? null };
+}
+
+function fits(message: DeadLetter, { id, queue, type, orderId, reason, sentAfter, sentBefore }: Filter): boolean {
+  return (
+    (id === undefined || message.id === id) &&
+    (queue === undefined || message.queue === queue) &&
+    (type === undefined || message.type === type) &&
+    (orderId === undefined || message.orderId === orderId) &&
+    (reason === undefined || message.reason.toLowerCase().includes(reason.toLowerCase())) &&
+    (sentAfter === undefined || message.sentAt > Date.parse(sentAfter)) &&
+    (sentBefore === undefined || message.sentAt < Date.parse(sentBefore))
+  );
+}
+
+async function documentOf(api: Call['api'], name: string, id: string): Promise<Document | undefined> {
+  return isChannel(name, api) && id.length <= idCharactersMax ? api.store.document(collections.deadLetters(name), id) : undefined;
+}
+
+/** A queue pair of an agent or of orders that call others, submissions, or wake-ups. */
+const isChannel = (name: string, { definitions }: Pick<Call['api'], 'definitions'>): boolean =>
+  name === queues.submissions ||
+  name === queues.wakeUps ||
+  name === workflowsAgent ||
+  definitions.agents.some((agent) => agent.name === name);
+
+const summaryOf = (channel: string, { id, queue, messageId, type, orderId, senderId, reason, failures, ...message }: DeadLetter) => ({
+  id,
+  channel,
+  queue,
+  messageId,
+  type: type ?? null,
+  orderId: orderId ?? null,
+  senderId: senderId ?? null,
+  reason,
+  failures,
+  bytes: message.cut?.bytes ?? Buffer.byteLength(message.body),
+  sentAt: timeText(message.sentAt),
+  deadAt: timeText(message.deadAt),
+  handling: message.handling ? { ...message.handling, at: timeText(message.handling.at) } : null,
+});

@@ -1,0 +1,55 @@
+import * as z from 'zod';
+import { workflowsAgent } from '#core/data/child-order';
+import type { JsonObject } from '#core/data/json';
+import type { Catalog, OperationSchemas } from '#core/definition/catalog';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import type { AnyOperation } from './agent.ts';
+import type { App, Written } from './workflow.ts';
+
+/** What the steps of one workflow were written with, by name (`payment.charge`), and what the workflows take that it calls. */
+export const catalogOf = ({ operations, called }: Written): Catalog => ({
+  schemasOf(agent, operation) {
+    if (agent === workflowsAgent) return orderOf(called.get(operation));
+    const described = operations.get(`${agent}.${operation}`);
+    return described && schemasOf(described);
+  },
+});
+
+const orderOf = (workflow: WorkflowDefinition | undefined): OperationSchemas => (workflow ? { input: workflow.order } : {});
+
+/** All that the agents of an app can do, and all its workflows; there is nothing else to ask for. */
+export function catalogOfApp({ workflows, agents }: Pick<App, 'workflows' | 'agents'>): Catalog {
+  const operations = agents.flatMap((agent) =>
+    Object.entries(agent.operations).map(([name, each]) => [`${agent.name}.${name}`, each] as const),
+  );
+  const called = new Map(workflows.map((workflow) => [`${workflow.name}@${workflow.version}`, workflow]));
+  return {
+    ...catalogOf({ operations: new Map(operations), called }),
+    all: new Map([
+      ...agents.map((agent) => [agent.name, Object.keys(agent.operations)] as const),
+      [workflowsAgent, [...called.keys(), 'undo']],
+    ]),
+  };
+}
+
+const known = new WeakMap<AnyOperation, OperationSchemas>();
+
+/** What is on the wire: the input before the agent's own schema changes its form, the output after. */
+export function schemasOf(operation: AnyOperation): OperationSchemas {
+  const schemas = known.get(operation) ?? {
+    input: z.toJSONSchema(operation.input, { io: 'input', unrepresentable: 'any', override: acceptAnything }) as JsonObject,
+    output: z.toJSONSchema(operation.output, { io: 'output', unrepresentable: 'any' }) as JsonObject,
+  };
+  known.set(operation, schemas);
+  return schemas;
+}
+
+type Override = NonNullable<z.core.ToJSONSchemaParams['override']>;
+
+/** What coerces, catches or changes its input first takes more than the JSON Schema of its type says. */
+const acceptAnything: Override = ({ zodSchema, jsonSchema }) => {
+  const { def } = zodSchema._zod;
+  const isLenient =
+    ('coerce' in def && def.coerce === true) || def.type === 'catch' || (def.type === 'pipe' && def.in._zod.def.type === 'transform');
+  if (isLenient) for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
+};

@@ -1,0 +1,40 @@
+import type { CliCommand } from '#cli/command';
+import { type MessageView, messagePath } from '#cli/dead-letters';
+import type { Time } from '#cli/orders';
+import { printable } from '#cli/text';
+
+interface WholeMessage extends MessageView {
+  readonly attempts: readonly { readonly at: Time; readonly error: string }[];
+  readonly body: unknown;
+  readonly text: string | null;
+}
+
+/** Shows a message that nobody could process, with its story. */
+export const deadLetterShow: CliCommand<{ body?: true }> = {
+  name: 'dead-letter show',
+  summary: 'shows a message that nobody could process, with its story',
+  declare: (command) =>
+    command
+      .argument('<channel>', 'where it was dead-lettered')
+      .argument('<id>', 'the message')
+      .option('--body', 'prints the message alone, to be mended in a file'),
+
+  async run(cli, { body: bodyAlone }, [channel = '', id = '']) {
+    const { body: message } = await (await cli.api('operator')).call<WholeMessage>('GET', messagePath(channel, id));
+    const text = () => message.text ?? JSON.stringify(message.body, undefined, 2);
+    if (bodyAlone) return void cli.terminal.write(`${linesOf(text()).join('\n')}\n`);
+    cli.print(message, () => `${[...storyOf(message), ...linesOf(text())].join('\n')}\n`);
+  },
+};
+
+/** A body keeps its lines, and nothing else that a terminal obeys. */
+const linesOf = (text: string): readonly string[] => text.split('\n').map(printable);
+
+const storyOf = ({ id, queue, orderId, sentAt, reason, failures, attempts, handling }: WholeMessage): readonly string[] =>
+  [
+    `${id} on ${queue}, sent ${sentAt}${orderId === null ? '' : `, about ${orderId}`}`,
+    reason,
+    ...(handling ? [`${handling.by} began to ${handling.action} it at ${handling.at}`] : []),
+    ...(failures > 0 ? [`${failures} failures:`] : []),
+    ...attempts.map(({ at, error }) => `  ${at}  ${error}`),
+  ].map(printable);

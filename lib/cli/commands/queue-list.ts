@@ -1,0 +1,27 @@
+import { type ChannelView, channelText } from '#cli/channels';
+import type { CliCommand } from '#cli/command';
+import { listed } from '#cli/orders';
+import { spanText, table } from '#cli/text';
+
+/** Lists the channels: open or closed, and what lies in them. */
+export const channelStatus: CliCommand = {
+  name: 'channel status',
+  summary: 'lists the channels: open or closed, since when and why, and what lies in them',
+
+  async run(cli) {
+    const items = await listed<ChannelView>(await cli.api('operator'), '/channels');
+    const rows = items.map((channel) => [
+      channel.name,
+      channelText(channel),
+      channel.since ?? '',
+      String(channel.requests.visible + channel.requests.delayed),
+      channel.replies === undefined ? '' : String(channel.replies.visible),
+      spanText(channel.requests.oldestAgeMs),
+      String(channel.failuresInRow),
+      channel.open ? '' : (channel.reason ?? ''),
+    ]);
+    cli.print({ items }, () =>
+      table(['channel', 'is', 'since', 'waiting', 'answers', 'oldest', 'failures in a row', 'why'], rows, cli.paint),
+    );
+  },
+};

@@ -1,0 +1,78 @@
+import type { Command } from 'commander';
+import type { Api } from './http.ts';
+import { textOption } from './options.ts';
+import { listed, type Time } from './orders.ts';
+
+/** A message that was dead-lettered, as lists of the API show it. */
+export interface MessageView {
+  readonly id: string;
+  readonly channel: string;
+  readonly queue: string;
+  readonly type: string | null;
+  readonly orderId: string | null;
+  readonly reason: string;
+  readonly failures: number;
+  readonly sentAt: Time;
+  readonly handling: { readonly action: string; readonly by: string; readonly at: Time } | null;
+}
+
+/** By name as the API takes it; none of them given means all messages of the channel. */
+export interface MessageFilter {
+  readonly type?: string;
+  readonly order?: string;
+  readonly queue?: string;
+  readonly because?: string;
+}
+
+export const declareFilter = (command: Command): Command =>
+  command
+    .option('--type <type>', 'only these: request, reply, submission', textOption)
+    .option('--order <id>', 'only those about this order: its whole id', textOption)
+    .option('--queue <name>', 'only those of this queue: payment-requests', textOption)
+    .option('--because <text>', 'only those with this in the reason for which they were dead-lettered', textOption);
+
+export const filterOf = ({ type, order, queue, because }: MessageFilter) => ({
+  ...(type === undefined ? {} : { type }),
+  ...(order === undefined ? {} : { orderId: order }),
+  ...(queue === undefined ? {} : { queue }),
+  ...(because === undefined ? {} : { reason: because }),
+});
+
+export const deadLetterPath = (channel: string, rest = ''): string => `/channels/${encodeURIComponent(channel)}/dead-letters${rest}`;
+
+export const messagePath = (channel: string, id: string, rest = ''): string => deadLetterPath(channel, `/${encodeURIComponent(id)}${rest}`);
+
+/** Those beside the agents' own: submissions, wake-ups, and calls of other orders. */
+const engineChannels = ['submissions', 'wake-ups', 'workflows'];
+
+export async function channelNames(api: Api): Promise<readonly string[]> {
+  const agents = await listed<{ readonly name: string }>(api, '/channels');
+  return [...new Set([...agents.map(({ name }) => name), ...engineChannels])];
+}
+
+interface TreatedView extends MessageView {
+  readonly outcome: string;
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
+}
+
+/** All that fit the filter, in as many calls as that takes. */
+export async function treatAll(
+  api: Api,
+  channel: string,
+  treatment: { readonly filter: object; readonly action: string; readonly reason: string; readonly dryRun: boolean; readonly again?: true },
+): Promise<readonly TreatedView[]> {
+  const items: TreatedView[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const body = { ...treatment, ...(cursor === undefined ? {} : { cursor }) };
+    const { body: page } = await api.call<{ items: readonly TreatedView[]; next: string | null }>(
+      'POST',
+      deadLetterPath(channel, '/bulk'),
+      {
+        body,
+      },
+    );
+    items.push(...page.items);
+    if (page.next === null) return items;
+    cursor = page.next;
+  }
+}

@@ -1,0 +1,172 @@
+import { isObject } from '#core/data/json';
+import { parseExpression } from '#core/definition/expression';
+import { isCel } from '#core/definition/program';
+import { noneOf, type Readable, typeOfExpression } from './expression-types.ts';
+import type { Say } from './fields.ts';
+import { didYouMean } from './suggest.ts';
+import { pointedAt } from './tree.ts';
+import {
+  alternatives,
+  asJson,
+  capital,
+  described,
+  type FieldType,
+  isNever,
+  keyOf,
+  type ObjectType,
+  type Type,
+  typeOfLiteral,
+  unionOf,
+  unknown,
+} from './types.ts';
+
+/** Where a template stands. */
+export interface Place {
+  readonly readable: Readable;
+  /** Who wants something there: `payment.charge`. */
+  readonly asker: string;
+  /** Other words for what is wanted: `A condition`. */
+  readonly what?: string | undefined;
+  readonly say: (message: string, severity?: 'error' | 'warning') => void;
+}
+
+/** The type of what a template yields; complains, with a JSON pointer, where that cannot be what is wanted. */
+export function typeOfTemplate(template: unknown, wanted: Type, place: Place, pointer = ''): Type {
+  if (isCel(template)) return typeOfCel(template.$cel, wanted, place, pointer);
+  if (Array.isArray(template)) return typeOfList(template, wanted, place, pointer);
+  if (isObject(template)) return typeOfObject(template, wanted, place, pointer);
+  const type = typeOfLiteral(template);
+  const reason = misfit(type, wanted, { what: place.what, given: JSON.stringify(template) });
+  if (reason !== undefined) place.say(`${at(pointer)}${reason}`);
+  return type;
+}
+
+const at = (pointer: string): string => pointer && `${pointer}: `;
+const inside = (pointer: string, key: string): string => `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+
+function typeOfCel(text: string, wanted: Type, { readable, what, say }: Place, pointer: string): Type {
+  const parsed = parseExpression(text);
+  if (!parsed.ok) return unknown;
+  let isWrong = false;
+  const sayHere: Say = (message, position, severity = 'error') => {
+    isWrong ||= severity === 'error';
+    say(`${at(pointer)}${message}\n${pointedAt(text, position)}`, severity);
+  };
+  const type = typeOfExpression(parsed.expression.ast, readable, sayHere);
+  if (isWrong) return unknown;
+  if (type.kind === 'optional') {
+    sayHere('What may be missing (.?) is no value. Say what stands there instead: orElse(…, …).', 0);
+    return unknown;
+  }
+  const json = asJson(type);
+  const reason = misfit(json, wanted, { what });
+  if (reason !== undefined) sayHere(reason, 0);
+  return json;
+}
+
+function typeOfList(template: readonly unknown[], wanted: Type, place: Place, pointer: string): Type {
+  const { item, reason } = itemWanted(wanted, place.what);
+  if (reason !== undefined) place.say(`${at(pointer)}${reason}`);
+  const types = template.map((entry, index) => typeOfTemplate(entry, item, { ...place, what: undefined }, `${pointer}/${index}`));
+  return { kind: 'list', item: types.length === 0 ? unknown : unionOf(types) };
+}
+
+function itemWanted(wanted: Type, what: string | undefined): { readonly item: Type; readonly reason?: string | undefined } {
+  if (wanted.kind === 'unknown') return { item: unknown };
+  const lists = alternatives(wanted).filter((each) => each.kind === 'list');
+  if (lists.length === 0) return { item: unknown, reason: misfit({ kind: 'list', item: unknown }, wanted, { what }) };
+  return { item: unionOf(lists.map(({ item }) => item)) };
+}
+
+function typeOfObject(template: { readonly [key: string]: unknown }, wanted: Type, place: Place, pointer: string): Type {
+  const objects = alternatives(wanted).filter((each) => each.kind === 'object');
+  if (objects.length === 0 && wanted.kind !== 'unknown')
+    place.say(`${at(pointer)}${misfit({ kind: 'object', fields: new Map(), others: unknown }, wanted, { what: place.what })}`);
+  const [meant, ...others] = objects.length > 1 ? objects.filter((object) => isMeant(template, object)) : objects;
+  const only = others.length === 0 ? meant : undefined;
+
+  const fields = new Map<string, FieldType>();
+  for (const [key, value] of Object.entries(template)) {
+    const here = inside(pointer, key);
+    const field = only ? typeOfInput(only, key) : typeInAny(objects, key);
+    if (!field) place.say(`${here}: ${place.asker} takes no such field.${didYouMean(key, only ? [...only.fields.keys()] : [])}`);
+    fields.set(key, { type: typeOfTemplate(value, field ?? unknown, { ...place, what: undefined }, here), required: true });
+  }
+  for (const [name, { required, type }] of only?.fields ?? [])
+    if (required && !Object.hasOwn(template, name))
+      place.say(`${inside(pointer, name)}: missing; ${place.asker} wants ${described(type)} there.`);
+  return {
+    kind: 'object',
+    fields,
+    others: 'none',
+    get shape() {
+      return `{${[...fields].map(([name, { type }]) => `${JSON.stringify(name)}: ${keyOf(type)}`).join()}}`;
+    },
+  };
+}
+
+/** What an operation's schema says nothing of, it would be given in vain: the field is called something else. */
+const typeOfInput = ({ fields, others }: ObjectType, name: string): Type | undefined =>
+  fields.get(name)?.type ?? (typeof others === 'object' ? others : undefined);
+
+/** Of a field that each of several forms has. */
+const typeInAny = (objects: readonly ObjectType[], name: string): Type => {
+  const types = objects.flatMap(({ fields }) => fields.get(name)?.type ?? []);
+  return types.length > 0 && types.length === objects.length ? unionOf(types) : unknown;
+};
+
+/** Of several forms, the one whose constants stand in the template. */
+const isMeant = (template: { readonly [key: string]: unknown }, { fields }: ObjectType): boolean =>
+  Object.entries(template).every(([key, value]) => {
+    const field = fields.get(key);
+    return !field || typeof value !== 'string' || misfit(typeOfLiteral(value), field.type) === undefined;
+  });
+
+interface Words {
+  readonly what?: string | undefined;
+  /** What stands there, where it is known. */
+  readonly given?: string | undefined;
+}
+
+/** Deeper inside, nobody looks whether one fits the other. */
+const depthMax = 6;
+
+/** Why a value of a type is surely not what is wanted. */
+export function misfit(type: Type, wanted: Type, words: Words = {}, depth = 0): string | undefined {
+  if (depth > depthMax || wanted.kind === 'unknown' || isNever(type) || isNever(wanted)) return undefined;
+  const reasons: (string | undefined)[] = [];
+  for (const one of alternatives(type))
+    for (const other of alternatives(wanted)) {
+      const reason = one.kind === 'unknown' || one.kind === 'cel' ? undefined : misfitOfBoth(one, other, words, depth);
+      if (reason === undefined) return undefined;
+      reasons.push(reason);
+    }
+  const [only, ...others] = reasons;
+  return only !== undefined && others.length === 0 ? only : notWanted(type, wanted, words);
+}
+
+function misfitOfBoth(one: Type, wanted: Type, words: Words, depth: number): string | undefined {
+  if (one.kind === 'string' && wanted.kind === 'string') {
+    const { among } = wanted;
+    return one.among && among && !one.among.some((name) => among.includes(name)) ? noneOf(one.among, among) : undefined;
+  }
+  if (one.kind === 'list' && wanted.kind === 'list') {
+    const reason = misfit(one.item, wanted.item, {}, depth + 1);
+    return reason && `In its entries: ${reason}`;
+  }
+  if (one.kind === 'object' && wanted.kind === 'object') return misfitOfObjects(one, wanted, depth);
+  return one.kind === wanted.kind ? undefined : notWanted(one, wanted, words);
+}
+
+function misfitOfObjects(one: ObjectType, wanted: ObjectType, depth: number): string | undefined {
+  for (const [name, field] of wanted.fields) {
+    const found = one.fields.get(name);
+    if (!found && field.required && one.others === 'none') return `It has no field "${name}", which is wanted here.`;
+    const reason = found?.required && field.required ? misfit(found.type, field.type, {}, depth + 1) : undefined;
+    if (reason !== undefined) return `In its field "${name}": ${reason}`;
+  }
+  return undefined;
+}
+
+const notWanted = (type: Type, wanted: Type, { what, given }: Words): string =>
+  `${what ?? capital(described(wanted))} is wanted, not ${given ?? described(type)}.`;

@@ -1,0 +1,55 @@
+import type { Catalog } from '#core/definition/catalog';
+import { limits, rootPath, secondsProblem, type WorkflowDefinition } from '#core/definition/definition';
+import { exprVersion } from '#core/definition/expression';
+import { checkHandlers } from './handlers.ts';
+import { checkUndoing } from './missing-undo.ts';
+import { checkReads } from './reads.ts';
+import { everyIn, type Report, treeOf } from './tree.ts';
+import { checkTypes } from './type-check.ts';
+
+/** Something wrong in a definition. `severity: 'error'` keeps it from being loaded. */
+export interface Problem {
+  readonly severity: 'error' | 'warning';
+  /** Path of the activity: `order/charge`. */
+  readonly path: string;
+  /** What is wrong and what to do; an expression is shown with a caret below the place. */
+  readonly message: string;
+}
+
+/**
+ * Everything that is wrong with a definition, at once. Without errors it may be loaded; warnings are for its author.
+ * With a catalog of operations, what steps are asked with and what they answer is checked as well.
+ */
+export function check(definition: WorkflowDefinition, catalog?: Catalog): readonly Problem[] {
+  const problems: Problem[] = [];
+  const report: Report = (path, message, severity = 'error') => {
+    problems.push({ severity, path, message });
+  };
+
+  if (!/^[a-z][a-z0-9-]{0,63}$/.test(definition.name))
+    report('', `"${definition.name}" is no name for a workflow: small letters, digits and "-", at most 64.`);
+  if (!Number.isSafeInteger(definition.version) || definition.version < 1)
+    report('', `version is ${definition.version}; it is a whole number from 1 up.`);
+  if (definition.exprVersion !== exprVersion) report('', `exprVersion is ${definition.exprVersion}; this system reads ${exprVersion}.`);
+
+  const { completeWithinSeconds, maxFailures, onExhausted, longWaitSeconds } = definition;
+  const tooLong =
+    completeWithinSeconds === undefined ? undefined : secondsProblem('completeWithinSeconds', completeWithinSeconds, 'above 0');
+  const waitsTooLong = longWaitSeconds === undefined ? undefined : secondsProblem('longWaitSeconds', longWaitSeconds, 'above 0');
+  for (const problem of [tooLong, waitsTooLong]) if (problem) report('', problem);
+  if (maxFailures !== undefined && !(Number.isSafeInteger(maxFailures) && maxFailures >= 0))
+    report('', `maxFailures is ${maxFailures}; it is a whole number from 0 up.`);
+  if (longWaitSeconds !== undefined && onExhausted !== 'wait')
+    report('', `longWaitSeconds has no effect with onExhausted "${onExhausted ?? 'error'}": set onExhausted to "wait", or leave it out.`);
+
+  const root = treeOf(definition.root, report);
+  if (!root) return problems;
+  const all = [...everyIn(root)];
+  if (all.length > limits.activitiesMax)
+    report(rootPath, `${all.length} activities; at most ${limits.activitiesMax} make one workflow. Split it into several workflows.`);
+  checkReads(root, report);
+  checkTypes(all, definition.order, catalog, report);
+  checkHandlers(root, [...(definition.toOperator ?? []), ...(definition.toCaller ?? [])], report);
+  checkUndoing(root, report);
+  return problems;
+}

@@ -1,0 +1,227 @@
+import type { ASTNode } from '@marcbachmann/cel-js';
+import { templatesInTurn } from '#core/activities/for-each';
+import { behaviorOf } from '#core/activities/index';
+import { workflowsAgent } from '#core/data/child-order';
+import type { JsonObject } from '#core/data/json';
+import type { Catalog } from '#core/definition/catalog';
+import { type Activity, type Asker, asks, type Template } from '#core/definition/definition';
+import { childNodes, parseExpression } from '#core/definition/expression';
+import { expressionsIn } from '#core/definition/program';
+import { type Place, typeOfTemplate } from './assignability.ts';
+import { pathOf, type Readable } from './expression-types.ts';
+import { typeOfSchema } from './json-schema-types.ts';
+import { didYouMean } from './suggest.ts';
+import { loopsAround, type Placed, type Report } from './tree.ts';
+import { alternatives, asJson, bool, double, keyOf, never, objectOf, type Type, text, unionOf, unknown } from './types.ts';
+
+/**
+ * Whether fields exist, operators and functions can take what they are given, and what expressions yield can stand
+ * where they stand. Says nothing where too little is known.
+ */
+export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: Catalog | undefined, report: Report): void {
+  const world = new World(
+    all.filter(({ isSound }) => isSound),
+    typeOfSchema(order),
+    catalog,
+  );
+  for (const placed of world.all) {
+    const { node, path } = placed;
+    if (asks(node) && catalog?.all) checkAsked(node, catalog.all, (message) => report(path, message));
+    for (const template of behaviorOf(node.activity).templates(node)) {
+      const say: Place['say'] = (message, severity) => report(path, message, severity);
+      world.typeOf(template, placed, wantedBy(node, template, catalog), say);
+    }
+  }
+}
+
+function checkAsked({ agent, operation }: Asker, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
+  const operations = all.get(agent);
+  if (!operations) say(`It asks the agent "${agent}", which the app does not have.${didYouMean(agent, [...all.keys()])}`);
+  else if (agent === workflowsAgent && !operations.includes(operation))
+    say(`It calls ${operation}, which is no workflow of this app.${didYouMean(operation, operations)}`);
+  else if (!operations.includes(operation))
+    say(`It asks "${agent}" for "${operation}", which it does not do.${didYouMean(operation, operations)}`);
+}
+
+/** The type of what others read as `steps.<name>`; undefined of an activity that answers nothing. */
+function outputOf(node: Activity, catalog: Catalog | undefined): Type | undefined {
+  switch (node.activity) {
+    case 'step':
+      return typeOfSchema(catalog?.schemasOf(node.agent, node.operation)?.output);
+    case 'waitFor':
+      return typeOfSchema(node.payload);
+    case 'askOperator':
+      return typeOfSchema(node.answer);
+    case 'call':
+    case 'compute':
+      return unknown;
+    default:
+      return undefined;
+  }
+}
+
+interface Wanted {
+  readonly type: Type;
+  /** What it is called in messages, if not by its type. */
+  readonly what?: string;
+  readonly asker?: string;
+}
+
+const condition: Wanted = { type: bool, what: 'A condition' };
+
+/** What an activity wants in one of its templates. */
+function wantedBy(node: Activity, template: Template, catalog: Catalog | undefined): Wanted {
+  switch (node.activity) {
+    case 'step':
+    case 'call': {
+      const type = typeOfSchema(catalog?.schemasOf(node.agent, node.operation)?.input);
+      return { type, asker: `${node.agent}.${node.operation}` };
+    }
+    case 'choice':
+    case 'while':
+      return condition;
+    case 'forEach':
+      if (template === node.collect) return { type: unknown };
+      return template === node.list ? { type: { kind: 'list', item: unknown } } : condition;
+    case 'delay':
+    case 'waitFor':
+      return { type: double };
+    case 'askOperator':
+      return { type: template === node.question ? text : unknown };
+    case 'raise':
+      return { type: template === node.message ? text : unknown };
+    default:
+      return { type: unknown };
+  }
+}
+
+const caught = objectOf({ type: text, message: text, source: text, data: unknown });
+const silent: Place['say'] = () => {};
+
+/** What is known of the things that expressions of a definition read, worked out when it is first needed. */
+class World {
+  readonly all: readonly Placed[];
+  private readonly order: Type;
+  private readonly catalog: Catalog | undefined;
+  private readonly entries = new Map<Placed, Type>();
+  private readonly collecting = new Set<Placed>();
+  private outputs: ReadonlyMap<string, Type> | undefined;
+  private variables: Map<string, Type> | undefined;
+  private areVariablesKnown = false;
+  private asked: ReadonlySet<string> | undefined;
+
+  constructor(all: readonly Placed[], order: Type, catalog: Catalog | undefined) {
+    this.all = all;
+    this.order = order;
+    this.catalog = catalog;
+  }
+
+  typeOf(template: Template, placed: Placed, { type, what, asker = placed.path }: Wanted, say: Place['say']): Type {
+    return typeOfTemplate(template, type, { readable: this.readableAt(placed, template), asker, what, say });
+  }
+
+  private readableAt(placed: Placed, template: Template): Readable {
+    const { node } = placed;
+    const isInTurn = node.activity === 'forEach' && templatesInTurn(node).includes(template);
+    return {
+      order: this.order,
+      fault: caught,
+      step: (name) => this.outputsByName().get(name) ?? this.collectedBy(name),
+      variable: (name) => this.typesOfVariables().get(name) ?? unknown,
+      loop: (name) => {
+        const loop = [...(isInTurn ? [placed] : []), ...loopsAround(placed)].find(({ node }) => node.name === name);
+        return loop ? objectOf({ item: this.entryOf(loop), index: double }) : unknown;
+      },
+      isAskedFor: (path) => this.pathsAskedFor().has(path),
+    };
+  }
+
+  private outputsByName(): ReadonlyMap<string, Type> {
+    if (this.outputs) return this.outputs;
+    const outputs = new Map<string, Type>();
+    for (const { node } of this.all) {
+      const type = outputOf(node, this.catalog);
+      // Which of several is meant nobody knows: that is said elsewhere.
+      if (type) outputs.set(node.name, outputs.has(node.name) ? unknown : type);
+    }
+    this.outputs = outputs;
+    return outputs;
+  }
+
+  /** A list of what each turn of a loop comes to, if one loop has this name and nothing else answers under it. */
+  private collectedBy(name: string): Type {
+    const [loop, ...others] = this.all.filter(
+      ({ node }) => node.activity === 'forEach' && node.collect !== undefined && node.name === name,
+    );
+    if (loop?.node.activity !== 'forEach' || loop.node.collect === undefined || others.length > 0 || this.collecting.has(loop))
+      return unknown;
+    // One that reads its own list is refused elsewhere.
+    this.collecting.add(loop);
+    const item = asJson(this.typeOf(loop.node.collect, loop, { type: unknown }, silent));
+    this.collecting.delete(loop);
+    return { kind: 'list', item };
+  }
+
+  private entryOf(loop: Placed): Type {
+    const known = this.entries.get(loop);
+    if (known || loop.node.activity !== 'forEach') return known ?? unknown;
+    this.typesOfVariables();
+    const list = this.typeOf(loop.node.list, loop, { type: unknown }, silent);
+    const entry = list.kind === 'list' ? list.item : unknown;
+    // What depends on variables is not known for good before they are.
+    if (this.areVariablesKnown) this.entries.set(loop, entry);
+    return entry;
+  }
+
+  /**
+   * A variable is what all its assignments yield, when they agree. They may read variables, itself among them: so one
+   * begins with nothing and adds what comes out, until nothing new does. It only ever grows, to `unknown` at the most.
+   */
+  private typesOfVariables(): ReadonlyMap<string, Type> {
+    if (this.variables) return this.variables;
+    const assignments = this.all.flatMap((placed) => (placed.node.activity === 'assign' ? [{ placed, node: placed.node }] : []));
+    const variables = new Map(assignments.map(({ node }) => [node.variable, never]));
+    this.variables = variables;
+    for (let hasGrown = true; hasGrown; ) {
+      hasGrown = false;
+      for (const { placed, node } of assignments) {
+        const before = variables.get(node.variable) ?? never;
+        const after = agreed(before, this.typeOf(node.value, placed, { type: unknown }, silent));
+        hasGrown ||= sizeOf(before) !== sizeOf(after);
+        variables.set(node.variable, after);
+      }
+    }
+    for (const [name, type] of variables) if (alternatives(type).length === 0) variables.set(name, unknown);
+    this.areVariablesKnown = true;
+    return variables;
+  }
+
+  private pathsAskedFor(): ReadonlySet<string> {
+    this.asked ??= new Set(
+      this.all
+        .flatMap(({ node }) => behaviorOf(node.activity).templates(node))
+        .flatMap((template) => [...expressionsIn(template)])
+        .flatMap(({ text }) => {
+          const parsed = parseExpression(text);
+          return parsed.ok ? [...askedFor(parsed.expression.ast)] : [];
+        }),
+    );
+    return this.asked;
+  }
+}
+
+/** Both, if they are of one type. */
+function agreed(one: Type, other: Type): Type {
+  const type = unionOf([one, other]);
+  return alternatives(type).length > 1 ? unknown : type;
+}
+
+/** Tells apart what a variable may grow to: nothing, some strings, all of a type, anything. */
+const sizeOf = (type: Type): string => (type.kind === 'string' && type.among ? `${type.among.length}` : keyOf(type));
+
+/** `has(order.note)`, `"note" in order`. */
+function* askedFor(node: ASTNode): Generator<string> {
+  if (node.op === 'call' && node.args[0] === 'has') yield* node.args[1].map(pathOf);
+  if (node.op === 'in' && node.args[0].op === 'value') yield `${pathOf(node.args[1])}.${node.args[0].args}`;
+  for (const child of childNodes(node)) yield* askedFor(child);
+}

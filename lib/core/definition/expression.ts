@@ -1,0 +1,340 @@
+import { type ASTNode, Environment, type ParseResult } from '@marcbachmann/cel-js';
+import { RE2JS } from 're2js';
+import { engineFault, engineFaults, type Fault } from '#core/data/fault';
+import { isObject, type Json } from '#core/data/json';
+
+/** Version of the language below; a change of meaning gets a new number and keeps the old one readable. */
+export const exprVersion = 1;
+
+/** Each limit with a fault or a refusal of its own; nothing is ever cut. */
+export const expressionLimits = {
+  astNodesMax: 200,
+  depthMax: 20,
+  listEntriesMax: 1000,
+  patternCharactersMax: 256,
+  matchedCharactersMax: 4096,
+} as const;
+
+/** What an expression may read. */
+export interface Scope {
+  readonly orderId: string;
+  readonly order: Json;
+  /** Outputs by the step's name. */
+  readonly steps: { readonly [name: string]: Json };
+  readonly vars?: { readonly [name: string]: Json };
+  /** In a loop, by its name: `{ item, index }`. */
+  readonly each?: { readonly [name: string]: Json };
+  /** In a fault handler: what is being handled. */
+  readonly fault?: Json;
+}
+
+export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly fault: Fault };
+
+/** Something that an expression reads, and where in its text (characters from 0). */
+export interface Read {
+  readonly name: string;
+  readonly position: number;
+  /** Only by `.?`: it knows what to do where there is nothing. */
+  readonly optional: boolean;
+}
+
+/** A parsed expression, or why it is none; parsed once for each text. */
+export interface Expression {
+  /** The steps whose outputs it reads. */
+  readonly steps: readonly Read[];
+  /** The variables that it reads. */
+  readonly vars: readonly Read[];
+  /** The loops whose entries it reads. */
+  readonly each: readonly Read[];
+  /** Where it reads the fault that is being handled. */
+  readonly fault: number | undefined;
+  readonly ast: ASTNode;
+  readonly evaluate: (scope: Scope) => Evaluation;
+}
+
+export type Parsed =
+  | { readonly ok: true; readonly expression: Expression }
+  | { readonly ok: false; readonly message: string; readonly position: number };
+
+const comprehensions = new Set(['map', 'filter', 'all', 'exists', 'exists_one']);
+
+class TooLarge extends Error {}
+
+/** Parses an expression and applies the guard. Errors carry the position (characters from 0) for a caret. */
+export function parseExpression(text: string): Parsed {
+  const known = parsedTexts.get(text);
+  if (known) return known;
+  const parsed = parseAnew(text);
+  if (parsedTexts.size >= 10_000) parsedTexts.clear();
+  parsedTexts.set(text, parsed);
+  return parsed;
+}
+
+const parsedTexts = new Map<string, Parsed>();
+
+function parseAnew(text: string): Parsed {
+  let program: ParseResult;
+  try {
+    program = environment.parse(text);
+  } catch (error) {
+    const { message, range } = error as { message: string; range?: { start: number } };
+    return { ok: false, message: firstLine(message), position: range?.start ?? 0 };
+  }
+  const found: Findings = { reads: { steps: new Map(), vars: new Map(), each: new Map() }, fault: undefined, lists: [] };
+  const refusal = inspect(program.ast, found, false);
+  if (refusal) return { ok: false, ...refusal };
+  const { error } = program.check();
+  if (error) return { ok: false, message: firstLine(error.message), position: error.range?.start ?? 0 };
+
+  const lists = found.lists.map((node) => environment.parse(text.slice(node.range.start, node.range.end)));
+  const [steps, vars, each] = roots.map((root) => [...found.reads[root].values()]) as [Read[], Read[], Read[]];
+  const evaluate = (scope: Scope) => evaluateGuarded(text, program, lists, scope);
+  return { ok: true, expression: { steps, vars, each, fault: found.fault, ast: program.ast, evaluate } };
+}
+
+function evaluateGuarded(text: string, program: ParseResult, lists: readonly ParseResult[], scope: Scope): Evaluation {
+  try {
+    for (const list of lists) refuseLongList(reached(list, scope));
+    return { ok: true, value: toJson(program(scope)) };
+  } catch (error) {
+    if (error instanceof TooLarge) return { ok: false, fault: engineFault(engineFaults.expressionTooLarge, `${text}: ${error.message}`) };
+    return { ok: false, fault: engineFault(engineFaults.expressionFailed, `${text}: ${firstLine((error as Error).message)}`) };
+  }
+}
+
+/** A list that can't be had is in a branch that is not taken, or makes the whole expression fail in its own words. */
+function reached(list: ParseResult, scope: Scope): unknown {
+  try {
+    return list(scope);
+  } catch (error) {
+    if (error instanceof TooLarge) throw error;
+    return undefined;
+  }
+}
+
+/** What is read one by one, so that it is known beforehand whether it will be there. */
+const roots = ['steps', 'vars', 'each'] as const;
+type Root = (typeof roots)[number];
+
+interface Findings {
+  readonly reads: { readonly [root in Root]: Map<string, Read> };
+  fault: number | undefined;
+  readonly lists: ASTNode[];
+}
+
+/** The guard: what the library would run but a stored definition must not ask of a scheduler. */
+function inspect(node: ASTNode, found: Findings, inComprehension: boolean): { message: string; position: number } | undefined {
+  const refuse = (message: string) => ({ message, position: node.range.start });
+  let inside = inComprehension;
+
+  if (node.op === 'rcall') {
+    const [name, receiver] = node.args;
+    if (name === 'matches') return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+    if (name === 'bind') return refuse('cel.bind() is not part of this language; write the value where it is needed');
+    if (comprehensions.has(name)) {
+      if (inComprehension) return refuse(`${name}() inside another of its kind: only one level is allowed`);
+      const [entry] = node.args[2];
+      if (entry && isTaken(entry.args)) return refuse(`"${entry.args}" has a meaning of its own; call the entry something else`);
+      found.lists.push(receiver);
+      inside = true;
+      const refusal = inspect(receiver, found, inComprehension);
+      if (refusal) return refusal;
+      return first(node.args[2], (argument) => inspect(argument, found, true));
+    }
+  }
+  if (node.op === 'call' && node.args[0] === 'matches')
+    return refuse('matches() can take for ever on a hostile text; use like(text, pattern)');
+  // JSON knows one kind of number. An unsigned one equals it in one place and not in another: `1.0 in [1u]` is false.
+  if (node.op === 'value' && isObject(node.args) && !(node.args instanceof Uint8Array))
+    return refuse(`${node.args.valueOf()}u is an unsigned number, which JSON does not have; write ${node.args.valueOf()}`);
+  if (node.op === 'call' && node.args[0] === 'uint') return refuse('uint() yields an unsigned number, which JSON does not have; use int()');
+  if (node.op === 'id' && isRoot(node.args))
+    return refuse(`${node.args} ${node.args === 'each' ? 'is' : 'are'} read one by one: ${node.args}.name, or ${node.args}["name"]`);
+  if (node.op === 'id' && node.args === 'fault') found.fault ??= node.range.start;
+  const read = readIn(node);
+  if (read) {
+    note(found.reads[read.root], read);
+    return undefined;
+  }
+  return first(childNodes(node), (child) => inspect(child, found, inside));
+}
+
+const isRoot = (name: unknown): name is Root => roots.includes(name as Root);
+const isTaken = (name: unknown): boolean => isRoot(name) || name === 'fault';
+
+function note(reads: Map<string, Read>, { name, position, optional }: Read): void {
+  const known = reads.get(name);
+  reads.set(name, known ? { ...known, optional: known.optional && optional } : { name, position, optional });
+}
+
+/** What `steps.name` and `steps["name"]` read: which outputs, variables and loops it is must be known beforehand. */
+function readIn(node: ASTNode): (Read & { readonly root: Root }) | undefined {
+  if (node.op !== '.' && node.op !== '.?' && node.op !== '[]' && node.op !== '[?]') return undefined;
+  const [of, key] = node.args;
+  if (of.op !== 'id' || !isRoot(of.args)) return undefined;
+  const name = typeof key === 'string' ? key : key.op === 'value' ? key.args : undefined;
+  const optional = node.op === '.?' || node.op === '[?]';
+  return typeof name === 'string' ? { root: of.args, name, position: node.range.start, optional } : undefined;
+}
+
+/** The parts of an expression, in order. */
+export const childNodes = (node: ASTNode): readonly ASTNode[] => {
+  const nodes: ASTNode[] = [];
+  const collect = (value: unknown): void => {
+    if (Array.isArray(value)) value.forEach(collect);
+    else if (isObject(value) && 'op' in value) nodes.push(value as unknown as ASTNode);
+  };
+  collect(node.args);
+  return nodes;
+};
+
+function first<T, R>(items: readonly T[], find: (item: T) => R | undefined): R | undefined {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const environment = createEnvironment();
+
+/** CEL's names of the types that operands of a probe may have. */
+export const operandTypes = [
+  'bool',
+  'double',
+  'dyn',
+  'google.protobuf.Duration',
+  'google.protobuf.Timestamp',
+  'int',
+  'list<bool>',
+  'list<double>',
+  'list<map>',
+  'list<string>',
+  'map',
+  'null',
+  'string',
+] as const;
+export type OperandType = (typeof operandTypes)[number];
+
+const operandName = (type: OperandType): string => `operand_${type.replaceAll(/\W/g, '_')}`;
+const probing = operandTypes.reduce((probing, type) => probing.registerVariable(operandName(type), type), environment.clone());
+const probed = new Map<string, string | undefined>();
+
+/**
+ * What an operator or a function yields for operands of these types, in CEL's words; undefined where it takes none such.
+ * `form` says how they are written down: `(a, b) => `${a} + ${b}``.
+ */
+export function resultOf(form: (...operands: string[]) => string, types: readonly OperandType[]): string | undefined {
+  const text = form(...types.map(operandName));
+  if (!probed.has(text)) {
+    if (probed.size >= 10_000) probed.clear();
+    const { valid, type } = probing.check(text);
+    probed.set(text, valid ? type : undefined);
+  }
+  return probed.get(text);
+}
+
+function createEnvironment(): Environment {
+  const environment = new Environment({
+    enableOptionalTypes: true,
+    // JSON's lists and objects may hold anything, beside each other.
+    homogeneousAggregateLiterals: false,
+    limits: {
+      maxAstNodes: expressionLimits.astNodesMax,
+      maxDepth: expressionLimits.depthMax,
+      maxListElements: 100,
+      maxMapEntries: 100,
+      maxCallArguments: 32,
+    },
+  })
+    .registerVariable('orderId', 'string')
+    .registerVariable('order', 'dyn')
+    .registerVariable('steps', 'dyn')
+    .registerVariable('vars', 'dyn')
+    .registerVariable('each', 'dyn')
+    .registerVariable('fault', 'dyn');
+
+  // CEL counts in integers, JSON in doubles: without these, `order.total * 2` has no overload.
+  const arithmetic = {
+    '+': (a, b) => a + b,
+    '-': (a, b) => a - b,
+    '*': (a, b) => a * b,
+    '/': (a, b) => a / b,
+    '%': (a, b) => a % b,
+  } satisfies {
+    [operator: string]: (a: number, b: number) => number;
+  };
+  for (const [operator, compute] of Object.entries(arithmetic)) {
+    const apply = (a: number | bigint, b: number | bigint) => compute(Number(a), Number(b));
+    environment.registerOperator(`double ${operator} int`, apply).registerOperator(`int ${operator} double`, apply);
+  }
+  return environment
+    .registerOperator('double == int', (a: number, b: bigint) => a === Number(b))
+    .registerOperator('double % double', (a: number, b: number) => a % b)
+    .registerFunction('sum(list): double', (list: unknown[]) => numbersOf(list).reduce((sum, number) => sum + number, 0))
+    .registerFunction('min(list): double', (list: unknown[]) => Math.min(...atLeastOne(numbersOf(list))))
+    .registerFunction('max(list): double', (list: unknown[]) => Math.max(...atLeastOne(numbersOf(list))))
+    .registerFunction('orElse(dyn, dyn): dyn', (value: unknown, otherwise: unknown) => presentOr(value, otherwise))
+    .registerFunction('like(string, string): bool', like);
+}
+
+const presentOr = (value: unknown, otherwise: unknown): unknown => {
+  if (isObject(value) && 'hasValue' in value && typeof value['hasValue'] === 'function') {
+    return value['hasValue']() ? (value as unknown as { value: () => unknown }).value() : otherwise;
+  }
+  return value ?? otherwise;
+};
+
+/** A whole-text match in linear time. */
+function like(text: string, pattern: string): boolean {
+  if (pattern.length > expressionLimits.patternCharactersMax)
+    throw new TooLarge(`a pattern has at most ${expressionLimits.patternCharactersMax} characters`);
+  if (text.length > expressionLimits.matchedCharactersMax)
+    throw new TooLarge(`a matched text has at most ${expressionLimits.matchedCharactersMax} characters`);
+  return RE2JS.compile(pattern).matcher(text).matches();
+}
+
+function numbersOf(list: unknown[]): number[] {
+  refuseLongList(list);
+  return list.map((entry) => {
+    if (typeof entry === 'number' || typeof entry === 'bigint') return Number(entry);
+    throw new Error(`a number is wanted, not ${JSON.stringify(entry)}`);
+  });
+}
+
+const atLeastOne = (numbers: number[]): number[] => {
+  if (numbers.length === 0) throw new Error('an empty list has no smallest or largest number');
+  return numbers;
+};
+
+function refuseLongList(value: unknown): void {
+  const length = Array.isArray(value) ? value.length : isObject(value) ? Object.keys(value).length : 0;
+  if (length > expressionLimits.listEntriesMax)
+    throw new TooLarge(`a list of ${length} entries; at most ${expressionLimits.listEntriesMax} are looked at`);
+}
+
+/** Results as JSON: CEL's integers are BigInt, on which `JSON.stringify` throws. */
+function toJson(value: unknown): Json {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'bigint') {
+    if (value > BigInt(Number.MAX_SAFE_INTEGER) || value < BigInt(Number.MIN_SAFE_INTEGER))
+      throw new Error(`${value} is beyond what JSON numbers hold exactly`);
+    return Number(value);
+  }
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new Error(`the result is ${value}, which JSON cannot hold`);
+    if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new Error(`${value} is beyond what JSON numbers hold exactly`);
+    return value;
+  }
+  if (Array.isArray(value)) return value.map(toJson);
+  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Map) return Object.fromEntries([...value].map(([key, entry]) => [String(key), toJson(entry)]));
+  const prototype = Object.getPrototypeOf(value);
+  if (prototype === Object.prototype || prototype === null)
+    return Object.fromEntries(Object.entries(value as object).map(([key, entry]) => [key, toJson(entry)]));
+
+  throw new Error(`the result is a ${(value as object).constructor.name}, which JSON cannot hold`);
+}
+
+const firstLine = (message: string): string => message.split('\n')[0] ?? message;

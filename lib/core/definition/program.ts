@@ -1,0 +1,248 @@
+import { type ActivityType, answersLater, behaviorOf } from '#core/activities/index';
+import { engineFault, engineFaults, shortType } from '#core/data/fault';
+import { isObject, type Json } from '#core/data/json';
+import type { ActivityState, State } from '#core/data/state';
+import { type Activity, asks, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
+import { type Evaluation, parseExpression, type Scope } from './expression.ts';
+
+/** A definition, prepared once: its nodes by path, and which steps' outputs are read by somebody. */
+export interface Program {
+  readonly definition: WorkflowDefinition;
+  /** Path of every node in the order of the definition; loops show no index. */
+  readonly nodes: ReadonlyMap<string, Activity>;
+  /** Paths of the steps whose output an expression reads, by the name under which it is read. */
+  readonly readOutputs: ReadonlyMap<string, string>;
+  /** By the path of an activity: the outputs that nobody reads any more once it has closed. */
+  readonly lastRead: ReadonlyMap<string, readonly string[]>;
+}
+
+const programs = new WeakMap<WorkflowDefinition, Program>();
+
+export function programOf(definition: WorkflowDefinition): Program {
+  const known = programs.get(definition);
+  if (known) return known;
+
+  const nodes = new Map<string, Activity>();
+  const readers = new Map<string, string[]>();
+  const visit = (node: Activity, path: string, undoOf?: string): void => {
+    nodes.set(path, node);
+    // An undo gets what its step answered at once: nobody need keep that for it.
+    for (const template of behaviorOf(node.activity).templates(node))
+      for (const name of stepsRead(template)) if (name !== undoOf) readers.set(name, [...(readers.get(name) ?? []), path]);
+    for (const child of childrenOf(node)) visit(child, `${path}/${child.name}`, child === node.undo ? node.name : undefined);
+  };
+  visit(definition.root, rootPath);
+
+  const readOutputs = new Map<string, string>();
+  for (const [path, node] of nodes) if (answersLater(node) && readers.has(node.name)) readOutputs.set(node.name, path);
+  const lastRead = lastReadOf(nodes, readOutputs, readers);
+  const program = { definition, nodes, readOutputs, lastRead };
+  programs.set(definition, program);
+  return program;
+}
+
+/** Where an output is read for the last time: in a sequence around it and all who read it, the last of these children. */
+function lastReadOf(
+  nodes: ReadonlyMap<string, Activity>,
+  readOutputs: ReadonlyMap<string, string>,
+  readers: ReadonlyMap<string, readonly string[]>,
+): ReadonlyMap<string, readonly string[]> {
+  const lastRead = new Map<string, string[]>();
+  for (const [name, path] of readOutputs) {
+    const reading = readers.get(name) ?? [];
+    const together = [path, ...reading].reduce(commonPath);
+    const around = nodes.get(together);
+    const places = reading.map((each) => placeOf(around, each.slice(together.length + 1).split('/')[0]));
+    const child = around?.activity === 'sequence' && !places.includes(-1) ? around.children[Math.max(...places)] : undefined;
+    const last = child ? `${together}/${child.name}` : together;
+    lastRead.set(last, [...(lastRead.get(last) ?? []), path]);
+  }
+  return lastRead;
+}
+
+const placeOf = (around: Activity | undefined, name: string | undefined): number =>
+  around?.activity === 'sequence' ? around.children.findIndex((child) => child.name === name) : -1;
+
+function commonPath(one: string, other: string): string {
+  const names = other.split('/');
+  return one
+    .split('/')
+    .filter((_, index, all) => all.slice(0, index + 1).every((each, at) => each === names[at]))
+    .join('/');
+}
+
+/** All activities inside another one, in order: its children, the bodies of its fault handlers, the undo of a step. */
+export const childrenOf = (node: Activity): readonly Activity[] => [
+  ...behaviorOf(node.activity).children(node),
+  ...(node.faultHandlers ?? []).map((handler) => handler.do),
+  ...(node.undo ? [node.undo] : []),
+];
+
+/** The variables that are set anywhere inside an activity. */
+export const assignedIn = (node: Activity): readonly string[] => [
+  ...(node.activity === 'assign' ? [node.variable] : []),
+  ...childrenOf(node).flatMap(assignedIn),
+];
+
+/** A path of the definition: loops show no turn. */
+export const definitionPath = (path: string): string => (path.includes('[') ? path.replace(/\[\d+\]/g, '') : path);
+
+/** The node at a path of an instance, in which loops have an index: `order/items[3]/pack`. */
+export const nodeAt = (program: Program, path: string): Activity => {
+  const node = program.nodes.get(definitionPath(path));
+  if (!node) throw new Error(`The workflow ${program.definition.name} has no activity at ${path}.`);
+  return node;
+};
+
+export const behaviorAt = (program: Program, path: string) => behaviorOf(nodeAt(program, path).activity as ActivityType);
+
+/** When to wake an activity. One that is canceled or faulting waits for its children only. */
+export function wakeAtOf(program: Program, path: string, { status, own }: ActivityState): number | undefined {
+  const node = nodeAt(program, path);
+  return status === 'Executing' || asks(node) ? behaviorOf(node.activity).wakeAt?.(own) : undefined;
+}
+
+/** The path of the activity around another; undefined for the root. */
+export const parentOf = (path: string): string | undefined => {
+  const slash = path.lastIndexOf('/');
+  if (slash < 0) return undefined;
+  const around = path.slice(0, slash);
+  return around.endsWith(']') ? around.slice(0, around.lastIndexOf('[')) : around;
+};
+
+/** Every expression in a template, with its JSON pointer. */
+export function* expressionsIn(template: Template, pointer = ''): Generator<{ text: string; pointer: string }> {
+  if (isCel(template)) yield { text: template.$cel, pointer };
+  else if (Array.isArray(template)) for (const [index, entry] of template.entries()) yield* expressionsIn(entry, `${pointer}/${index}`);
+  else if (isObject(template))
+    for (const [key, entry] of Object.entries(template))
+      yield* expressionsIn(entry as Template, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+}
+
+type Instance = Pick<State, 'outputs' | 'vars'> & Partial<Pick<State, 'activities'>>;
+
+/**
+ * What the expressions at a path of an instance may read: its order, the outputs that are kept because one of them
+ * reads them, its variables, the entries of the loops around it, and the fault that is being handled there.
+ */
+export function scopeOf(
+  program: Program,
+  { orderId, order }: { readonly orderId: string; readonly order: Json },
+  { outputs, vars = {}, activities = {} }: Instance,
+  at: string,
+): Scope {
+  const steps: { [name: string]: Json } = {};
+  for (const [name, path] of program.readOutputs) {
+    const output = outputs[at.includes('[') ? relocated(path, at) : path];
+    if (output !== undefined) steps[name] = output;
+  }
+  const fault = handledAround(activities, at);
+  const scope = fault === undefined ? { orderId, order, steps, vars } : { orderId, order, steps, vars, fault };
+  return at.includes('[') ? { ...scope, each: entriesAround(program, scope, activities, at) } : scope;
+}
+
+/** What a step was asked with, as the state tells it: what an undo or a settling needs was kept, a step's own input is evaluated anew. */
+export function inputOf(
+  program: Program,
+  subject: { readonly orderId: string; readonly order: Json },
+  state: Instance & Pick<State, 'undo'>,
+  path: string,
+): Evaluation {
+  const { mode, input } = (state.activities?.[path]?.own ?? {}) as { readonly mode?: string; readonly input?: Json };
+  if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
+  const asked = input ?? (mode === 'settle' ? state.undo?.find((entry) => entry.path === path)?.asked : undefined);
+  if (asked !== undefined) return { ok: true, value: asked };
+  const node = nodeAt(program, path);
+  return fill(asks(node) ? node.input : null, scopeOf(program, subject, state, path));
+}
+
+/** The path of an activity as another one sees it: in the same turns of the loops that are around both. */
+export function relocated(path: string, at: string): string {
+  const here = at.split('/');
+  let together = true;
+  return path
+    .split('/')
+    .map((name, index) => {
+      const seen = here[index] ?? '';
+      together &&= seen === name || seen.startsWith(`${name}[`);
+      return together ? seen : name;
+    })
+    .join('/');
+}
+
+/** The fault of the nearest composite around it one of whose handlers runs. */
+function handledAround(activities: State['activities'], at: string): Json | undefined {
+  for (let path: string | undefined = at; path !== undefined; path = parentOf(path)) {
+    const { handling, fault } = activities[path] ?? {};
+    if (handling && fault)
+      return { type: shortType(fault.type), message: fault.message, source: fault.source ?? '', data: fault.data ?? null };
+  }
+  return undefined;
+}
+
+/** By the loop's name: the entry that this turn is about, and its number. The list is evaluated anew where that yields the same. */
+function entriesAround(program: Program, scope: Scope, activities: State['activities'], at: string): { [name: string]: Json } {
+  const entries: { [name: string]: Json } = {};
+  for (const [, path = '', index = ''] of at.matchAll(/(?<=^(.*?))\[(\d+)\]/g)) {
+    const node = nodeAt(program, path);
+    if (node.activity !== 'forEach') continue;
+    const list = keptEntries(activities[path]) ?? fill(node.list, { ...scope, each: { ...entries } });
+    const item = list.ok && Array.isArray(list.value) ? (list.value[Number(index)] ?? null) : null;
+    entries[node.name] = { item, index: Number(index) };
+  }
+  return entries;
+}
+
+function keptEntries(activity: State['activities'][string] | undefined): Evaluation | undefined {
+  const { entries } = (activity?.own ?? {}) as { readonly entries?: readonly Json[] };
+  return entries && { ok: true, value: entries };
+}
+
+/** Fills a template: each expression replaced by what it yields. */
+export function fill(template: Template, scope: Scope): Evaluation {
+  if (isCel(template)) {
+    const parsed = parseExpression(template.$cel);
+    if (parsed.ok) return parsed.expression.evaluate(scope);
+    return { ok: false, fault: engineFault(engineFaults.expressionFailed, `${template.$cel}: ${parsed.message}`) };
+  }
+  if (Array.isArray(template)) {
+    const list: Json[] = [];
+    for (const entry of template) {
+      const filled = fill(entry, scope);
+      if (!filled.ok) return filled;
+      list.push(filled.value);
+    }
+    return { ok: true, value: list };
+  }
+  if (!isObject(template)) return { ok: true, value: template as Json };
+
+  const entries: [string, Json][] = [];
+  for (const [key, entry] of Object.entries(template)) {
+    const filled = fill(entry as Template, scope);
+    if (!filled.ok) return filled;
+    entries.push([key, filled.value]);
+  }
+  return { ok: true, value: Object.fromEntries(entries) };
+}
+
+/** Of a scope, what a template reads beside the output of one step: where that is known later. */
+export function partRead(template: Template, scope: Scope, without: string): Partial<Pick<Scope, 'steps' | 'vars' | 'each' | 'fault'>> {
+  const parsed = [...expressionsIn(template)].flatMap(({ text }) => parseExpression(text));
+  const read = parsed.flatMap((each) => (each.ok ? [each.expression] : []));
+  const part = (of: 'steps' | 'vars' | 'each') => {
+    const names = new Set(read.flatMap((expression) => expression[of].map(({ name }) => name)));
+    const there = Object.entries(scope[of] ?? {}).filter(([name]) => names.has(name) && !(of === 'steps' && name === without));
+    return there.length > 0 ? { [of]: Object.fromEntries(there) } : {};
+  };
+  const fault = scope.fault !== undefined && read.some((each) => each.fault !== undefined) ? { fault: scope.fault } : {};
+  return { ...part('steps'), ...part('vars'), ...part('each'), ...fault };
+}
+
+export const isCel = (template: unknown): template is { readonly $cel: string } =>
+  isObject(template) && typeof template['$cel'] === 'string' && Object.keys(template).length === 1;
+
+const stepsRead = (template: Template): string[] =>
+  [...expressionsIn(template)].flatMap(({ text }) => {
+    const parsed = parseExpression(text);
+    return parsed.ok ? parsed.expression.steps.map(({ name }) => name) : [];
+  });

@@ -1,0 +1,100 @@
+import { isObject, type Json } from '#core/data/json';
+
+/**
+ * JSON pointers of the fields that a JSON Schema marks with `"secret": true`; `*` stands for every entry of a list or
+ * an object. A form that contains itself is named to its first repetition, which is secret as a whole.
+ */
+export function secretPointers(schema: Json | undefined): readonly string[] {
+  return JSON.stringify(schema ?? null).includes('"secret":true') ? pointersWithin(schema, '', schema, []) : [];
+}
+
+function pointersWithin(
+  schema: Json | undefined,
+  pointer: string,
+  root: Json | undefined,
+  references: readonly string[],
+): readonly string[] {
+  if (!isObject(schema)) return [];
+  if (schema['secret'] === true) return [pointer];
+  const within = (part: unknown, at: string) => pointersWithin(part as Json, at, root, references);
+  const { $ref, properties, prefixItems } = schema;
+  return [
+    ...(typeof $ref !== 'string'
+      ? []
+      : references.includes($ref)
+        ? [pointer]
+        : pointersWithin(referred(root, $ref), pointer, root, [...references, $ref])),
+    ...(isObject(properties)
+      ? Object.entries(properties).flatMap(([name, property]) =>
+          within(property, `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+        )
+      : []),
+    ...(Array.isArray(prefixItems) ? prefixItems.flatMap((item, index) => within(item, `${pointer}/${index}`)) : []),
+    ...['items', 'additionalProperties'].flatMap((key) => within(schema[key], `${pointer}/*`)),
+    ...['anyOf', 'oneOf', 'allOf'].flatMap((key) =>
+      Array.isArray(schema[key]) ? schema[key].flatMap((each) => within(each, pointer)) : [],
+    ),
+  ];
+}
+
+/** What `#/$defs/Payer` means. */
+const referred = (root: Json | undefined, reference: string): Json | undefined =>
+  partsOf(reference).reduce<Json | undefined>((schema, part) => (isObject(schema) ? (schema[part] as Json) : undefined), root);
+
+/** What is shown in place of a secret. */
+export const mask = '[secret]';
+
+/** A copy of the value in which whatever the pointers name is masked. */
+export function masked(value: Json, pointers: readonly string[]): Json {
+  return pointers.reduce((result, pointer) => maskAt(result, partsOf(pointer)), value);
+}
+
+function maskAt(value: Json, [part, ...rest]: readonly string[]): Json {
+  if (part === undefined) return mask;
+  const inside = (entry: Json, key: string): Json => (part === '*' || part === key ? maskAt(entry, rest) : entry);
+  if (Array.isArray(value)) return value.map((entry, index) => inside(entry, String(index)));
+  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, inside(entry as Json, key)])) : value;
+}
+
+/** The texts that stand where the pointers point: what must not be repeated anywhere else. */
+export function secretTexts(value: Json, pointers: readonly string[]): readonly string[] {
+  return pointers.flatMap((pointer) => textsAt(value, partsOf(pointer)));
+}
+
+function textsAt(value: Json, [part, ...rest]: readonly string[]): readonly string[] {
+  if (part === undefined) return textsWithin(value);
+  if (!isObject(value) && !Array.isArray(value)) return [];
+  return Object.entries(value).flatMap(([key, entry]) => (part === '*' || part === key ? textsAt(entry as Json, rest) : []));
+}
+
+const textsWithin = (value: Json): readonly string[] => {
+  if (typeof value === 'string') return value.length >= 4 ? [value] : [];
+  if (typeof value === 'number') return String(value).length >= 4 ? [String(value)] : [];
+  return isObject(value) || Array.isArray(value) ? Object.values(value).flatMap((entry) => textsWithin(entry as Json)) : [];
+};
+
+/** A copy in which no text repeats a secret: services like to quote what they were sent. */
+export function withoutTexts<T extends Json | undefined>(value: T, secrets: readonly string[]): T {
+  if (secrets.length === 0 || value === undefined) return value;
+  // The longest first: a secret may be part of another one.
+  return rewrite(
+    value,
+    secrets.toSorted((a, b) => b.length - a.length),
+  ) as T;
+}
+
+function rewrite(value: Json, secrets: readonly string[]): Json {
+  const hidden = (text: string): string => secrets.reduce((rest, secret) => rest.replaceAll(secret, mask), text);
+  if (typeof value === 'string') return hidden(value);
+  if (typeof value === 'number') return secrets.includes(String(value)) ? mask : value;
+  if (Array.isArray(value)) return value.map((entry) => rewrite(entry, secrets));
+  if (isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [hidden(key), rewrite(entry as Json, secrets)]));
+  return value;
+}
+
+const partsOf = (pointer: string): readonly string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));

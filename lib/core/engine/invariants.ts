@@ -1,0 +1,38 @@
+import type { StepState } from '#core/activities/step';
+import type { State } from '#core/data/state';
+import { asks } from '#core/definition/definition';
+import { nodeAt, type Program, parentOf } from '#core/definition/program';
+
+/** What must hold of every state; empty when all does. Each line says what is wrong, and where. */
+export function violations(program: Program, state: State): readonly string[] {
+  return [...phaseViolations(state), ...activityViolations(program, state)];
+}
+
+function* phaseViolations(state: State): Generator<string> {
+  const alive = Object.keys(state.activities).length;
+  if ((state.phase === 'held') !== (state.held !== undefined)) yield `phase ${state.phase}, but held is ${state.held ? 'set' : 'not set'}`;
+  if ((state.phase === 'suspended') !== (state.suspendedAt !== undefined))
+    yield `phase ${state.phase}, but the time of its suspension is ${state.suspendedAt === undefined ? 'not set' : 'set'}`;
+  if (state.phase === 'closed' && alive > 0) yield `closed, but ${alive} activities are alive`;
+  if (state.phase === 'initialized' && alive > 0) yield `not started, but ${alive} activities are alive`;
+  if (state.phase === 'running' && alive === 0) yield 'running, but no activity is alive';
+}
+
+function* activityViolations(program: Program, state: State): Generator<string> {
+  for (const [path, activity] of Object.entries(state.activities)) {
+    const parent = activity.runner ?? parentOf(path);
+    if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
+    if (activity.reply && state.phase !== 'held' && state.phase !== 'suspended')
+      yield `${path} has an answer that waits, but the order is not held`;
+    if (activity.waits && state.phase !== 'held') yield `${path} has a fault that waits, but the order is not held`;
+    if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
+    if (activity.status === 'Faulting' && activity.own !== undefined && asks(nodeAt(program, path)) && state.phase === 'running')
+      yield `${path} is Faulting, but the order is neither held nor unwinding`;
+    if (asks(nodeAt(program, path)) && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
+  }
+}
+
+function* stepViolations(path: string, { generation, attempt, completeBy }: StepState): Generator<string> {
+  if (generation < 1 || attempt < 0) yield `${path} has generation ${generation} and attempt ${attempt}`;
+  if (!Number.isFinite(completeBy)) yield `${path} has no time by which it must be complete`;
+}

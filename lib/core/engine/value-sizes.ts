@@ -1,0 +1,40 @@
+import { type Json, utf8Bytes } from '#core/data/json';
+import type { State } from '#core/data/state';
+
+/** Of the number and the time that every line of the journal has. */
+export const numberedBytes = 40;
+/** `,"activities":` */
+const beforeActivities = 14;
+
+/**
+ * UTF-8 bytes of values as JSON. An object that never changes is measured once: a state shares nearly all of its parts with
+ * the state before.
+ */
+export class Sizes {
+  private readonly measured = new WeakMap<object, number>();
+
+  /** Of something that never changes. */
+  of(value: unknown): number {
+    if (typeof value !== 'object' || value === null) return utf8Bytes((value ?? null) as Json);
+    const known = this.measured.get(value);
+    if (known !== undefined) return known;
+    const bytes = this.around(value);
+    this.measured.set(value, bytes);
+    return bytes;
+  }
+
+  /** Of a state, whose activities become more. */
+  ofState({ activities, ...rest }: State): number {
+    return this.around(rest) + beforeActivities + this.around(activities);
+  }
+
+  /** Of an object or a list that may still get other parts, each of which never changes. */
+  around(value: object): number {
+    const parts = Array.isArray(value) ? value.map((entry) => this.of(entry)) : this.fieldsOf(value);
+    return 2 + Math.max(0, parts.length - 1) + parts.reduce((sum, part) => sum + part, 0);
+  }
+
+  private fieldsOf(value: object): readonly number[] {
+    return Object.entries(value).flatMap(([name, field]) => (field === undefined ? [] : [utf8Bytes(name) + 1 + this.of(field)]));
+  }
+}

@@ -1,0 +1,296 @@
+import { behaviorOf } from '#core/activities/index';
+import type { Retry } from '#core/activities/retry';
+import { workflowsAgent } from '#core/data/child-order';
+import { shortType } from '#core/data/fault';
+import { type Activity, type Asker, asks, type Template, type WorkflowDefinition } from '#core/definition/definition';
+import { expressionsIn } from '#core/definition/program';
+
+/** A workflow as boxes and arrows, whoever draws them: what follows what, what undoes what, and which fault goes where. */
+export interface Drawing {
+  readonly name: string;
+  readonly version: number;
+  readonly items: readonly DrawnItem[];
+}
+
+export type DrawnItem = DrawnNode | DrawnEdge | DrawnFrame;
+
+export type NodeKind =
+  | 'begin'
+  | 'end'
+  | 'step'
+  | 'undo'
+  | 'choice'
+  | 'wait'
+  | 'raise'
+  | 'terminate'
+  | 'compensate'
+  | 'assign'
+  /** Several ways meet, or part; it has no title. */
+  | 'join'
+  | 'other';
+
+export interface DrawnNode {
+  readonly item: 'node';
+  /** Different from all others of the drawing, frames included. */
+  readonly id: string;
+  readonly kind: NodeKind;
+  readonly title: string;
+  /** `payment.charge`. */
+  readonly detail?: string;
+}
+
+/** From a node, or of a fault from the frame that it leaves; an undo hangs on its step and leads nowhere. */
+export interface DrawnEdge {
+  readonly item: 'edge';
+  readonly kind: 'flow' | 'fault' | 'undo';
+  readonly from: string;
+  readonly to: string;
+  /** The condition of a branch, or the fault's short type. */
+  readonly label?: string;
+}
+
+/** Something composed: what it does repeatedly, or has handlers for. */
+export interface DrawnFrame {
+  readonly item: 'frame';
+  readonly id: string;
+  readonly kind: 'scope' | 'retry' | 'loop';
+  readonly title: string;
+  readonly items: readonly DrawnItem[];
+}
+
+export function drawingOf({ name, version, root }: WorkflowDefinition): Drawing {
+  const drafting = new Drafting();
+  const begin = drafting.node('begin', `${name}@${version}`);
+  const { entries, exits } = drafting.activity(root);
+  const end = drafting.node('end', 'end');
+  drafting.connect([{ id: begin }], entries);
+  drafting.connect(entries.length === 0 ? [{ id: begin }] : exits, [end]);
+  return { name, version, items: drafting.items };
+}
+
+/** A way out of a part, and when it is taken. */
+interface Exit {
+  readonly id: string;
+  readonly label?: string;
+}
+
+/** Where a part of the drawing begins and ends. Nothing follows what has no exit; what has no entry is not there at all. */
+interface Part {
+  readonly entries: readonly string[];
+  readonly exits: readonly Exit[];
+}
+
+const nothing: Part = { entries: [], exits: [] };
+
+class Drafting {
+  items: DrawnItem[] = [];
+  private count = 0;
+
+  node(kind: NodeKind, title: string, detail?: string): string {
+    const id = `n${++this.count}`;
+    this.items.push({ item: 'node', id, kind, title, ...(detail === undefined ? {} : { detail }) });
+    return id;
+  }
+
+  /** Each of several ways to each of several others would be a tangle: they meet in between. */
+  connect(from: readonly Exit[], to: readonly string[]): void {
+    if (to.length > 1 && (from.length > 1 || from.some(({ label }) => label !== undefined))) {
+      const join = this.node('join', '');
+      this.connect(from, [join]);
+      return this.connect([{ id: join }], to);
+    }
+    for (const { id, label } of from) for (const end of to) this.edge('flow', id, end, label);
+  }
+
+  private edge(kind: DrawnEdge['kind'], from: string, to: string, label?: string): void {
+    this.items.push({ item: 'edge', kind, from, to, ...(label === undefined ? {} : { label }) });
+  }
+
+  /** A composite with handlers gets a frame, from which its faults leave. */
+  activity(activity: Activity): Part {
+    const { faultHandlers = [] } = activity;
+    const frame =
+      frameOf(activity) ??
+      (faultHandlers.length > 0 || (activity.undo && !asks(activity)) ? ({ kind: 'scope', title: activity.name } as const) : undefined);
+    if (!frame) return this.body(activity);
+
+    const { id, part } = this.framed(frame, () => this.body(activity));
+    this.undoOf(id, activity.undo);
+    const handled = faultHandlers.map(({ fault, do: handler }) => {
+      const { entries, exits } = this.orNothing(this.activity(handler));
+      for (const entry of entries) this.edge('fault', id, entry, shortType(fault));
+      return exits;
+    });
+    return { entries: part.entries, exits: [...part.exits, ...handled.flat()] };
+  }
+
+  private body(activity: Activity): Part {
+    switch (activity.activity) {
+      case 'step':
+      case 'call':
+        return this.step(activity);
+      case 'sequence':
+        return this.sequence(activity.children);
+      case 'choice':
+        return this.choice(activity);
+      default:
+        return behaviorOf(activity.activity).children(activity).length > 0 ? this.sideBySide(activity) : this.leaf(activity);
+    }
+  }
+
+  private sideBySide(activity: Activity): Part {
+    const parts = behaviorOf(activity.activity)
+      .children(activity)
+      .map((child) => this.activity(child));
+    return { entries: parts.flatMap(({ entries }) => entries), exits: parts.flatMap(({ exits }) => exits) };
+  }
+
+  private step({ activity, name, agent, operation, undo }: Asker): Part {
+    const id = this.node('step', name, activity === 'call' ? `calls ${operation}` : `${agent}.${operation}`);
+    this.undoOf(id, undo);
+    return { entries: [id], exits: [{ id }] };
+  }
+
+  private undoOf(id: string, undo: Activity['undo']): void {
+    if (!undo) return;
+    const what = undo.agent === workflowsAgent ? 'undoes that order' : `${undo.agent}.${undo.operation}`;
+    this.edge('undo', id, this.node('undo', what), 'undo');
+  }
+
+  private sequence(children: readonly Activity[]): Part {
+    const [first, ...rest] = children.map((child) => this.activity(child)).filter(({ entries }) => entries.length > 0);
+    if (!first) return nothing;
+    let { exits } = first;
+    for (const next of rest) {
+      this.connect(exits, next.entries);
+      ({ exits } = next);
+    }
+    return { entries: first.entries, exits };
+  }
+
+  private choice({ name, branches, otherwise }: Extract<Activity, { activity: 'choice' }>): Part {
+    const id = this.node('choice', name);
+    const ways = [
+      ...branches.map((branch) => ({ label: templateText(branch.when), do: branch.do })),
+      ...(otherwise ? [{ label: 'otherwise', do: otherwise }] : []),
+    ];
+    const exits = ways.flatMap((way): readonly Exit[] => {
+      const part = this.activity(way.do);
+      this.connect([{ id, label: way.label }], part.entries);
+      return part.entries.length === 0 ? [{ id, label: way.label }] : part.exits;
+    });
+    return { entries: [id], exits: otherwise ? exits : [...exits, { id, label: 'otherwise' }] };
+  }
+
+  private leaf(activity: Activity): Part {
+    const { kind, title, detail } = leafOf(activity);
+    const id = this.node(kind, title, detail);
+    return { entries: [id], exits: kind === 'raise' || kind === 'terminate' ? [] : [{ id }] };
+  }
+
+  private orNothing(part: Part): Part {
+    if (part.entries.length > 0) return part;
+    const id = this.node('other', 'nothing to do');
+    return { entries: [id], exits: [{ id }] };
+  }
+
+  /** What leaves a frame leaves it at one place, so that it is seen inside what has to be over. */
+  private framed(frame: Pick<DrawnFrame, 'kind' | 'title'>, inside: () => Part): { readonly id: string; readonly part: Part } {
+    const id = `f${++this.count}`;
+    const around = this.items;
+    this.items = [];
+    const part = this.orNothing(inside());
+    const [only, ...others] = part.exits;
+    const isOne = only === undefined || (others.length === 0 && only.label === undefined);
+    const exits = isOne ? part.exits : [{ id: this.node('join', '') }];
+    if (!isOne) this.connect(part.exits, [exits[0]?.id ?? '']);
+    around.push({ item: 'frame', id, ...frame, items: this.items });
+    this.items = around;
+    return { id, part: { entries: part.entries, exits } };
+  }
+}
+
+function frameOf(activity: Activity): Pick<DrawnFrame, 'kind' | 'title'> | undefined {
+  switch (activity.activity) {
+    case 'retry':
+      return { kind: 'retry', title: retryText(activity) };
+    case 'forEach': {
+      const { list, maxConcurrency, until, collect } = activity;
+      const limit = maxConcurrency === undefined ? '' : `, ${maxConcurrency} at a time`;
+      return {
+        kind: 'loop',
+        title: `for each of ${templateText(list)}${limit}${until === undefined ? '' : `, until ${templateText(until)}`}${collect === undefined ? '' : `, collecting ${templateText(collect)}`}`,
+      };
+    }
+    case 'while': {
+      const { condition, maxTurns } = activity;
+      return { kind: 'loop', title: `while ${templateText(condition)}${maxTurns === undefined ? '' : `, ${maxTurns} times at most`}` };
+    }
+    case 'step':
+    case 'call':
+    case 'sequence':
+    case 'parallel':
+    case 'choice':
+      return undefined;
+    default:
+      return behaviorOf(activity.activity).children(activity).length > 0 ? { kind: 'scope', title: activity.name } : undefined;
+  }
+}
+
+function retryText({ count, interval, except = [], only = [], undoFirst }: Retry): string {
+  const pause = interval > 0 ? `, every ${lengthText(interval)}` : '';
+  const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
+  const named = only.length > 0 ? `, only after ${only.map(shortType).join(' or ')}` : '';
+  return `again ${count} times at most${pause}${excepted}${named}${undoFirst ? ', undone first' : ''}`;
+}
+
+function leafOf(activity: Activity): Pick<DrawnNode, 'kind' | 'title' | 'detail'> {
+  switch (activity.activity) {
+    case 'delay':
+      return {
+        kind: 'wait',
+        title: `wait ${typeof activity.seconds === 'number' ? lengthText(activity.seconds) : `${templateText(activity.seconds)} s`}`,
+      };
+    case 'rethrow':
+      return { kind: 'raise', title: 'raise it again' };
+    case 'raise':
+      return { kind: 'raise', title: `raise ${shortType(activity.fault)}` };
+    case 'terminate':
+      return { kind: 'terminate', title: activity.name };
+    case 'compensate':
+      return { kind: 'compensate', title: activity.scope === undefined ? 'undo what was done' : `undo ${activity.scope}` };
+    case 'assign':
+      return { kind: 'assign', title: `${activity.variable} = ${templateText(activity.value)}` };
+    case 'waitFor':
+      return { kind: 'wait', title: `wait for ${activity.signal}`, ...within(activity.withinSeconds) };
+    case 'askOperator':
+      return { kind: 'other', title: 'ask a person', detail: activity.name };
+    case 'compute':
+      return { kind: 'assign', title: `${activity.name} = ${activity.function}` };
+    default:
+      return { kind: 'other', title: activity.name, ...(activity.activity === activity.name ? {} : { detail: activity.activity }) };
+  }
+}
+
+const within = (seconds: Template | undefined): { readonly detail?: string } =>
+  seconds === undefined
+    ? {}
+    : { detail: typeof seconds === 'number' ? `at most ${lengthText(seconds)}` : `at most ${templateText(seconds)} s` };
+
+const units = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+] as const;
+
+/** `90 s`, `2 h`: in the longest unit of which it is a whole number. */
+function lengthText(seconds: number): string {
+  const unit = units.find(([, each]) => seconds > 0 && seconds % each === 0);
+  return unit ? `${seconds / unit[1]} ${unit[0]}` : `${seconds} s`;
+}
+
+/** An expression as it was written; anything else as JSON. */
+function templateText(template: Template): string {
+  const [whole] = expressionsIn(template);
+  return whole?.pointer === '' ? whole.text : JSON.stringify(template);
+}

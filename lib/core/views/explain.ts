@@ -1,0 +1,124 @@
+import type { StepState } from '#core/activities/step';
+import { isQuestion, shortType } from '#core/data/fault';
+import { undonePath } from '#core/data/ids';
+import type { Outcome, State } from '#core/data/state';
+import { asks } from '#core/definition/definition';
+import { nodeAt, type Program } from '#core/definition/program';
+
+/** Id of the order that a call has started. */
+type ChildOf = (path: string, generation: number) => string;
+
+/** Why an order is where it is: one sentence for a person. Times are UTC; with `now` they are as short as can be. */
+export function explain(program: Program, state: State, now?: number, childOf?: ChildOf): string {
+  if (state.phase === 'initialized') return 'Waits to be taken up.';
+  if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
+  if (state.held) return heldText(state, state.held);
+  if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, now));
+
+  const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now, childOf) ?? []);
+  const shown = waits.slice(0, shownMax);
+  const more = waits.length - shown.length;
+  const text = [...shown, ...(more > 0 ? [`${more} more like these`] : [])].join('; ');
+  if (state.ending) return `${state.ending.outcome === 'canceled' ? 'Canceled' : 'To be undone'}: ${text}.`;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+const shownMax = 3;
+
+const endings: { readonly [outcome in Outcome]: string } = {
+  completed: 'Completed.',
+  compensated: 'Compensated: what it had done was undone.',
+  rejected: 'Rejected: nothing was left to undo.',
+  canceled: 'Canceled: what it had done was undone.',
+  terminated: 'Terminated: it ended as it was, and nothing was undone.',
+};
+
+function suspendedText({ activities }: State, since: string): string {
+  const answered = Object.values(activities).filter(({ reply }) => reply).length;
+  const kept =
+    answered === 0
+      ? ''
+      : `; ${answered === 1 ? 'an answer' : `${answered} answers`} that came meanwhile ${answered === 1 ? 'is' : 'are'} kept`;
+  return `Suspended by an operator at ${since}: its time stands still, and nothing is begun until it is resumed${kept}.`;
+}
+
+function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
+  const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);
+  if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
+  const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
+  const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
+  const after = next.length > 0 ? `; after that, for ${next.join(' and ')}` : '';
+  if (isQuestion(fault)) return `Waits for a person to answer: ${fault.message} (${path})${after}.`;
+  return `Waits for a person: ${shortType(fault.type)} at ${path}${unknown}${after}.`;
+}
+
+/** What one activity waits for; undefined where others have to go on first. */
+function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
+  const { own } = state.activities[path] ?? {};
+  const node = nodeAt(program, path);
+  if (own === undefined) return undefined;
+  if (node.activity === 'call' && isAtWork(own as StepState)) return callText(node, path, own as StepState, childOf);
+  if (asks(node)) return stepText(node, state, path, own as StepState, now);
+  const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
+  if (node.activity === 'waitFor')
+    return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
+  if (until === undefined) return undefined;
+  if (node.activity !== 'retry') return `waits ${lengthText(until, now)} at ${path}`;
+  return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
+}
+
+const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'asked' || phase === 'failedForNow');
+
+/** A child takes the time that it takes: until when its caller waits before it asks again is nobody's concern. */
+const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
+  `waits for ${childOf ? `the order ${childOf(path, generation)}` : 'an order'} of ${operation} at ${path}`;
+
+function stepText(
+  { agent, operation }: { readonly agent: string; readonly operation: string },
+  { undo = [], undoAside }: State,
+  path: string,
+  own: StepState,
+  now: number | undefined,
+): string | undefined {
+  const { phase, mode, attempt, completeBy } = own;
+  const time = timeText(completeBy, now);
+  const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
+  if (phase === 'undoing') return undefined;
+  if (phase === 'impossible') return `a person must see to the undo of ${undonePath(path)}: its input could not be evaluated`;
+  if (mode === 'undo') {
+    const left = undo.length + (undoAside?.entries ?? 0) - 1;
+    const what =
+      phase === 'resting'
+        ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`
+        : `waits for ${agent} to ${operation} (${path})`;
+    return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
+  }
+  if (mode === 'settle')
+    return `nobody knows whether ${path} was done: ${phase === 'resting' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
+  if (mode === 'cancel') return `waits for ${agent} to answer ${asking}, which is not wanted any more, until ${time}`;
+  if (phase === 'failedForNow') return `${agent} could not do ${asking} for now, and is asked again at ${time}`;
+  if (phase !== 'asked') return undefined;
+  return `waits for ${agent} to answer ${asking} until ${time}`;
+}
+
+const ordinal = (number: number): string => {
+  const teens = number % 100 > 10 && number % 100 < 14;
+  return `${number}${(!teens && ['th', 'st', 'nd', 'rd'][number % 10]) || 'th'}`;
+};
+
+const dayMs = 24 * 3_600_000;
+
+/** "12:03:20"; with its day where that is another one, or where nobody says which day it is. */
+function timeText(at: number, now: number | undefined): string {
+  if (!Number.isFinite(at)) return 'some time';
+  const [day = '', time = ''] = new Date(at).toISOString().slice(0, 19).split('T');
+  return now !== undefined && Math.floor(at / dayMs) === Math.floor(now / dayMs) ? time : `${day} ${time}`;
+}
+
+/** "20 s", "5 min", "3 h" from now on; "until 2026-01-31 12:03:20" where nobody says what time it is. */
+function lengthText(until: number, now: number | undefined): string {
+  if (now === undefined) return `until ${timeText(until, now)}`;
+  const seconds = Math.max(0, Math.ceil((until - now) / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
+}

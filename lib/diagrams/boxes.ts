@@ -1,0 +1,53 @@
+import type { DrawnNode, NodeKind } from '#core/views/diagram';
+import { type Type, widthOf, wrapped } from './text.ts';
+
+/** Text as it is set: its lines, and how much room they take. */
+export interface SetText {
+  readonly lines: readonly { readonly text: string; readonly face: Type['face']; readonly size: number }[];
+  readonly width: number;
+  readonly height: number;
+}
+
+export const leading = 17;
+
+const set = (text: string, type: Type, room: { widthMax: number; linesMax: number }): SetText => {
+  const lines = wrapped(text, type, room);
+  return {
+    lines: lines.map((line) => ({ text: line, ...type })),
+    width: Math.ceil(Math.max(...lines.map((line) => widthOf(line, type)))),
+    height: lines.length * leading,
+  };
+};
+
+const below = (above: SetText, more: SetText): SetText => ({
+  lines: [...above.lines, ...more.lines],
+  width: Math.max(above.width, more.width),
+  height: above.height + more.height,
+});
+
+export const frameTitle = (title: string): SetText => set(title, { size: 12, face: 'bold' }, { widthMax: 300, linesMax: 3 });
+export const edgeLabel = (label: string): SetText => set(label, { size: 11, face: 'mono' }, { widthMax: 190, linesMax: 3 });
+
+/** What a node of a drawing looks like before anybody knows where it is. Pixels. */
+export interface Box {
+  readonly node: DrawnNode;
+  readonly text: SetText;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Room beside the text that its shape takes. */
+const marginX: { readonly [kind in NodeKind]?: number } = { choice: 52, undo: 26, begin: 36, end: 36, wait: 46, compensate: 46, raise: 46 };
+
+export function boxOf(node: DrawnNode): Box {
+  const { kind, title, detail } = node;
+  if (kind === 'join') return { node, text: { lines: [], width: 0, height: 0 }, width: 10, height: 10 };
+  const name: Type = kind === 'undo' ? { size: 11, face: 'mono' } : { size: 13, face: kind === 'assign' ? 'sans' : 'bold' };
+  const head = set(title, name, { widthMax: 230, linesMax: 4 });
+  const text = detail === undefined ? head : below(head, set(detail, { size: 11, face: 'mono' }, { widthMax: 230, linesMax: 3 }));
+  const width = Math.max(kind === 'end' ? 60 : 90, text.width + (marginX[kind] ?? 28));
+  // Even numbers, so that whatever is centred on whole pixels has whole pixels for its edges.
+  return { node, text, width: even(width), height: even(text.height + (kind === 'undo' ? 10 : 17)) };
+}
+
+export const even = (length: number): number => 2 * Math.ceil(length / 2);

@@ -1,0 +1,276 @@
+import { Graph, layout } from '@dagrejs/dagre';
+import type { Drawing, DrawnEdge, DrawnFrame, DrawnItem } from '#core/views/diagram';
+import { type Box, boxOf, edgeLabel, even, frameTitle, type SetText } from './boxes.ts';
+
+export interface Point {
+  readonly x: number;
+  readonly y: number;
+}
+
+interface Rectangle {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface PlacedBox extends Box, Rectangle {}
+
+export interface PlacedFrame extends Rectangle {
+  readonly frame: DrawnFrame;
+  readonly title: SetText;
+}
+
+export interface PlacedEdge {
+  readonly edge: DrawnEdge;
+  /** From its beginning to its end; it goes down, or from left to right where it is an undo's. */
+  readonly points: readonly Point[];
+  /** With the middle of its label. */
+  readonly label: (SetText & Point) | undefined;
+}
+
+/** A drawing with the place of everything. Whole pixels, from 0 and 0. */
+export interface Layout {
+  readonly width: number;
+  readonly height: number;
+  /** Those farther in come later. */
+  readonly frames: readonly PlacedFrame[];
+  readonly boxes: readonly PlacedBox[];
+  readonly edges: readonly PlacedEdge[];
+}
+
+/** What a block or a whole level holds, around the line that the flow goes along, which is at 0. */
+interface Area {
+  readonly frames: readonly PlacedFrame[];
+  readonly boxes: readonly PlacedBox[];
+  readonly edges: readonly PlacedEdge[];
+}
+
+/** One thing of a level: a node with its undo, or a frame with all that is in it. */
+interface Block {
+  readonly id: string;
+  readonly area: Area;
+  /** From the line of the flow to either side. */
+  readonly left: number;
+  readonly right: number;
+  readonly height: number;
+  readonly isFrame: boolean;
+}
+
+const gaps = { rank: 38, node: 34, edge: 22, undo: 62, frame: 20, title: 14, corner: 12 } as const;
+const margin = 20;
+
+/**
+ * Places each frame's inside by itself, by dagre, and then the frame as one block of what is around it: workflows are
+ * properly nested, so that arrows need only go from block to block.
+ */
+export function layOut({ items }: Drawing): Layout {
+  const { area, bounds } = levelOf(items);
+  const { frames, boxes, edges } = moved(area, margin - bounds.left, margin - bounds.top);
+  return { width: even(bounds.width + 2 * margin), height: even(bounds.height + 2 * margin), frames, boxes, edges };
+}
+
+function levelOf(items: readonly DrawnItem[]): { readonly area: Area; readonly bounds: Rectangle; readonly entryX: number } {
+  const undoOf = new Map(items.flatMap((item) => (item.item === 'edge' && item.kind === 'undo' ? [[item.from, item] as const] : [])));
+  const undos = new Set([...undoOf.values()].map(({ to }) => to));
+  const blocks = items.flatMap((item): readonly Block[] => {
+    if (item.item === 'frame') return [frameBlock(item)];
+    if (item.item === 'edge' || undos.has(item.id)) return [];
+    const undo = undoOf.get(item.id);
+    const undoNode = undo && items.find((each) => each.item === 'node' && each.id === undo.to);
+    return [nodeBlock(boxOf(item), undo && undoNode?.item === 'node' ? { edge: undo, box: boxOf(undoNode) } : undefined)];
+  });
+  return placed(blocks, liftedEdges(items));
+}
+
+function nodeBlock(box: Box, undo: { readonly edge: DrawnEdge; readonly box: Box } | undefined): Block {
+  const { width, height, node } = box;
+  const half = width / 2;
+  const boxes = [{ ...box, left: -half, top: 0 }];
+  if (!undo) return { id: node.id, area: { frames: [], boxes, edges: [] }, left: half, right: half, height, isFrame: false };
+
+  const left = half + gaps.undo;
+  const middle = height / 2;
+  const label = undo.edge.label === undefined ? undefined : { ...edgeLabel(undo.edge.label), x: half + gaps.undo / 2, y: middle };
+  const edge = {
+    edge: undo.edge,
+    points: [
+      { x: half, y: middle },
+      { x: left, y: middle },
+    ],
+    label,
+  };
+  const area = { frames: [], boxes: [...boxes, { ...undo.box, left, top: middle - undo.box.height / 2 }], edges: [edge] };
+  return { id: node.id, area, left: half, right: left + undo.box.width, height, isFrame: false };
+}
+
+function frameBlock(frame: DrawnFrame): Block {
+  const { area, bounds, entryX } = levelOf(frame.items);
+  const title = frameTitle(frame.title);
+  const head = title.height + gaps.title;
+  const titleWidth = title.width + 2 * gaps.title + (frame.kind === 'scope' ? 0 : 18);
+  const left = entryX - bounds.left + gaps.frame;
+  const right = Math.max(bounds.left + bounds.width - entryX + gaps.frame, titleWidth - left);
+  const height = even(head + bounds.height + gaps.frame);
+  const inside = moved(area, -entryX, head - bounds.top);
+  const around = { frame, title, left: -left, top: 0, width: left + right, height };
+  return { id: frame.id, area: { ...inside, frames: [around, ...inside.frames] }, left, right, height, isFrame: true };
+}
+
+/** Arrows between blocks of this level; one that begins or ends deeper does so at the frame that it crosses. */
+function liftedEdges(items: readonly DrawnItem[]): readonly DrawnEdge[] {
+  const blockOf = new Map<string, string>();
+  const claim = (item: DrawnItem, block: string): void => {
+    if (item.item === 'edge') return;
+    blockOf.set(item.id, block);
+    if (item.item === 'frame') for (const inside of item.items) claim(inside, block);
+  };
+  for (const item of items) if (item.item !== 'edge') claim(item, item.id);
+
+  const lifted = edgesIn(items).flatMap((edge): readonly DrawnEdge[] => {
+    const [from, to] = [blockOf.get(edge.from), blockOf.get(edge.to)];
+    if (edge.kind === 'undo' || from === undefined || to === undefined || from === to) return [];
+    return [{ ...edge, from, to }];
+  });
+  const keyOf = ({ kind, from, to, label }: DrawnEdge) => JSON.stringify([kind, from, to, label]);
+  return [...new Map(lifted.map((edge) => [keyOf(edge), edge])).values()];
+}
+
+const edgesIn = (items: readonly DrawnItem[]): readonly DrawnEdge[] =>
+  items.flatMap((item) => (item.item === 'edge' ? [item] : item.item === 'frame' ? edgesIn(item.items) : []));
+
+/** What dagre makes of a level: where each block is, and each arrow, by its position in the list. */
+interface Arrangement {
+  readonly places: ReadonlyMap<string, Place>;
+  readonly edges: readonly PlacedEdge[];
+}
+
+function placed(blocks: readonly Block[], edges: readonly DrawnEdge[]) {
+  const { places, edges: drawn } = arranged(blocks, edges);
+  const areas = [...places.values()].map(({ block, x, y }) => moved(block.area, x, y));
+  const area: Area = {
+    frames: areas.flatMap(({ frames }) => frames),
+    boxes: areas.flatMap(({ boxes }) => boxes),
+    edges: [...areas.flatMap(({ edges }) => edges), ...drawn],
+  };
+  const led = new Set(edges.map(({ to }) => to));
+  const entries = [...places.values()].filter(({ block }) => !led.has(block.id)).map(({ x }) => x);
+  const entryX = Math.round((Math.min(...entries) + Math.max(...entries)) / 2);
+  return { area, bounds: boundsOf(area), entryX };
+}
+
+const aligns = [undefined, 'UL', 'UR', 'DL', 'DR'] as const;
+
+/** Of the ways in which dagre can align a level, the one whose flow goes straight down, with branches in their order. */
+function arranged(blocks: readonly Block[], edges: readonly DrawnEdge[]): Arrangement {
+  const isLine = new Set(edges.map(({ from }) => from)).size === edges.length && new Set(edges.map(({ to }) => to)).size === edges.length;
+  const [first, ...others] = (isLine ? aligns.slice(0, 1) : aligns).flatMap((align) => {
+    const graph = graphOf(blocks, edges, align);
+    return [1, -1].map((side) => arrangement(blocks, edges, graph, side));
+  });
+  return others.reduce((best, each) => (crookedness(each) < crookedness(best) ? each : best), first as Arrangement);
+}
+
+const labelOf = ({ label }: DrawnEdge): SetText | undefined => (label === undefined ? undefined : edgeLabel(label));
+
+function graphOf(blocks: readonly Block[], edges: readonly DrawnEdge[], align: (typeof aligns)[number]): Graph {
+  // dagre centres a block on the flow's line although its undo sticks out to the right: the gaps make up for that.
+  const leans = blocks.map(({ left, right }) => (right - left) / 2);
+  const lean = Math.max(0, ...leans) - Math.min(0, ...leans);
+  const graph = new Graph({ multigraph: true });
+  graph.setGraph({ rankdir: 'TB', ranksep: gaps.rank, nodesep: gaps.node + lean, edgesep: gaps.edge + lean, ...(align ? { align } : {}) });
+  for (const { id, left, right, height } of blocks) graph.setNode(id, { width: left + right, height });
+  for (const [index, edge] of edges.entries()) {
+    const { width, height } = labelOf(edge) ?? { width: 0, height: 0 };
+    graph.setEdge(edge.from, edge.to, { width: width && width + 12, height: height && height + 8, labelpos: 'c' }, `${index}`);
+  }
+  layout(graph);
+  return graph;
+}
+
+/** As dagre has it (side 1), or mirrored (-1). */
+function arrangement(blocks: readonly Block[], edges: readonly DrawnEdge[], graph: Graph, side: number): Arrangement {
+  const at = ({ x = 0, y = 0 }: Partial<Point>): Point => ({ x: Math.round(side * x), y: Math.round(y) });
+  const places = straightened(new Map(blocks.map((block) => [block.id, { block, ...at(headOf(block, graph.node(block.id))) }])), edges);
+  const drawn = edges.map((edge, index): PlacedEdge => {
+    const { points = [], ...middle } = graph.edge(edge.from, edge.to, `${index}`);
+    const text = labelOf(edge);
+    const label = text && { ...text, ...at(middle) };
+    return { edge, points: ends(places.get(edge.from), places.get(edge.to), points.slice(1, -1).map(at), edge.kind), label };
+  });
+  return { places, edges: drawn };
+}
+
+/** Where a level ends, alone in its row, stands below the frame that leads to it, and not between that and its handlers. */
+function straightened(places: ReadonlyMap<string, Place>, edges: readonly DrawnEdge[]): ReadonlyMap<string, Place> {
+  const all = [...places.values()];
+  const [end, ...others] = all.filter(({ block }) => edges.every(({ from }) => from !== block.id));
+  const source = edges.find(({ to, kind }) => to === end?.block.id && kind === 'flow')?.from ?? '';
+  const first = places.get(source);
+  const isAlone = others.length === 0 && all.every((each) => each === end || each.y + each.block.height <= (end?.y ?? 0));
+  if (!end || !first || !isAlone || edges.every(({ from, kind }) => from !== source || kind !== 'fault')) return places;
+  return new Map(places).set(end.block.id, { ...end, x: first.x });
+}
+
+/** How far arrows are off their line, and how many go against the order of the definition, faults last. Pixels. */
+function crookedness({ places, edges }: Arrangement): number {
+  let off = 0;
+  const last = new Map<string, number>();
+  const failing = new Set(edges.flatMap(({ edge }) => (edge.kind === 'fault' ? [edge.from] : [])));
+  const waysTo = Map.groupBy(edges, ({ edge }) => edge.to);
+  for (const { edge, points } of edges.toSorted((one, other) => Number(one.edge.kind === 'fault') - Number(other.edge.kind === 'fault'))) {
+    const isMain = edge.kind === 'flow' && (waysTo.get(edge.to)?.length === 1 || failing.has(edge.from));
+    for (const [index, { x }] of points.entries()) off += (isMain ? flowWeight : 1) * Math.abs(x - (points[index - 1]?.x ?? x));
+    const [before, x] = [last.get(edge.from), points[1]?.x ?? 0];
+    if (before !== undefined && x < before) off += outOfOrder;
+    last.set(edge.from, Math.max(x, before ?? x));
+  }
+  const sides = [...places.values()].flatMap(({ x, block }) => [x - block.left, x + block.right]);
+  return off + widthWeight * (Math.max(...sides) - Math.min(...sides));
+}
+
+const flowWeight = 4;
+const widthWeight = 2;
+const outOfOrder = 1000;
+
+interface Place extends Point {
+  readonly block: Block;
+}
+
+/** The point of its line of the flow at the top. */
+const headOf = ({ height }: Block, { x = 0, y = 0 }: Partial<Point>): Point => ({ x, y: y - height / 2 });
+
+/** From the foot of one block to the head of the other; a fault leaves its frame where that is nearest to its handler. */
+function ends(from: Place | undefined, to: Place | undefined, between: readonly Point[], kind: DrawnEdge['kind']): readonly Point[] {
+  if (!from || !to) return [];
+  const { left, right, height } = from.block;
+  const next = between[0]?.x ?? to.x;
+  const x = kind === 'fault' ? Math.min(Math.max(next, from.x - left + gaps.corner), from.x + right - gaps.corner) : from.x;
+  // What goes straight down to the last bend bends there.
+  const last = between.at(-1);
+  const bends = last && last.x === (between.at(-2)?.x ?? x) ? between.slice(0, -1) : between;
+  return [{ x, y: from.y + height }, ...bends, { x: to.x, y: to.y }];
+}
+
+const moved = ({ frames, boxes, edges }: Area, x: number, y: number): Area => ({
+  frames: frames.map((frame) => ({ ...frame, left: frame.left + x, top: frame.top + y })),
+  boxes: boxes.map((box) => ({ ...box, left: box.left + x, top: box.top + y })),
+  edges: edges.map(({ edge, points, label }) => ({
+    edge,
+    points: points.map((point) => ({ x: point.x + x, y: point.y + y })),
+    label: label && { ...label, x: label.x + x, y: label.y + y },
+  })),
+});
+
+function boundsOf({ frames, boxes, edges }: Area): Rectangle {
+  const labels = edges.flatMap(({ label }) =>
+    label ? [{ left: label.x - label.width / 2 - 6, top: label.y - label.height / 2, width: label.width + 12, height: label.height }] : [],
+  );
+  const points = edges.flatMap((edge) => edge.points.map(({ x, y }) => ({ left: x, top: y, width: 0, height: 0 })));
+  const all: readonly Rectangle[] = [...frames, ...boxes, ...labels, ...points];
+  const left = Math.floor(Math.min(...all.map((each) => each.left)));
+  const top = Math.floor(Math.min(...all.map((each) => each.top)));
+  const right = Math.ceil(Math.max(...all.map((each) => each.left + each.width)));
+  const bottom = Math.ceil(Math.max(...all.map((each) => each.top + each.height)));
+  return { left, top, width: right - left, height: bottom - top };
+}

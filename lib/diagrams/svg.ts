@@ -1,0 +1,134 @@
+import type { Drawing, NodeKind } from '#core/views/diagram';
+import { leading, type SetText } from './boxes.ts';
+import { layOut, type PlacedBox, type PlacedEdge, type PlacedFrame, type Point } from './layout.ts';
+import { styleSheet } from './style.ts';
+import { escaped } from './text.ts';
+
+/**
+ * A workflow as an SVG document: complete in itself, in the colours of its reader's light or dark mode, the same bytes
+ * each time.
+ */
+export function svgOf(drawing: Drawing): string {
+  const { width, height, frames, boxes, edges } = layOut(drawing);
+  const name = `${drawing.name}@${drawing.version}`;
+  const parts = [
+    `<title>${escaped(`The workflow ${name}`)}</title>`,
+    `<desc>${escaped(summaryOf(boxes))}</desc>`,
+    `<style>${styleSheet}</style>`,
+    `<rect class="paper" width="${width}" height="${height}" rx="8"/>`,
+    ...frames.map(frameSvg),
+    ...edges.map(edgeSvg),
+    ...boxes.map(boxSvg),
+    ...edges.flatMap((edge) => labelSvg(edge, frames)),
+  ];
+  const opening = `<svg xmlns="http://www.w3.org/2000/svg" class="redress-graph" role="img" aria-label="${escaped(`The workflow ${name}`)}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`;
+  return `${opening}\n${parts.join('\n')}\n</svg>\n`;
+}
+
+/** For those who hear it instead of seeing it. */
+function summaryOf(boxes: readonly PlacedBox[]): string {
+  const steps = boxes.filter(({ node }) => node.kind === 'step').map(({ node }) => node.title);
+  return steps.length > 0 ? `Steps: ${steps.join(', ')}.` : 'No steps.';
+}
+
+function frameSvg({ frame, title, left, top, width, height }: PlacedFrame): string {
+  const isRepeated = frame.kind !== 'scope';
+  const icon = isRepeated ? `<path class="icon" d="${again(left + 17, top + 17)}"/>` : '';
+  const text = textSvg(title, { x: left + (isRepeated ? 30 : 12), y: top + 13 + title.height / 2 - 4 }, 'start');
+  return `<g class="frame ${frame.kind}"><title>${escaped(frame.title)}</title>${rect(left, top, width, height, 8)}${icon}${text}</g>`;
+}
+
+function boxSvg({ node, text, left, top, width, height }: PlacedBox): string {
+  const { kind, title, detail } = node;
+  const middle = { x: left + width / 2, y: top + height / 2 };
+  const icon = icons[kind]?.(left + 18, middle.y);
+  const shown = textSvg(text, icon ? { ...middle, x: middle.x + 9 } : middle);
+  const told = title === '' ? '' : `<title>${escaped(detail === undefined ? title : `${title}: ${detail}`)}</title>`;
+  const shape = (shapes[kind] ?? rounded)(left, top, width, height);
+  return `<g class="${kind}">${told}${shape}${icon ? `<path class="icon" d="${icon}"/>` : ''}${shown}</g>`;
+}
+
+type Shape = (left: number, top: number, width: number, height: number) => string;
+
+const rect = (left: number, top: number, width: number, height: number, radius: number): string =>
+  `<rect x="${left}" y="${top}" width="${width}" height="${height}" rx="${radius}"/>`;
+const rounded: Shape = (left, top, width, height) => rect(left, top, width, height, 6);
+const pill: Shape = (left, top, width, height) => rect(left, top, width, height, height / 2);
+const hexagon: Shape = (left, top, width, height) => {
+  const [right, bottom, middle] = [left + width, top + height, top + height / 2];
+  return `<path d="M${left} ${middle}L${left + 18} ${top}H${right - 18}L${right} ${middle}L${right - 18} ${bottom}H${left + 18}z"/>`;
+};
+const dot: Shape = (left, top, width) => `<circle cx="${left + width / 2}" cy="${top + width / 2}" r="${width / 2}"/>`;
+
+const shapes: { readonly [kind in NodeKind]?: Shape } = {
+  begin: pill,
+  end: pill,
+  undo: pill,
+  compensate: pill,
+  choice: hexagon,
+  join: dot,
+};
+
+type Icon = (x: number, y: number) => string;
+
+/** An arrow in a circle, around a point. */
+const again: Icon = (x, y) =>
+  `M${x + 5} ${y}A5 5 0 1 1 ${x + 2} ${y - 4.6}M${x - 1} ${y - 6.6}L${x + 2.4} ${y - 4.6}L${x + 0.6} ${y - 1.4}`;
+const clock: Icon = (x, y) => `M${x - 6} ${y}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0M${x} ${y - 3.5}V${y}L${x + 2.5} ${y + 1.5}`;
+const back: Icon = (x, y) =>
+  `M${x - 2} ${y - 6}L${x - 5} ${y - 3}L${x - 2} ${y}M${x - 5} ${y - 3}H${x + 1.5}A3.5 3.5 0 0 1 ${x + 1.5} ${y + 4}H${x - 3}`;
+const bolt: Icon = (x, y) => `M${x + 1} ${y - 6}L${x - 4} ${y + 1}H${x}L${x - 1} ${y + 6}L${x + 4} ${y - 1}H${x}z`;
+
+const icons: { readonly [kind in NodeKind]?: Icon } = { wait: clock, compensate: back, raise: bolt };
+
+function edgeSvg({ edge, points }: PlacedEdge): string {
+  const [start, ...rest] = points;
+  if (!start) return '';
+  const tip = edge.kind === 'undo' ? '' : tipAt(points.at(-1) ?? start);
+  const line = edge.kind === 'undo' ? rest.map(({ x, y }) => `L${x} ${y}`).join('') : curve(points);
+  return `<g class="edge ${edge.kind}"><path d="M${start.x} ${start.y}${line}"/>${tip}</g>`;
+}
+
+/** Straight down, and across with rounded corners: near where it begins, or where it ends as long as nothing is in between. */
+const curve = (points: readonly Point[]): string =>
+  points
+    .slice(1)
+    .map(({ x, y }, index) => {
+      const before = points[index] ?? { x, y };
+      const isLast = index === points.length - 2;
+      return before.x === x ? `V${y}` : across(before, { x, y }, isLast ? y - turn : before.y + turn / 2);
+    })
+    .join('');
+
+/** Half the way between two ranks. */
+const turn = 19;
+const radiusMax = 8;
+
+function across(from: Point, to: Point, y: number): string {
+  const side = Math.sign(to.x - from.x);
+  const radius = Math.min(radiusMax, Math.abs(to.x - from.x) / 2, Math.abs(y - from.y), Math.abs(to.y - y));
+  const [begin, end] = [from.x + side * radius, to.x - side * radius];
+  return `V${y - radius}Q${from.x} ${y} ${begin} ${y}H${end}Q${to.x} ${y} ${to.x} ${y + radius}V${to.y}`;
+}
+
+const tipAt = ({ x, y }: Point): string => `<path class="tip" d="M${x} ${y}L${x - 4} ${y - 8}H${x + 4}z"/>`;
+
+function labelSvg({ edge, label }: PlacedEdge, frames: readonly PlacedFrame[]): readonly string[] {
+  if (!label || edge.label === undefined) return [];
+  const { x, y, width, height } = label;
+  const isInside = frames.some((frame) => x > frame.left && x < frame.left + frame.width && y > frame.top && y < frame.top + frame.height);
+  const box = rect(x - (width + 10) / 2, y - (height + 2) / 2, width + 10, height + 2, 4);
+  const text = textSvg(label, { x, y });
+  return [`<g class="label ${edge.kind}${isInside ? ' inside' : ''}"><title>${escaped(edge.label)}</title>${box}${text}</g>`];
+}
+
+/** Lines around a point, which is their middle, or the left end of their middle. */
+function textSvg({ lines }: SetText, { x, y }: Point, anchor: 'middle' | 'start' = 'middle'): string {
+  const first = y - ((lines.length - 1) * leading) / 2 + 4;
+  return lines
+    .map(
+      ({ text, face }, index) =>
+        `<text class="${face}" text-anchor="${anchor}" x="${x}" y="${first + index * leading}">${escaped(text)}</text>`,
+    )
+    .join('');
+}

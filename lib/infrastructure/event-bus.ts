@@ -1,0 +1,72 @@
+import { Duration, type RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { SnsTopic } from 'aws-cdk-lib/aws-events-targets';
+import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import { Topic } from 'aws-cdk-lib/aws-sns';
+import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { eventSource } from '#adapters/aws/eventbridge';
+import { alertTypes } from '#ports/records';
+
+export interface AnnouncementsProps {
+  readonly name: string;
+  readonly key: IKey;
+  readonly removalPolicy: RemovalPolicy;
+}
+
+/** The bus that every announcement goes over, and the topic that gets those a person must see (F-59). */
+export class Announcements extends Construct {
+  readonly bus: EventBus;
+  readonly topic: Topic;
+  readonly rule: Rule;
+  /** Alerts that the topic did not take for a day. */
+  readonly undelivered: Queue;
+
+  constructor(scope: Construct, id: string, { name, key, removalPolicy }: AnnouncementsProps) {
+    super(scope, id);
+    this.undelivered = new Queue(this, 'Undelivered', {
+      encryption: QueueEncryption.KMS,
+      encryptionMasterKey: key,
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+      removalPolicy,
+    });
+    this.bus = new EventBus(this, 'Bus', {
+      eventBusName: name,
+      description: 'What Redress announces',
+      kmsKey: key,
+      deadLetterQueue: this.undelivered,
+    });
+    this.bus.applyRemovalPolicy(removalPolicy);
+    // CDK sees to this for rules only.
+    this.undelivered.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('events.amazonaws.com')],
+        actions: ['sqs:SendMessage'],
+        resources: [this.undelivered.queueArn],
+        conditions: { ArnEquals: { 'aws:SourceArn': this.bus.eventBusArn } },
+      }),
+    );
+    this.topic = new Topic(this, 'Alerts', {
+      topicName: `${name}-operator-alerts`,
+      displayName: 'Redress: operator alerts',
+      masterKey: key,
+      enforceSSL: true,
+    });
+    this.topic.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.topic.topicArn],
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    );
+    this.rule = new Rule(this, 'ToOperators', {
+      eventBus: this.bus,
+      description: 'What a person must see',
+      eventPattern: { source: [eventSource], detailType: [...alertTypes] },
+      targets: [new SnsTopic(this.topic, { deadLetterQueue: this.undelivered, maxEventAge: Duration.hours(24), retryAttempts: 185 })],
+    });
+  }
+}

@@ -1,0 +1,228 @@
+import { ArnFormat, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { Policy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import type { IKey } from 'aws-cdk-lib/aws-kms';
+import {
+  Architecture,
+  type Code,
+  EventSourceMapping,
+  Function as LambdaFunction,
+  RecursiveLoop,
+  Runtime,
+  Tracing,
+} from 'aws-cdk-lib/aws-lambda';
+import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
+import { Construct } from 'constructs';
+import { askedPrefix, breakerPartitionOf } from '#adapters/aws/dynamodb/keys';
+import { eventSource } from '#adapters/aws/eventbridge';
+import { SetupError } from '#ports/errors';
+import { queueFigures, runs } from '#ports/limits';
+import type { DetailType } from '#ports/records';
+import type { FunctionSpec } from '#runtime/topology';
+import type { OrderQueues } from './order-queues.ts';
+import { type Permissions, tellsOfClosing } from './permissions.ts';
+
+/** What may be set for each function; without it there is a default that works. */
+export interface JobSettings {
+  /** MiB; the share of CPU grows with it. */
+  readonly memorySize?: number;
+  /** Instances that no other function of the account can take away, and at the same time the most there will be: two or more for each queue. */
+  readonly reservedConcurrency?: number;
+  /** Batches at work at the same time for each of its queues, 2 to 1000 (50, or its share of what is reserved). */
+  readonly maxConcurrency?: number;
+  /** Variables of its environment: where an agent's service is, for example. */
+  readonly environment?: { readonly [name: string]: string };
+}
+
+export interface JobProps {
+  readonly spec: FunctionSpec;
+  readonly code: Code;
+  readonly environment: { readonly [name: string]: string };
+  readonly settings: JobSettings;
+  readonly permissions: Permissions;
+  readonly queues: OrderQueues;
+  /** What stands before a queue's name in its ARN. */
+  readonly queueArns: string;
+  readonly tableArn: string;
+  readonly busArn: string;
+  /** ARN of the queues that clients may register, ending in `*`. */
+  readonly responseQueues: string;
+  readonly cursorSecret: Pick<ISecret, 'secretArn'>;
+  readonly key: IKey;
+  readonly logRetention: RetentionDays;
+  readonly tracing: boolean;
+}
+
+/** SQS, EventBridge and Secrets Manager use a data key in the caller's name; DynamoDB asks for the rest, too. */
+const keyOfQueues = ['kms:Decrypt', 'kms:GenerateDataKey'];
+const keyOfTable = [...keyOfQueues, 'kms:DescribeKey', 'kms:Encrypt', 'kms:ReEncryptFrom', 'kms:ReEncryptTo'];
+
+/** All that agents and the supervisor may announce. */
+const closingType: DetailType = 'Channel Closed';
+
+const memoryDefault = 512;
+/** The supervisor works all the time, and only asks and waits. */
+const memoryOf: { readonly [file: string]: number } = { supervisor: 256 };
+const concurrencyDefault = 50;
+/** Lambda takes no less. */
+const concurrencyMin = 2;
+
+/** One function of the system with a role of its own: it may do what `permissions.ts` says, and what the platform does in its name. */
+export class Job extends Construct {
+  readonly function: LambdaFunction;
+  readonly spec: FunctionSpec;
+  readonly permissions: Permissions;
+  readonly role: Role;
+  readonly mappings: readonly EventSourceMapping[];
+  readonly valvePolicies: Policy[] = [];
+
+  constructor(scope: Construct, id: string, props: JobProps) {
+    super(scope, id);
+    const { spec, settings, environment } = props;
+    this.spec = spec;
+    this.permissions = props.permissions;
+    if (spec.timeoutMs > runs.maxMs)
+      throw new SetupError(
+        `${spec.name} has an operation that takes up to ${spec.timeoutMs / 1000} s with its answer, and Lambda stops after ${runs.maxMs / 1000}.`,
+        'Shorten its longestSeconds and completeWithinSeconds, or STEP_COMPLETE_WITHIN_SECONDS where it names none, or run this agent elsewhere on the same queues with REDRESS_ADAPTERS=aws.',
+      );
+    const logGroup = new LogGroup(this, 'Log', {
+      retention: props.logRetention,
+      encryptionKey: props.key,
+      removalPolicy: RemovalPolicy.DESTROY,
+    });
+    this.role = new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      description: `${spec.name} of Redress`,
+    });
+    for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
+    const valves = tellsOfClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
+    this.function = new LambdaFunction(this, 'Function', {
+      runtime: Runtime.NODEJS_24_X,
+      architecture: Architecture.ARM_64,
+      code: props.code,
+      handler: 'index.handler',
+      role: this.role,
+      logGroup,
+      description: `Redress: ${spec.name}`,
+      timeout: Duration.millis(spec.timeoutMs),
+      memorySize: settings.memorySize ?? memoryOf[spec.file] ?? memoryDefault,
+      // Scheduler, agent, reply, scheduler: such a chain of queues is what Lambda's loop detection would cut after 16 hops.
+      recursiveLoop: RecursiveLoop.ALLOW,
+      tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
+      environment: { ...environment, ...spec.environment, ...valves, REDRESS_ROLE: spec.name, ...settings.environment },
+      ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
+    });
+    const maxConcurrency = maxConcurrencyOf(spec, settings);
+    this.mappings = spec.sources.map(({ queue, batchSize }) => {
+      const mapping = new EventSourceMapping(this, `From-${queue}`, {
+        target: this.function,
+        eventSourceArn: props.queues.queue(queue).queueArn,
+        batchSize,
+        maxBatchingWindow: Duration.millis(queueFigures.windowMs),
+        maxConcurrency,
+        reportBatchItemFailures: true,
+      });
+      // Lambda asks at once whether the role may poll.
+      mapping.node.addDependency(this.role);
+      return mapping;
+    });
+    if (props.permissions.closes.length > 0) this.maySetValves('OwnValves', [this]);
+  }
+
+  /** Lets it open and shut what feeds these jobs. A policy of its own: the role is there before they are. */
+  maySetValves(id: string, jobs: readonly Job[]): void {
+    const mappings = { service: 'lambda', resource: 'event-source-mapping', resourceName: '*', arnFormat: ArnFormat.COLON_RESOURCE_NAME };
+    const policy = new Policy(this, id, {
+      roles: [this.role],
+      statements: [
+        new PolicyStatement({ actions: ['lambda:ListEventSourceMappings'], resources: ['*'] }),
+        new PolicyStatement({
+          actions: ['lambda:UpdateEventSourceMapping'],
+          resources: [Stack.of(this).formatArn(mappings)],
+          conditions: { ArnEquals: { 'lambda:FunctionArn': jobs.map((job) => job.function.functionArn) } },
+        }),
+      ],
+    });
+    this.valvePolicies.push(policy);
+  }
+}
+
+/**
+ * For each queue of a function. Event sources know nothing of a reservation: what they take beyond it is turned away, waits for its
+ * visibility, and is a dead letter after some deliveries.
+ */
+function maxConcurrencyOf({ name, sources }: FunctionSpec, { reservedConcurrency, maxConcurrency }: JobSettings): number {
+  if (reservedConcurrency === undefined || sources.length === 0) return maxConcurrency ?? concurrencyDefault;
+  const share = Math.floor(reservedConcurrency / sources.length);
+  const each = maxConcurrency ?? Math.min(Math.max(share, concurrencyMin), concurrencyDefault);
+  const wanted = each * sources.length;
+  if (wanted <= reservedConcurrency) return each;
+  throw new SetupError(
+    `${name} reads ${sources.length} queues with up to ${each} batches at once each: that is ${wanted} instances, and reservedConcurrency is ${reservedConcurrency}.`,
+    share < concurrencyMin
+      ? `Set its reservedConcurrency to ${concurrencyMin * sources.length} or more, or leave it out.`
+      : `Set its maxConcurrency to ${share} or less, or its reservedConcurrency to ${wanted} or more.`,
+  );
+}
+
+function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStatement[] {
+  const { spec, permissions, queues, tableArn, busArn, responseQueues, cursorSecret, key, tracing } = props;
+  const allow = (actions: readonly string[], resources: readonly string[], conditions = {}): PolicyStatement[] =>
+    actions.length > 0 && resources.length > 0
+      ? [new PolicyStatement({ actions: [...actions], resources: [...resources], conditions })]
+      : [];
+  const arns = (names: readonly string[]): readonly string[] => names.map((name) => queues.queue(name).queueArn);
+  const { region } = Stack.of(queues);
+  const { announces } = permissions;
+  const services = [...usedServices(permissions, spec)].map((service) => `${service}.${region}.amazonaws.com`);
+  return [
+    ...allow(
+      permissions.table.map((action) => `dynamodb:${action}`),
+      [tableArn],
+    ),
+    ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
+    }),
+    ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },
+    }),
+    ...permissions.documents.flatMap(({ actions, partitions }) =>
+      allow(
+        actions.map((action) => `dynamodb:${action}`),
+        partitions.length > 0 ? [tableArn] : [],
+        { 'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [...partitions] } },
+      ),
+    ),
+    ...allow(
+      ['dynamodb:Query'],
+      permissions.indexes.map((index) => `${tableArn}/index/${index}`),
+    ),
+    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], arns(permissions.sendsTo)),
+    ...allow(['sqs:ChangeMessageVisibility'], arns(permissions.holds)),
+    ...allow(['sqs:GetQueueUrl', 'sqs:GetQueueAttributes'], arns(permissions.looksInto)),
+    ...allow(['sqs:GetQueueUrl', 'sqs:SendMessage'], permissions.answersClients ? [responseQueues] : []),
+    ...allow(['events:PutEvents'], announces ? [busArn] : []),
+    ...allow(['events:PutEvents'], !announces && tellsOfClosing(permissions) ? [busArn] : [], {
+      'ForAllValues:StringEquals': { 'events:source': eventSource, 'events:detail-type': closingType },
+    }),
+    ...allow(['secretsmanager:GetSecretValue'], permissions.readsCursorSecret ? [cursorSecret.secretArn] : []),
+    // What the platform does in the function's name.
+    ...allow(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'], arns(spec.sources.map(({ queue }) => queue))),
+    ...allow(usesTable(permissions) ? keyOfTable : keyOfQueues, [key.keyArn], { StringEquals: { 'kms:ViaService': services } }),
+    ...allow(['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroupArn]),
+    ...allow(['xray:PutTelemetryRecords', 'xray:PutTraceSegments'], tracing ? ['*'] : []),
+  ];
+}
+
+const usesTable = ({ table, notesAskings, breakers, documents }: Permissions): boolean =>
+  table.length + breakers.length + documents.length > 0 || notesAskings;
+
+/** Services that use the key when this function calls them. */
+const usedServices = (permissions: Permissions, { sources }: FunctionSpec): ReadonlySet<string> =>
+  new Set([
+    ...(usesTable(permissions) ? ['dynamodb'] : []),
+    ...(permissions.sendsTo.length + sources.length > 0 ? ['sqs'] : []),
+    ...(permissions.announces || tellsOfClosing(permissions) ? ['events'] : []),
+    ...(permissions.readsCursorSecret ? ['secretsmanager'] : []),
+  ]);

@@ -1,0 +1,29 @@
+import * as z from 'zod';
+import type { JsonObject } from '#core/data/json';
+import { linearPattern } from '#core/definition/pattern';
+
+const validators = new WeakMap<JsonObject, z.ZodType>();
+
+/**
+ * Tells whether data are what a JSON Schema says, in time proportional to the data: patterns are RE2's. It is made once for
+ * a schema, which takes longer than to use it.
+ */
+export function validatorOf(schema: JsonObject): z.ZodType {
+  let validator = validators.get(schema);
+  if (!validator) {
+    validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+    usePatternsInLinearTime(validator, new Set());
+    validators.set(schema, validator);
+  }
+  return validator;
+}
+
+/** zod has no setting for the engine of its patterns. It reads `pattern` of a check at each use, so that another one can stand there. */
+function usePatternsInLinearTime(part: unknown, seen: Set<unknown>): void {
+  if (typeof part !== 'object' || part === null || seen.has(part)) return;
+  seen.add(part);
+  const inner: { [key: string]: unknown } = '_zod' in part ? (part._zod as { def: { [key: string]: unknown } }).def : { ...part };
+  if (inner['pattern'] instanceof RegExp) inner['pattern'] = linearPattern(inner['pattern'].source) ?? inner['pattern'];
+  if (inner['type'] === 'lazy') usePatternsInLinearTime((inner['getter'] as () => unknown)(), seen);
+  for (const each of Object.values(inner)) usePatternsInLinearTime(each, seen);
+}

@@ -1,0 +1,83 @@
+import * as z from 'zod';
+import type { Clock } from '#ports/clock';
+import { agentOfRequests, asking, isRepeated, queues, type Reply, timeText } from '#ports/messages';
+import type { Channel } from '#ports/queues';
+import type { Store } from '#ports/store';
+import { orderIdOf } from '#roles/submission/submission';
+import { saidIn } from './conversation.ts';
+import type { Poison } from './envelope.ts';
+
+interface TellingPorts {
+  readonly store: Pick<Store, 'client' | 'head'>;
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+}
+
+const message = 'Unable to process message.';
+
+const { v: _, ...names } = asking;
+/** What an asking must say of itself to be answered, whatever else is wrong with it. */
+const Asked = z.object({
+  ...names,
+  completeBy: z.iso.datetime().optional().catch(undefined),
+  settling: z.literal(true).optional().catch(undefined),
+  newKey: z.literal(true).optional().catch(undefined),
+  putBack: z.int().optional().catch(undefined),
+});
+const Submitted = z.object({
+  client: z.string(),
+  idempotencyKey: z.string(),
+  responseChannel: z.string(),
+  reference: z.string().optional().catch(undefined),
+});
+
+/** Ends the conversation with an error to whoever has sent the message, where somebody waits for an answer. */
+export async function tellSender(poison: Poison, deadLetter: string, ports: TellingPorts): Promise<void> {
+  const { queue } = poison;
+  if (queue === queues.submissions) return tellClient(poison, ports);
+  const agent = agentOfRequests(queue);
+  if (agent !== undefined) await tellScheduler(agent, poison, deadLetter, ports);
+}
+
+async function tellScheduler(agent: string, poison: Poison, deadLetter: string, { channel, clock }: TellingPorts): Promise<void> {
+  const said = saidIn(poison.body);
+  const { data: asked } = Asked.safeParse(said);
+  if (!asked || said?.['type'] === 'cancel') return;
+  const { settling, newKey, putBack, completeBy, ...its } = asked;
+  const isUnknown = isRepeated({ attempt: its.attempt, newKey, settling, putBack }) || mayBeDone(poison);
+  // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
+  if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
+  const reply: Reply = {
+    v: 1,
+    type: 'reply',
+    ...its,
+    sentAt: timeText(clock.now()),
+    result: { status: 'rejected', code: 500, message, deadLetter, ...(isUnknown ? { outcomeUnknown: true } : {}) },
+  };
+  await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(reply) }]);
+}
+
+/** A process that has died over it may have done it before. */
+const mayBeDone = ({ attempts, failures }: Poison): boolean =>
+  failures > attempts.length || attempts.some(({ nothingDone }) => !nothingDone);
+
+/** Only a client for whom the sender may speak, and only where it listens; and not of an order that was stored after all. */
+async function tellClient({ body, senderId }: Poison, { store, channel, clock }: TellingPorts): Promise<void> {
+  const { data: submitted } = Submitted.safeParse(saidIn(body));
+  if (!submitted || senderId === undefined) return;
+  const { client, idempotencyKey, responseChannel, reference } = submitted;
+  const registered = await store.client(client);
+  if (!registered?.senders.includes(senderId) || !registered.responseChannels.includes(responseChannel)) return;
+  if (await store.head(orderIdOf(client, idempotencyKey))) return;
+  const status = {
+    v: 1,
+    type: 'status',
+    ...(reference === undefined ? {} : { reference }),
+    idempotencyKey,
+    seq: 1,
+    status: 'refused',
+    errors: [{ pointer: '', code: 'internal', detail: message }],
+    at: timeText(clock.now()),
+  };
+  await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(status) }]);
+}

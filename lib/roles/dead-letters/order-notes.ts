@@ -1,0 +1,44 @@
+import type { Clock } from '#ports/clock';
+import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
+import { wakeUpOf } from '#ports/messages';
+import type { Channel } from '#ports/queues';
+import type { Note, StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import { isHeldByOther, racesMax } from '#roles/scheduler/lease';
+
+interface Ports {
+  readonly store: Pick<Store, 'head' | 'patch'>;
+  readonly channel: Pick<Channel, 'send'>;
+  readonly clock: Clock;
+}
+
+/** So many notes go with the order's next write; of one that would not be written any more, they are written down now. */
+const notesMax = 20;
+
+/**
+ * Writes down what was done about an order, for its history. An order that does not exist, or cannot be read, has none: `nobody`.
+ *
+ * @throws InstanceLockedError when somebody has the order to himself.
+ */
+export async function noteOnOrder(orderId: string, note: Note, { store, channel, clock }: Ports): Promise<'noted' | 'nobody' | 'lost'> {
+  for (let race = 1; race <= racesMax; race++) {
+    const head = await readableHead(orderId, store);
+    if (!head) return 'nobody';
+    const now = clock.now();
+    if (isHeldByOther(head, '', now)) throw new InstanceLockedError(orderId, head.heldUntil ?? now);
+    const notes = [...head.notes, note];
+    if ((await store.patch({ ...head, rev: head.rev + 1, notes }, head)).outcome === 'refused') continue;
+    if (notes.length >= notesMax) await channel.send([wakeUpOf(head, now)]);
+    return 'noted';
+  }
+  return 'lost';
+}
+
+async function readableHead(orderId: string, store: Pick<Store, 'head'>): Promise<StateHead | undefined> {
+  try {
+    return await store.head(orderId);
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,98 @@
+import { isDeepStrictEqual } from 'node:util';
+import { schemasOf } from '#authoring/catalog';
+import { isObject, type Json, type JsonObject } from '#core/data/json';
+import { asks } from '#core/definition/definition';
+import { definitionPath, nodeAt } from '#core/definition/program';
+import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
+import type { Definitions } from '#ports/definitions';
+import { agentOfReplies, agentOfRequests, queues } from '#ports/messages';
+import { secretInputOf, secretOutputAt, secretsOf } from '#roles/scheduler/redaction';
+import type { Loaded } from '#roles/scheduler/types';
+import { pointerOf, type SubmissionProblem } from '#roles/submission/submission';
+import { bodyPointer, calledProgram } from './validate.ts';
+
+interface Known {
+  readonly definitions: Definitions;
+  readonly defaultWorkflow: string;
+  /** The order that the message names, where it can be read. */
+  readonly loaded: Loaded | undefined;
+}
+
+/** A body as a person may see it: without what the workflow, the operation or the order behind it mark as secret. */
+export function discreetBody(queue: string, body: Json, known: Known): Json {
+  return discreet(isObject(body) ? masked(body, secretsIn(queue, body as JsonObject, known)) : body, known.loaded);
+}
+
+/** Whatever repeats a secret of the order, without it. */
+export const discreet = <T extends Json>(value: T, loaded: Loaded | undefined): T =>
+  loaded ? withoutTexts(value, secretsOf(loaded)) : value;
+
+/** Where nobody knows which fields are secret, all of them are. */
+function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: Known): readonly string[] {
+  if (queue === queues.submissions)
+    return within('/order', definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order);
+  if (queue === queues.wakeUps) return [];
+  const path = String(body['path']);
+  const program = loaded?.program.nodes.has(definitionPath(path)) ? loaded.program : undefined;
+  if (agentOfReplies(queue) !== undefined)
+    return program ? secretOutputAt(program, path).map((each) => `/result/output${each}`) : ['/result'];
+  if (!program) return ['/input'];
+  const operation = String(body['operation']);
+  const schema =
+    queue === queues.calls
+      ? calledProgram(operation, definitions)?.definition.order
+      : inputSchema(agentOfRequests(queue), operation, definitions);
+  const node = nodeAt(program, path);
+  const read = asks(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
+  return [...(operation === 'undo' && queue === queues.calls ? [] : within('/input', schema)), ...read];
+}
+
+const within = (prefix: string, schema: JsonObject | undefined): readonly string[] =>
+  schema ? secretPointers(schema).map((each) => prefix + each) : [prefix];
+
+function inputSchema(agent: string | undefined, operation: string, { agents }: Definitions): JsonObject | undefined {
+  const { operations = {} } = agents.find(({ name }) => name === agent) ?? {};
+  const described = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
+  return described && (schemasOf(described).input ?? {});
+}
+
+/**
+ * What a person made of the body that he was shown, with the secrets back in their places. In a text or a list that he changed
+ * nobody knows where they belong: those are problems.
+ */
+export function withSecrets(edited: Json, shown: Json, original: Json, place: readonly string[] = []): Restored {
+  if (isDeepStrictEqual(edited, shown)) return { value: original, problems: [] };
+  if (!isObject(edited) || !isObject(shown) || !isObject(original))
+    return hasMask(edited) ? unknownSecret(edited, place) : { value: edited, problems: [] };
+  const parts = Object.entries(edited).map(([name, entry]): [string, Restored] => {
+    const before = [shown, original].map((each) => (Object.hasOwn(each, name) ? (each[name] as Json) : undefined));
+    return [name, restoredField(entry as Json, before, [...place, name])];
+  });
+  return {
+    value: Object.fromEntries(parts.map(([name, { value }]) => [name, value])),
+    problems: parts.flatMap(([, { problems }]) => problems),
+  };
+}
+
+interface Restored {
+  readonly value: Json;
+  readonly problems: readonly SubmissionProblem[];
+}
+
+function restoredField(entry: Json, [shown, original]: readonly (Json | undefined)[], place: readonly string[]): Restored {
+  if (shown !== undefined && original !== undefined) return withSecrets(entry, shown, original, place);
+  return hasMask(entry) ? unknownSecret(entry, place) : { value: entry, problems: [] };
+}
+
+const hasMask = (value: Json): boolean => JSON.stringify(value).includes(mask);
+
+const unknownSecret = (value: Json, place: readonly string[]): Restored => ({
+  value,
+  problems: [
+    {
+      pointer: bodyPointer + pointerOf(place),
+      code: 'masked',
+      detail: `${mask} stands for a value only where it was shown, unchanged. Give the value itself.`,
+    },
+  ],
+});

@@ -1,0 +1,101 @@
+import type { StepState } from '#core/activities/step';
+import { generationOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
+import type { JsonObject } from '#core/data/json';
+import { asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import type { Definitions } from '#ports/definitions';
+import { agentOfReplies, agentOfRequests, queues, type Request, timeText } from '#ports/messages';
+import type { Loaded } from '#roles/scheduler/types';
+import type { SubmissionProblem } from '#roles/submission/submission';
+import { since } from './requeue.ts';
+import { bodyPointer, type Fitting, problemsOfOutput } from './validate.ts';
+
+/** What speaks against sending a message to whom it is about: `problems` can be mended in it, `reasons` cannot. */
+export interface Objections {
+  readonly problems: readonly SubmissionProblem[];
+  readonly reasons: readonly string[];
+}
+
+const none: Objections = { problems: [], reasons: [] };
+const because = (...reasons: readonly string[]): Objections => ({ problems: [], reasons });
+
+type Asking = Exclude<Fitting, { type: 'submission' | 'wake-up' | 'cancel' }>;
+
+/**
+ * Whether somebody waits for what the message brings about. An asking that is void must not be served: what it does could
+ * come after it was undone.
+ */
+export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | undefined, at: At): Objections {
+  if (message.type === 'submission') return none;
+  if (!loaded) return because(`There is no order ${message.orderId} that could be read. Discard the message.`);
+  if (message.type === 'wake-up' || message.type === 'cancel') return none;
+  const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
+  const asked = askedIn(message, loaded);
+  if (!asked || asked.agent !== agent) return because(voidAsking(message, loaded));
+  if (message.type === 'request') return objectionsToRequest(message, asked, at.now);
+  if (message.type === 'heartbeat' || queue === queues.callReplies) return none;
+  if (Date.parse(message.sentAt) > asked.own.completeBy)
+    return because(`It was sent after ${timeText(asked.own.completeBy)}, when its time was over: ${onward(loaded)}`);
+  return { problems: problemsOfOutput(asked, message, at.definitions), reasons: [] };
+}
+
+interface At {
+  readonly now: number;
+  readonly definitions: Definitions;
+}
+
+interface Asked {
+  readonly agent: string;
+  readonly operation: string;
+  readonly own: StepState;
+}
+
+/** What is asked for at the path of the message, where it is that very asking; a child answers for all askings of its effect. */
+function askedIn({ type, requestId, path }: Asking, { program, record, instance }: Loaded): Asked | undefined {
+  const activity = instance.state.activities[path];
+  const own = activity?.own as StepState | undefined;
+  if (!activity || activity.reply || own?.phase !== 'asked' || own.mode === 'cancel') return undefined;
+  const node = nodeAt(program, path);
+  if (!asks(node)) return undefined;
+  const isSame =
+    node.agent === agentOfReplies(queues.callReplies) && type === 'reply'
+      ? generationOf(requestId) === own.generation
+      : own.epoch === record.epoch && requestIdOf(record.orderId, path, own) === requestId;
+  return isSame ? { agent: node.agent, operation: node.operation, own } : undefined;
+}
+
+function objectionsToRequest(request: Request, { own, operation }: Asked, now: number): Objections {
+  const { orderId, path, completeBy, idempotencyKey } = request;
+  const until = own.completeBy;
+  if (until <= now)
+    return because(`Its time was over at ${timeText(until)}: its order asks anew, or waits for an operator. Discard the message.`);
+  const key = idempotencyKeyOf(orderId, path, own.generation);
+  const problems = [
+    ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `The effect that is asked for is called ${key}.` }]),
+    ...(request.operation === operation ? [] : [{ field: 'operation', detail: `The step asks for ${operation}.` }]),
+    ...(Date.parse(completeBy) > now && Date.parse(completeBy) <= until
+      ? []
+      : [
+          { field: 'completeBy', detail: `The order waits until ${timeText(until)}: a later time, or one that is over, would be in vain.` },
+        ]),
+  ];
+  return {
+    problems: problems.map(({ field, detail }) => ({ pointer: `${bodyPointer}/${field}`, code: 'not-awaited', detail })),
+    reasons: [],
+  };
+}
+
+const voidAsking = ({ path }: Asking, loaded: Loaded): string => `Nobody waits for this asking of ${path} any more: ${onward(loaded)}`;
+
+/** What becomes of the order without it. */
+function onward({ record: { orderId, processState, outcome } }: Loaded): string {
+  if (processState === 'Processed') return `the order is finished (${outcome}). Discard the message.`;
+  if (processState === 'Error') return `the order is in Error. Resubmit the order ${orderId} itself, and discard the message.`;
+  return 'the order has gone on, or has asked anew. Discard the message.';
+}
+
+/** A request with all the time that is left, as often as it may have been put back. */
+export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
+  const kept = Object.entries(given).filter(([field]) => field !== 'putBack' && field !== since);
+  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now } as JsonObject;
+}

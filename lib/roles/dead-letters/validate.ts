@@ -1,0 +1,108 @@
+import * as z from 'zod';
+import { schemasOf } from '#authoring/catalog';
+import type { Json } from '#core/data/json';
+import type { Definitions } from '#ports/definitions';
+import {
+  agentOfReplies,
+  agentOfRequests,
+  Heartbeat,
+  namesItsAsking,
+  queues,
+  Reply,
+  type Request,
+  SubmissionMessage,
+  ToAgent,
+  type ToScheduler,
+  WakeUp,
+} from '#ports/messages';
+import { validatorOf } from '#ports/util/validation';
+import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
+
+/** What a queue takes in, as far as it is looked at before it is sent there. */
+export type Fitting = ToAgent | ToScheduler | SubmissionMessage;
+
+export type Fit =
+  | { readonly problems: readonly SubmissionProblem[]; readonly message?: undefined }
+  | { readonly problems: readonly []; readonly message: Fitting };
+
+interface Known {
+  readonly definitions: Definitions;
+  readonly defaultWorkflow: string;
+}
+
+/** Where the body stands in what an operator sends. */
+export const bodyPointer = '/body';
+
+/** Whether a body is what its queue takes: its form, and what the operation or the workflow behind it asks for. */
+export function fit(queue: string, body: Json, known: Known): Fit {
+  const schema = schemaOf(queue);
+  const problems = bodyProblems(schema, body, bodyPointer);
+  if (problems.length > 0) return { problems };
+  const message = schema.parse(body);
+  const meaning = [...contradictions(message), ...problemsOfMeaning(queue, message, known)];
+  return meaning.length > 0 ? { problems: meaning } : { problems: [], message };
+}
+
+const Answer = z.discriminatedUnion('type', [Reply, Heartbeat]);
+
+function schemaOf(queue: string): z.ZodType<Fitting> {
+  if (queue === queues.submissions) return SubmissionMessage;
+  if (queue === queues.wakeUps) return WakeUp;
+  return agentOfReplies(queue) === undefined ? ToAgent : Answer;
+}
+
+function contradictions(message: Fitting): readonly SubmissionProblem[] {
+  if (!('requestId' in message) || namesItsAsking(message)) return [];
+  const detail = 'It names another asking than orderId, path, epoch and attempt.';
+  return [{ pointer: `${bodyPointer}/requestId`, code: 'contradiction', detail }];
+}
+
+function problemsOfMeaning(queue: string, message: Fitting, known: Known): readonly SubmissionProblem[] {
+  if (message.type === 'submission') return problemsOfOrder(message, known);
+  if (message.type === 'request') return queue === queues.calls ? problemsOfCall(message, known) : problemsOfInput(queue, message, known);
+  return [];
+}
+
+function problemsOfOrder({ workflow, order }: SubmissionMessage, { definitions, defaultWorkflow }: Known): readonly SubmissionProblem[] {
+  const program = definitions.newest(workflow ?? defaultWorkflow);
+  return program
+    ? bodyProblems(validatorOf(program.definition.order), order, `${bodyPointer}/order`)
+    : [unknown('workflow', definitions.names())];
+}
+
+function problemsOfInput(queue: string, { operation, input }: Request, { definitions }: Known): readonly SubmissionProblem[] {
+  const { operations = {} } = definitions.agents.find(({ name }) => name === agentOfRequests(queue)) ?? {};
+  const described = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
+  return described ? bodyProblems(described.input, input, `${bodyPointer}/input`) : [unknown('operation', Object.keys(operations))];
+}
+
+/** `fulfil-order@1`; what an undo is asked with, its caller knows. */
+function problemsOfCall({ operation, input }: Request, { definitions }: Known): readonly SubmissionProblem[] {
+  if (operation === 'undo') return [];
+  const program = calledProgram(operation, definitions);
+  return program
+    ? bodyProblems(validatorOf(program.definition.order), input, `${bodyPointer}/input`)
+    : [unknown('operation', definitions.names())];
+}
+
+export function calledProgram(operation: string, definitions: Definitions): ReturnType<Definitions['program']> {
+  const [name = '', version] = operation.split('@');
+  return definitions.program(name, Number(version));
+}
+
+const unknown = (field: string, names: readonly string[]): SubmissionProblem => ({
+  pointer: `${bodyPointer}/${field}`,
+  code: `unknown-${field}`,
+  detail: `There is none of this name. Known: ${names.join(', ')}.`,
+});
+
+/** What a step's operation answers with is looked at by the scheduler, too: there it would be as good as silence. */
+export function problemsOfOutput(
+  { agent, operation }: { readonly agent: string; readonly operation: string },
+  { result }: Reply,
+  { agents }: Definitions,
+): readonly SubmissionProblem[] {
+  const described = agents.find(({ name }) => name === agent)?.operations[operation];
+  if (result.status !== 'succeeded' || !described) return [];
+  return bodyProblems(validatorOf(schemasOf(described).output ?? {}), result.output, `${bodyPointer}/result/output`);
+}

@@ -1,0 +1,83 @@
+import type * as z from 'zod';
+import type { AnyOperation } from '#authoring/agent';
+import { catalogOfApp, schemasOf } from '#authoring/catalog';
+import type { App } from '#authoring/workflow';
+import { callProblems } from '#core/checks/calls';
+import { check, type Problem } from '#core/checks/check';
+import type { Catalog } from '#core/definition/catalog';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { type Program, programOf } from '#core/definition/program';
+import type { Definitions } from '#ports/definitions';
+import { SetupError } from '#ports/errors';
+import { validatorOf } from '#ports/util/validation';
+import { isPinnedTo } from './pinning.ts';
+
+/** @throws SetupError that names all that is wrong with any of the workflows, each with its place. */
+export function loadDefinitions({ workflows, agents }: App): Definitions {
+  const warnings = warningsOf(workflows, catalogOfApp({ workflows, agents }));
+  const programs = new Map<string, Program>();
+  const newest = new Map<string, Program>();
+  for (const definition of workflows) {
+    const program = programOf(definition);
+    programs.set(nameOf(definition), program);
+    const latest = newest.get(definition.name);
+    if (!latest || latest.definition.version < definition.version) newest.set(definition.name, program);
+  }
+  const outputs = new Map(
+    agents.flatMap(({ name, operations }) =>
+      Object.entries(operations).map(([operation, described]) => [`${name}.${operation}`, outputSchema(described)]),
+    ),
+  );
+  const program = (name: string, version: number) => programs.get(`${name}@${version}`);
+  return {
+    program,
+    programOf: ({ workflow, definition }) => {
+      const found = program(workflow.name, workflow.version);
+      return found && isPinnedTo(found.definition, definition) ? found : undefined;
+    },
+    newest: (name) => newest.get(name),
+    names: () => [...newest.keys()],
+    isOutput: (agent, operation, output) => outputs.get(`${agent}.${operation}`)?.safeParse(output).success ?? false,
+    agents,
+    warnings,
+  };
+}
+
+const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
+
+/** On one line: expressions are shown over several, with a caret below the place. */
+const warningText = (workflow: string, { path, message }: Problem): string =>
+  `${workflow}, ${path}: ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
+
+function warningsOf(workflows: readonly WorkflowDefinition[], catalog: Catalog): readonly string[] {
+  const names = workflows.map(nameOf);
+  const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+  const found = workflows.flatMap((definition) =>
+    problemsOf(definition, catalog, isSuperseded(definition, workflows)).map((problem) => ({ workflow: nameOf(definition), problem })),
+  );
+  const wrong = [
+    ...found
+      .filter(({ problem }) => problem.severity === 'error')
+      .map(({ workflow, problem }) => `${workflow} ${problem.path}: ${problem.message}`),
+    ...callProblems(workflows).map(({ workflow, path, message }) => `${workflow} ${path}: ${message}`),
+    ...[...twice].map((name) => `Two workflows are called ${name}. Give one of them another name or version.`),
+  ];
+  if (wrong.length > 0)
+    throw new SetupError(`Workflows cannot be loaded:\n${wrong.join('\n')}`, 'Mend the definitions, or add to defineApp what is missing.');
+  return found.map(({ workflow, problem }) => warningText(workflow, problem));
+}
+
+/** Only orders that are under way go by it: new ones take a later version. */
+const isSuperseded = ({ name, version }: WorkflowDefinition, workflows: readonly WorkflowDefinition[]): boolean =>
+  workflows.some((other) => other.name === name && other.version > version);
+
+/** What only the present schemas of operations say against a superseded version keeps nobody from starting: its orders need it. */
+function problemsOf(definition: WorkflowDefinition, catalog: Catalog, superseded: boolean): readonly Problem[] {
+  const problems = check(definition, catalog);
+  if (!superseded) return problems;
+  const lasting = new Set(check(definition, { ...catalog, schemasOf: () => undefined }).map(({ path, message }) => `${path} ${message}`));
+  return problems.map((each) => (lasting.has(`${each.path} ${each.message}`) ? each : { ...each, severity: 'warning' }));
+}
+
+/** The schema as it is on the wire: what the agent's own schema makes of an answer, after any change of its form. */
+const outputSchema = (operation: AnyOperation): z.ZodType => validatorOf(schemasOf(operation).output ?? {});

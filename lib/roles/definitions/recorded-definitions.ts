@@ -1,0 +1,186 @@
+import { callersOf } from '#core/checks/calls';
+import { isObject, type Json, type JsonObject, utf8Bytes } from '#core/data/json';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { firstDifference, steeringOf } from '#core/definition/steering';
+import { collections, type Document } from '#ports/documents';
+import { SetupError } from '#ports/errors';
+import type { StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import { together } from '#ports/util/all-settled';
+import { hashOf } from './pinning.ts';
+
+type Ports = Pick<Store, 'document' | 'putDocument' | 'list'>;
+
+/** A version of a workflow that is not what was recorded when it was first started. */
+export interface ChangedDefinition {
+  readonly definition: WorkflowDefinition;
+  /** Where it begins to differ; undefined of one that was too large to be recorded whole. */
+  readonly place: string | undefined;
+  readonly recorded: Document;
+}
+
+/** A larger one is recorded by its hash alone: DynamoDB takes 400 KB, and billed are the bytes. */
+export const recordedBytesMax = 200_000;
+
+const documentOf = (definition: WorkflowDefinition, rev: number): Document => {
+  const steering = steeringOf(definition);
+  const whole = utf8Bytes(steering) <= recordedBytesMax ? { steering } : {};
+  return { ...keyOf(definition), rev, content: { hash: hashOf(definition), ...whole } };
+};
+
+const keyOf = ({ name, version }: WorkflowDefinition) => ({ collection: collections.workflow(name), id: String(version) });
+export const nameOf = ({ name, version }: WorkflowDefinition): string => `${name}@${version}`;
+
+const isSame = ({ content }: Document, definition: WorkflowDefinition): boolean => content['hash'] === hashOf(definition);
+
+const changedFrom = (recorded: Document, definition: WorkflowDefinition): ChangedDefinition => {
+  const before = recorded.content['steering'] as Json | undefined;
+  const place = isObject(before) ? firstDifference(before as JsonObject, steeringOf(definition)) : undefined;
+  return { definition, place, recorded };
+};
+
+/** Which of the workflows differ from what is recorded, and which are not recorded at all. One read for each, and no write. */
+export async function compareDefinitions(
+  workflows: readonly WorkflowDefinition[],
+  { document }: Pick<Ports, 'document'>,
+): Promise<{ readonly changed: readonly ChangedDefinition[]; readonly unknown: readonly WorkflowDefinition[] }> {
+  const recorded = await together(workflows.map((definition) => document(keyOf(definition).collection, keyOf(definition).id)));
+  const pairs = workflows.map((definition, index) => ({ definition, document: recorded[index] }));
+  return {
+    changed: pairs.flatMap(({ definition, document: found }) =>
+      found && !isSame(found, definition) ? [changedFrom(found, definition)] : [],
+    ),
+    unknown: pairs.flatMap(({ definition, document: found }) => (found ? [] : [definition])),
+  };
+}
+
+/**
+ * Records each version of a workflow that the store does not know, and compares the others with what is recorded. Where
+ * `mayReplace`, a changed version that no order under way needs replaces what is recorded; the answer names those, in a line each.
+ *
+ * @throws SetupError that names every version that has changed, where, and what to do.
+ */
+export async function recordDefinitions(
+  workflows: readonly WorkflowDefinition[],
+  store: Ports,
+  { mayReplace }: { readonly mayReplace: boolean },
+): Promise<readonly string[]> {
+  const { changed, unknown } = await compareDefinitions(workflows, store);
+  const added = await together(unknown.map((definition) => recordNew(definition, store)));
+  const all = [...changed, ...added.flatMap((each) => each ?? [])];
+  const replaced: string[] = [];
+  const refused: string[] = [];
+  for (const each of all) {
+    const orders = mayReplace ? await liveOrdersOf(each.definition, workflows, store, someMax) : undefined;
+    if (orders?.length === 0 && (await replace(each, store)))
+      replaced.push(`${changeText(each)}. No order under way began with it: it is replaced.`);
+    else
+      refused.push(
+        `${changeText(each)}${orders === undefined ? '' : `, and ${countText(orders.length)} under way began with the former one`}.`,
+      );
+  }
+  if (refused.length === 0) return replaced;
+  throw new SetupError(
+    `Under a version that is recorded stands another workflow: ${refused.join(' ')}`,
+    mayReplace
+      ? 'Give the changed workflow a new version and keep the former one beside it, or undo the change. "npx redress reset" empties the data folder with all its orders.'
+      : 'Give the changed workflow a new version and keep the former one beside it, or deploy the former one again. docs/runbook.md says how to release a version that no order needs.',
+  );
+}
+
+/** How many orders are looked for, where one is enough to refuse. */
+const someMax = 100;
+const countText = (count: number): string => (count === 1 ? 'an order' : `${count >= someMax ? `at least ${someMax}` : count} orders`);
+
+export const changeText = ({ definition, place }: ChangedDefinition): string =>
+  `${nameOf(definition)} has changed${place === undefined ? '' : ` (${place})`}`;
+
+/** Undefined where it is recorded now; else what another process has recorded at the same moment. */
+async function recordNew(definition: WorkflowDefinition, { putDocument }: Ports): Promise<ChangedDefinition | undefined> {
+  const write = await putDocument(documentOf(definition, 1), 0);
+  const current = write.outcome === 'refused' ? write.current : null;
+  return current && !isSame(current, definition) ? changedFrom(current, definition) : undefined;
+}
+
+async function replace({ definition, recorded: { rev } }: ChangedDefinition, { putDocument }: Ports): Promise<boolean> {
+  const write = await putDocument(documentOf(definition, rev + 1), rev);
+  return write.outcome === 'written' || (write.current !== null && isSame(write.current, definition));
+}
+
+/**
+ * Orders under way that would not go on as they began, up to so many: those of the version, and those of the workflows that
+ * call it, which may still have it undone.
+ */
+export async function liveOrdersOf(
+  definition: WorkflowDefinition,
+  workflows: readonly WorkflowDefinition[],
+  store: Pick<Ports, 'list'>,
+  limit: number,
+): Promise<readonly StateHead[]> {
+  const found: StateHead[] = [];
+  for (const each of [definition, ...callersOf(definition, workflows)]) {
+    // One of the version itself that began with the definition as it is now needs nothing else.
+    const needs = (head: StateHead): boolean => each !== definition || head.definition !== hashOf(definition);
+    found.push(...(await liveOrders(each, needs, store, limit - found.length)));
+  }
+  return found;
+}
+
+/** Orders of one version that are under way, up to so many. */
+async function liveOrders(
+  { name, version }: Pick<WorkflowDefinition, 'name' | 'version'>,
+  isMeant: (head: StateHead) => boolean,
+  store: Pick<Ports, 'list'>,
+  limit: number,
+): Promise<readonly StateHead[]> {
+  const found: StateHead[] = [];
+  for (const state of ['Error', 'Processing', 'Pending'] as const) {
+    let after: Parameters<Store['list']>[1];
+    do {
+      const page = await store.list({ workflow: name, state }, after, 100);
+      found.push(...page.items.flatMap(({ state: head }) => (head.workflow.version === version && isMeant(head) ? [head] : [])));
+      after = page.next;
+    } while (after && found.length < limit);
+  }
+  return found.slice(0, Math.max(0, limit));
+}
+
+/** What a deployment of these workflows would find of one version, and the orders under way that would not go on with it. */
+export interface VersionCheck {
+  readonly name: string;
+  readonly version: number;
+  /** `missing`: recorded, and no longer part of the app. */
+  readonly found: 'same' | 'new' | 'changed' | 'missing';
+  /** Where it has changed first. */
+  readonly place?: string;
+  readonly orders: readonly StateHead[];
+}
+
+/** Compares every version with what is recorded, and every recorded version of these workflows with the app. Writes nothing. */
+export async function checkDefinitions(
+  workflows: readonly WorkflowDefinition[],
+  store: Pick<Store, 'document' | 'documents' | 'list'>,
+  limit: number,
+): Promise<readonly VersionCheck[]> {
+  const { changed, unknown } = await compareDefinitions(workflows, store);
+  const checks: VersionCheck[] = [];
+  for (const definition of workflows) {
+    const { name, version } = definition;
+    const change = changed.find((each) => each.definition === definition);
+    if (!change) checks.push({ name, version, found: unknown.includes(definition) ? 'new' : 'same', orders: [] });
+    else {
+      const place = change.place === undefined ? {} : { place: change.place };
+      checks.push({ name, version, found: 'changed', ...place, orders: await liveOrdersOf(definition, workflows, store, limit) });
+    }
+  }
+  for (const name of new Set(workflows.map((each) => each.name)))
+    for (const { id } of await store.documents(collections.workflow(name), undefined, versionsMax)) {
+      const version = Number(id);
+      if (workflows.some((each) => each.name === name && each.version === version)) continue;
+      checks.push({ name, version, found: 'missing', orders: await liveOrders({ name, version }, () => true, store, limit) });
+    }
+  return checks;
+}
+
+/** Of one workflow: so many versions are looked for that the app does not have any more. */
+const versionsMax = 1000;

@@ -1,0 +1,158 @@
+import type { Program } from '#core/definition/program';
+import type { Room } from '#core/engine/transition';
+import type { Clock } from '#ports/clock';
+import { InstanceLockedError, InvariantError, StateTooLargeError, UnreadableRecordError } from '#ports/errors';
+import type { StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
+import { rebuild } from '#roles/repair/rebuild';
+import { isHeldByOther, type LockPolicy, racesMax, withLockPolicy } from '#roles/scheduler/lease';
+import type { Incoming, Loaded, Planned } from '#roles/scheduler/types';
+import type { SubmissionProblem } from '#roles/submission/submission';
+import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './feasibility.ts';
+import { createCallKeys } from './idempotency.ts';
+import type { Decision } from './instruction.ts';
+
+export type Instructed =
+  | { readonly outcome: 'done'; readonly rev: number }
+  /** The same call, under the same idempotency key, was carried out before. */
+  | { readonly outcome: 'replayed'; readonly rev: number }
+  /** Another call had this idempotency key. */
+  | { readonly outcome: 'key-reused' }
+  | { readonly outcome: 'planned'; readonly plan: InstructionPlan }
+  | { readonly outcome: 'not-found' }
+  | { readonly outcome: 'stale'; readonly rev: number }
+  | { readonly outcome: 'invalid'; readonly problems: readonly SubmissionProblem[] }
+  | { readonly outcome: 'infeasible'; readonly reasons: readonly string[] };
+
+/**
+ * Carries out an operator's instruction, or lets a signal in; or says why not, changing nothing. `key`: see `callKey`.
+ *
+ * @throws InstanceLockedError when somebody holds the instance for longer than the lock policy waits.
+ */
+export type Instruct = (
+  orderId: string,
+  decision: Decision,
+  how: { readonly id: string; readonly ifMatch?: number; readonly dryRun?: boolean; readonly key?: string },
+) => Promise<Instructed>;
+
+interface Ports {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** Names this host in claims and leases. */
+  readonly hostId: string;
+  readonly lockPolicy?: LockPolicy;
+}
+
+/** What the scheduler does for every transition. */
+interface Work {
+  load(orderId: string): Promise<Loaded | undefined>;
+  programOf(orderId: string, record: StateRecord): Program;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: Room): Promise<Planned | undefined>;
+  save(loaded: Loaded, planned: Planned, smaller?: (room: Room) => Promise<Planned | undefined>): Promise<'written' | 'lost'>;
+}
+
+/** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
+interface Found {
+  readonly loaded: Loaded;
+  readonly losses: readonly string[];
+}
+
+/** What another version of the program has written is not damaged, and may be given back at any moment. */
+const isDamage = (error: unknown): boolean => error instanceof UnreadableRecordError && error.newerUntil === undefined;
+
+export function createInstructing({ store, clock, telemetry, hostId, lockPolicy = 'NoRetry' }: Ports, work: Work): Instruct {
+  const callKeys = createCallKeys(store, () => clock.now());
+
+  async function asItIs(orderId: string): Promise<Found | undefined> {
+    const loaded = await work.load(orderId);
+    return loaded && { loaded, losses: [] };
+  }
+
+  /** An order that can't be worked on is undone all the same, by what its journal still says (SAS). */
+  async function rebuiltOne(orderId: string): Promise<Found | undefined> {
+    const found = await store.load(orderId);
+    if (!found) return undefined;
+    const { order, state } = found;
+    const program = work.programOf(orderId, state);
+    const { instance, problems: losses } = rebuild({ program, order, record: state }, await store.pages(orderId), clock.now());
+    // A claim of its own: whatever was asked before is answered in vain.
+    const processState = state.processState === 'Processed' ? state.processState : 'Error';
+    return { loaded: { program, order, record: { ...state, lockedBy: null, processState }, instance, rebuilt: true }, losses };
+  }
+
+  /** Somebody else may have made it whole meanwhile: what it remembers since must not be lost again. */
+  async function wholeOrRebuilt(orderId: string): Promise<Found | undefined> {
+    try {
+      return await asItIs(orderId);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return rebuiltOne(orderId);
+    }
+  }
+
+  /** As it is; else whole by now, or rebuilt; and rebuilt where it can be read and makes no sense. */
+  async function instruct(...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+    const isUndone = decision.kind === 'compensate' || decision.kind === 'terminate';
+    for (const find of isUndone ? [asItIs, wholeOrRebuilt] : []) {
+      try {
+        return await instructFound(find, orderId, decision, how);
+      } catch (error) {
+        if (!(isDamage(error) || error instanceof InvariantError)) throw error;
+      }
+    }
+    return instructFound(isUndone ? rebuiltOne : asItIs, orderId, decision, how);
+  }
+
+  async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
+    const { id, ifMatch, dryRun = false, key } = how;
+    for (let race = 1; race <= racesMax; race++) {
+      const found = await find(orderId);
+      if (!found) return { outcome: 'not-found' };
+      const { loaded, losses } = found;
+      const { rev, heldUntil } = loaded.record;
+      const now = clock.now();
+      if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
+      const before = await callKeys.before(orderId, loaded.instance, key);
+      if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
+      if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
+      const reasons = [...infeasibleReasons(loaded, decision, now), ...(decision.kind === 'compensate' ? losses : [])];
+      if (reasons.length > 0) return { outcome: 'infeasible', reasons };
+      const problems = problemsWith(loaded, decision);
+      if (problems.length > 0) return { outcome: 'invalid', problems };
+
+      const incoming = [incomingOf(decision, id, key)];
+      const planned = await work.planOf(loaded, incoming, now);
+      if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
+      if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
+      if (key !== undefined) await callKeys.putAside(orderId, loaded.instance);
+      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written')
+        return { outcome: 'done', rev: rev + 1 };
+    }
+    return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };
+  }
+
+  return (orderId, decision, how) =>
+    withLockPolicy(() => instruct(orderId, decision, how).catch(refusal), {
+      policy: lockPolicy,
+      clock,
+      withinMs: lockWaitMaxMs,
+      onAttempt: () => telemetry.count('lockAttempt'),
+    });
+}
+
+/** Whoever calls over HTTP gets an answer well before API Gateway gives up, which is after 30 seconds. */
+const lockWaitMaxMs = 10_000;
+
+const incomingOf = (decision: Decision, id: string, key: string | undefined): Incoming => ({
+  id,
+  ...(decision.kind === 'signal' ? { type: 'signal', signal: decision } : { type: 'instruction', instruction: decision }),
+  ...(key === undefined ? {} : { key }),
+});
+
+/** What would break what must hold is refused before it is done. */
+const refusal = (error: unknown): Instructed => {
+  if (error instanceof InvariantError || error instanceof StateTooLargeError) return { outcome: 'infeasible', reasons: [error.message] };
+  throw error;
+};

@@ -1,0 +1,138 @@
+import type { Clock } from '#ports/clock';
+import { UnreadableRecordError } from '#ports/errors';
+import type { Publisher } from '#ports/event-bus';
+import { timeText } from '#ports/messages';
+import { type Channel, inGroup } from '#ports/queues';
+import { announcedAs, type DetailType, type OutboxEntry, type ProcessState, type StateHead } from '#ports/records';
+import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
+import { outboxPauseMs, reminderMs } from '#roles/scheduler/deadlines';
+import { sendEntries } from '#roles/scheduler/outbox';
+
+interface Ports {
+  readonly store: Store;
+  readonly channel: Channel;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+/**
+ * Puts one order before a person because it can't be worked on: its record is unreadable, or would become nonsense.
+ * Touches only what lies outside the instance, which stays as it is for whoever looks into it; nobody else is stopped.
+ * Resolves to the state that the order is in; undefined where that cannot be read.
+ */
+export async function quarantine(
+  orderId: string,
+  type: 'RecordUnreadable' | 'InvariantViolated' | 'StateTooLarge',
+  reason: string,
+  ports: Ports,
+): Promise<ProcessState | undefined> {
+  const { store, clock, telemetry } = ports;
+  telemetry.log('error', 'order quarantined', { orderId, type, reason });
+  const head = await readableHead(orderId, store);
+  if (!head) {
+    await announceOnly({ orderId }, type, reason, 'unknown', ports);
+    return undefined;
+  }
+  if (head.processState === 'Processed') {
+    // What is finished stays finished; only what it still had to tell goes out.
+    await announceOnly(head, type, reason, head.processState, ports);
+    await flush(head, ports);
+    return head.processState;
+  }
+  if (head.processState === 'Error' && head.fault?.type === type) {
+    await flush(head, ports);
+    return head.processState;
+  }
+
+  const now = clock.now();
+  const errorGen = head.errorGen + 1;
+  const detail = {
+    class: 'basic-failure',
+    type,
+    before: head.processState,
+    after: 'Error',
+    failureCount: head.failureCount,
+    message: reason,
+  };
+  const entry = (detailType: DetailType, id: string): OutboxEntry => ({
+    id,
+    kind: 'announcement',
+    detailType,
+    detail: { id, orderId, at: timeText(now), ...detail },
+  });
+  const quarantined: StateHead = {
+    ...head,
+    rev: head.rev + 1,
+    processState: 'Error',
+    errorGen,
+    fault: { type, class: 'basic-failure', message: reason, permanent: true },
+    notes: [...head.notes, { at: now, type: 'RecordUnreadable', reason, ...(head.processState === 'Error' ? { before: 'Error' } : {}) }],
+    outbox: [
+      ...head.outbox,
+      entry('Service Exception', `${announcedAs(head)}#${errorGen}/service`),
+      entry('Order In Error', `${announcedAs(head)}#${errorGen}`),
+    ],
+    updatedAt: now,
+  };
+  const write = await store.patch({ ...quarantined, ...placeOf(quarantined, now) }, head);
+  // Whoever won has changed the order; if it is still unreadable, the next message says so again.
+  if (write.outcome === 'written') await flush(quarantined, ports);
+  return quarantined.processState;
+}
+
+/** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */
+async function flush(head: StateHead, ports: Ports): Promise<void> {
+  if (head.outbox.length === 0) return;
+  const acknowledged = await sendEntries(head.outbox, { ...ports, channel: inGroup(ports.channel, head.client) });
+  const outbox = head.outbox.filter(({ id }) => !acknowledged.has(id));
+  await ports.store.patch({ ...head, rev: head.rev + 1, outbox, ...placeOf({ ...head, outbox }, ports.clock.now()) }, head);
+}
+
+type Place = Pick<StateHead, 'worklist' | 'worklistAt' | 'nextDueAt' | 'nextDueFor'>;
+
+function placeOf({ outbox, processState }: StateHead, now: number): Place {
+  const at = now + (outbox.length > 0 ? outboxPauseMs(outbox, now) : reminderMs);
+  if (outbox.length > 0) return { worklist: 'due', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'outbox' } };
+  if (processState === 'Processed') return { worklist: null, worklistAt: null, nextDueAt: null, nextDueFor: null };
+  return { worklist: 'error', worklistAt: at, nextDueAt: at, nextDueFor: { kind: 'reminder' } };
+}
+
+/** Nothing may be written: the attributes can't be read either, or the order is finished. But a person is told, once. */
+async function announceOnly(
+  told: Pick<StateHead, 'orderId'> & Partial<Pick<StateHead, 'submittedAt'>>,
+  type: string,
+  reason: string,
+  state: ProcessState | 'unknown',
+  { publisher, clock }: Ports,
+): Promise<void> {
+  const { orderId, submittedAt } = told;
+  const id = `${submittedAt === undefined ? orderId : announcedAs({ orderId, submittedAt })}/unreadable`;
+  await publisher.publish([
+    {
+      id,
+      detailType: 'Service Exception',
+      detail: {
+        id,
+        orderId,
+        at: timeText(clock.now()),
+        class: 'basic-failure',
+        type,
+        before: state,
+        after: state,
+        failureCount: 0,
+        message: reason,
+      },
+    },
+  ]);
+}
+
+async function readableHead(orderId: string, store: Store): Promise<StateHead | undefined> {
+  try {
+    return await store.head(orderId);
+  } catch (error) {
+    if (error instanceof UnreadableRecordError) return undefined;
+    throw error;
+  }
+}

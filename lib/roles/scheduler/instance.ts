@@ -1,0 +1,179 @@
+import type { CoreFact, Fact } from '#core/data/journal';
+import { initialState, type State } from '#core/data/state';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { UnreadableRecordError } from '#ports/errors';
+import type { Note, OrderRecord, Outcome, StateRecord } from '#ports/records';
+import type { Instruction } from '#roles/operator/instruction';
+import { longWaitMs as usualMs } from './deadlines.ts';
+import { lengthened, shortened } from './short-form.ts';
+
+/** What the journal says beside the core's own facts: of the order as a whole. */
+export type OrderFact =
+  | CoreFact
+  | Note
+  | { readonly type: 'OrderSubmitted'; readonly workflow: string }
+  | { readonly type: 'OrderClaimed'; readonly epoch: number }
+  | { readonly type: 'OrderProcessed'; readonly outcome: Outcome }
+  | { readonly type: 'InstructionGiven'; readonly kind: Instruction['kind']; readonly by: string; readonly reason: string }
+  | { readonly type: 'ResponseUndeliverable'; readonly channel: string }
+  /** What could not be read any more was made anew of the journal. `whole`: the journal was all there. */
+  | { readonly type: 'InstanceRebuilt'; readonly whole: boolean };
+
+export type JournalEntry = Fact<OrderFact>;
+
+/** What lies in the blob of a state record: one execution of a workflow, with the end of its journal. */
+export interface Instance {
+  readonly state: State;
+  /** The journal's last entries; the older ones lie in pages. */
+  readonly tail: readonly JournalEntry[];
+  /** The last entry's number. */
+  readonly seq: number;
+  /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
+  readonly lastAsked: readonly string[];
+  /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
+  readonly keys?: readonly string[];
+  /** Older ones lie outside of the state: see `CallKeys`. */
+  readonly keysAside?: true;
+}
+
+/** How many idempotency keys of calls the state itself has. */
+export const keysKept = 20;
+
+export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
+
+/**
+ * As text. DynamoDB bills every byte of it at every write: an entry of the journal has no number, for its place gives
+ * it, and instead of its time the milliseconds since the entry before. Steps at work have a short form.
+ */
+export function encodeInstance({ seq, tail, state, ...instance }: Instance): string {
+  const short = tail.map(({ seq: _, at, ...fact }, index) => ({ at: at - (tail[index - 1]?.at ?? 0), ...fact }));
+  // The tail first: where the text breaks off, or its state is damaged, what happened can still be read.
+  return JSON.stringify({ seq, tail: short, state: { ...state, activities: shortened(state.activities) }, ...instance });
+}
+
+type Timed = OrderFact & { readonly at: number };
+
+/** Of a blob that can't be read: the entries of its tail up to the first that is damaged. */
+export interface SalvagedTail {
+  readonly entries: readonly Timed[];
+  /** Whether these are all of them; then `seq` is the last one's number. */
+  readonly whole: boolean;
+  readonly seq?: number;
+}
+
+export function salvagedTail(blob: string): SalvagedTail {
+  const [head = '', seq] = /^\{"seq":(\d+),"tail":\[/.exec(blob) ?? [];
+  const entries: Timed[] = [];
+  for (let from = head.length, at = 0; head !== '' && blob[from] !== ']'; ) {
+    const end = endOfObject(blob, from);
+    const entry = end === undefined ? undefined : factIn(blob.slice(from, end));
+    if (end === undefined || entry === undefined) return { entries, whole: false };
+    at += entry.at;
+    entries.push({ ...entry, at });
+    from = blob[end] === ',' ? end + 1 : end;
+  }
+  return head === '' ? { entries, whole: false } : { entries, whole: true, seq: Number(seq) };
+}
+
+/** Where the object that begins here ends; undefined where none does. */
+function endOfObject(text: string, from: number): number | undefined {
+  if (text[from] !== '{') return undefined;
+  for (let at = from, depth = 0, quoted = false; at < text.length; at++) {
+    const character = text[at];
+    if (quoted && character === '\\') at++;
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && character === '{') depth++;
+    else if (!quoted && character === '}' && --depth === 0) return at + 1;
+  }
+  return undefined;
+}
+
+function factIn(text: string): Timed | undefined {
+  try {
+    const fact = JSON.parse(text) as Timed;
+    return typeof fact.type === 'string' && Number.isFinite(fact.at) ? fact : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws UnreadableRecordError for a damaged blob: that concerns this order alone. */
+export function decodeInstance(record: StateRecord): Instance {
+  try {
+    const { tail, state, ...instance } = JSON.parse(record.blob) as Instance;
+    let at = 0;
+    const entries = tail.map((entry, index) => {
+      at += entry.at;
+      return { ...entry, seq: instance.seq - tail.length + 1 + index, at };
+    });
+    if (typeof state.phase === 'string' && Number.isFinite(at))
+      return { ...instance, state: { ...state, activities: lengthened(state.activities) }, tail: entries };
+  } catch {
+    // Falls through: whatever is wrong with it, it is unreadable.
+  }
+  throw new UnreadableRecordError(record.orderId, 'its instance is damaged');
+}
+
+/** Numbers facts and puts them behind the journal's end. */
+export function journal(instance: Instance, facts: readonly OrderFact[], at: number): Instance {
+  if (facts.length === 0) return instance;
+  const entries = facts.map((fact, index): JournalEntry => ({ seq: instance.seq + index + 1, at, ...fact }));
+  return { ...instance, tail: [...instance.tail, ...entries], seq: instance.seq + facts.length };
+}
+
+/** What an order keeps of the deployment that takes it in. */
+export interface Pinned {
+  readonly stepMs: number;
+  readonly maxFailures: number;
+  readonly longWaitMs?: number | undefined;
+}
+
+/** The record of an order that has only just been submitted: Pending, claimed by nobody (SAS). */
+export const newRecord = (
+  order: OrderRecord,
+  definition: WorkflowDefinition,
+  { stepMs, maxFailures, longWaitMs, hash }: Pinned & { readonly hash: string },
+): StateRecord => ({
+  schemaVersion: 1,
+  orderId: order.orderId,
+  submittedAt: order.submittedAt,
+  rev: 0,
+  epoch: 0,
+  lockedBy: null,
+  completeBy: null,
+  processState: 'Pending',
+  outcome: null,
+  failureCount: 0,
+  errorGen: 0,
+  suspended: false,
+  remainingMs: null,
+  fault: null,
+  heldBy: null,
+  heldUntil: null,
+  nextDueAt: null,
+  nextDueFor: null,
+  worklist: null,
+  worklistAt: null,
+  recover: definition.recover ?? 'step',
+  maxFailures: definition.maxFailures ?? maxFailures,
+  onExhausted: definition.onExhausted ?? 'error',
+  ...longWaitOf(definition, longWaitMs),
+  stepMs,
+  client: order.client,
+  responseChannel: order.responseChannel ?? null,
+  statusSeq: 0,
+  workflow: order.workflow,
+  definition: hash,
+  lastBy: [],
+  writeIds: [],
+  outbox: [],
+  notes: [],
+  updatedAt: order.submittedAt,
+  blob: encodeInstance(newInstance),
+});
+
+/** An order that never waits for long, or as long as usual, says nothing of it: every write is billed by its bytes. */
+function longWaitOf({ onExhausted, longWaitSeconds }: WorkflowDefinition, deploymentMs?: number): Pick<StateRecord, 'longWaitMs'> {
+  const ms = longWaitSeconds === undefined ? deploymentMs : longWaitSeconds * 1000;
+  return onExhausted !== 'wait' || ms === undefined || ms === usualMs ? {} : { longWaitMs: ms };
+}

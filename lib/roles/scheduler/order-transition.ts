@@ -1,0 +1,358 @@
+import type { StepState } from '#core/activities/step';
+import { advance } from '#core/advance';
+import type { AskCommand, CancelCommand, Command } from '#core/data/command';
+import type { Event, EventContent } from '#core/data/event';
+import { engineFault, engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
+import { requestIdOf } from '#core/data/ids';
+import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
+import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
+import { violations } from '#core/engine/invariants';
+import { mostLate, workingSteps } from '#core/engine/lateness';
+import type { Room } from '#core/engine/transition';
+import { InvariantError } from '#ports/errors';
+import type { StatusKind } from '#ports/messages';
+import { announcedAs, type DetailType, type FaultSummary, type Note, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
+import { contentOf } from '#roles/operator/event-content';
+import { withKey } from '#roles/operator/idempotency';
+import type { Instruction, Signal } from '#roles/operator/instruction';
+import { countedUntil, isStopped, thawedDue, timesOf } from './deadlines.ts';
+import { type Instance, journal, type OrderFact } from './instance.ts';
+import { alertDetail, announcementOf, callerReplyOf, processedId, statusOf } from './order-messages.ts';
+import { secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
+import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
+import type { Incoming, Loaded, Planned, Settings, Wanting } from './types.ts';
+
+/** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
+export class OrderDraft {
+  private readonly loaded: Loaded;
+  private readonly now: number;
+  private readonly settings: Settings;
+  private record: StateRecord;
+  private instance: Instance;
+  private readonly commands: Command[] = [];
+  private readonly outbox: OutboxEntry[] = [];
+  private readonly taken: string[] = [];
+  private readonly wakeUps: string[] = [];
+  private changed = false;
+  private needs: number | undefined;
+
+  constructor(loaded: Loaded, now: number, settings: Settings) {
+    this.loaded = loaded;
+    this.now = now;
+    this.settings = settings;
+    this.record = loaded.record;
+    this.instance = loaded.instance;
+  }
+
+  /** Pending to Processing, in one write: the claim and the start, or the taking up of what a reset left open (SAS). */
+  claim(): void {
+    this.lock();
+    if (this.instance.state.phase === 'initialized') this.start();
+    else this.happen({ type: 'reclaimed' });
+  }
+
+  /** It ends before it has begun. */
+  cancel(): void {
+    this.happen({ type: 'canceled', outcome: 'canceled' });
+  }
+
+  private start(): void {
+    const called = this.loaded.order.caller ? { called: true as const } : {};
+    this.happen({ type: 'started', stepMs: this.record.stepMs, ...called });
+  }
+
+  private lock(): void {
+    const epoch = this.record.epoch + 1;
+    this.set({ epoch, lockedBy: this.settings.hostId, processState: 'Processing' });
+    this.note({ type: 'OrderClaimed', epoch });
+  }
+
+  /** The supervisor knows no instance: what it did to the record reaches the core and the journal here. */
+  takeNotes(): void {
+    const { notes } = this.record;
+    if (notes.length === 0) return;
+    const { changed } = this;
+    this.instance = journal(this.instance, notes, this.now);
+    for (const note of notes) if (isExpiry(note)) this.count(note);
+    this.record = { ...this.record, notes: [] };
+    // They go along with the next write; an answer that comes too late makes none.
+    this.changed = changed;
+  }
+
+  private count(note: ExpiryNote): void {
+    const { maxFailures, onExhausted } = this.record;
+    const path = 'path' in note ? note.path : undefined;
+    const waitsUntil = onExhausted === 'wait' && note.failureCount > maxFailures ? countedUntil(this.record) : undefined;
+    this.happen({ type: 'counted', ...(path === undefined ? {} : { path }), ...(waitsUntil === undefined ? {} : { waitsUntil }) });
+  }
+
+  /** What a write without anything new takes along. */
+  withNotes(): Pick<Planned, 'record' | 'instance'> {
+    this.takeNotes();
+    return { record: { ...this.record, failureCount: this.failureCount() }, instance: this.instance };
+  }
+
+  private failureCount(): number {
+    return mostLate(this.loaded.program, this.instance.state);
+  }
+
+  /** The supervisor has put the order into Error, above its threshold, or it could not be read: now the instance learns of it. */
+  catchUp(): void {
+    const { nextDueFor, processState, fault } = this.record;
+    if (processState !== 'Error' || this.instance.state.phase !== 'running') return;
+    const isOverdue = fault === null || fault.type === shortType(engineFaults.deadlineExceeded);
+    this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
+  }
+
+  take(incoming: Incoming): void {
+    const before = this.instance.state;
+    switch (incoming.type) {
+      case 'reply':
+        if (asksAgent(this.current(), incoming) && isValid(this.current(), incoming, this.settings))
+          this.happen(replied(this.current(), incoming, this.secrets(), this.settings));
+        break;
+      case 'heartbeat':
+        if (asksAgent(this.current(), incoming))
+          this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        break;
+      case 'instruction':
+        this.instruct(incoming.instruction, incoming.key);
+        break;
+      case 'signal':
+        this.signal(incoming.signal, incoming.key);
+        break;
+      case 'recall':
+        this.recall();
+        break;
+      case 'wake-up':
+        this.wakeUps.push(incoming.id);
+        this.changed ||= this.loaded.record.notes.length > 0;
+        if (isUnclaimed(this.record)) this.claim();
+        return;
+    }
+    // One that nobody has claimed may be suspended without its instance hearing of it.
+    if (this.instance.state !== before || incoming.type === 'instruction') this.taken.push(incoming.id);
+  }
+
+  /** Requests the steps that the supervisor counted and that have no answer yet, and the steps whose requests were never sent. */
+  askAgain(): void {
+    const { nextDueFor, processState } = this.record;
+    const isCounted = nextDueFor?.kind === 'ask' || nextDueFor?.kind === 'unsent' || nextDueFor?.waitsUntil !== undefined;
+    if (processState !== 'Processing' || isStopped(this.record) || !isCounted) return;
+    this.dealWithExhaustion();
+    this.happen({ type: 'expired' });
+  }
+
+  /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
+  private dealWithExhaustion(): void {
+    const { maxFailures, onExhausted, recover } = this.record;
+    const exhausted = workingSteps(this.loaded.program, this.instance.state).filter(
+      ({ own, activity: { late = 0 } }) => late > maxFailures && own.completeBy <= this.now,
+    );
+    if (exhausted.length > 0 && onExhausted === 'undo') this.happen({ type: 'canceled', outcome: 'compensated' });
+    if (onExhausted === 'fault' && recover === 'step') for (const { path } of exhausted) this.happen({ type: 'overdue', path });
+  }
+
+  wake(): void {
+    if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
+  }
+
+  status(status: StatusKind): void {
+    const { responseChannel, statusSeq } = this.record;
+    if (responseChannel === null) return;
+    this.set({ statusSeq: statusSeq + 1 });
+    this.outbox.push(statusOf(this.record, this.loaded.order, responseChannel, status, this.now));
+  }
+
+  note(...facts: OrderFact[]): void {
+    if (facts.length === 0) return;
+    this.instance = journal(this.instance, facts, this.now);
+    this.changed = true;
+  }
+
+  /** Nothing that happened counts until this is read. */
+  wanting(): Wanting | undefined {
+    return this.needs === undefined ? undefined : { needs: this.needs };
+  }
+
+  finish(evenUnchanged = false): Planned | undefined {
+    if (!this.changed && !evenUnchanged) return undefined;
+    this.settle();
+    this.refuseNonsense();
+
+    const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
+    const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
+    const record = {
+      ...this.record,
+      ...timesOf(this.loaded.program, instance.state),
+      failureCount: this.failureCount(),
+      lastBy: [...this.taken, ...this.wakeUps],
+      outbox: [...this.record.outbox, ...this.outbox],
+      updatedAt: this.now,
+    };
+    const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
+    const cancels = this.commands.filter((command): command is CancelCommand => command.type === 'cancel');
+    return { record, instance, asks, cancels, wakeUps, outbox: this.outbox, taken: this.taken };
+  }
+
+  /** What the core's new phase means for the order: into Error, out of it, or to its end. */
+  private settle(): void {
+    const { phase, held } = this.instance.state;
+    const { processState } = this.record;
+    if (phase === 'closed' && processState !== 'Processed') {
+      const { outcome = 'completed' } = this.instance.state;
+      this.set({ processState: 'Processed', outcome, fault: null, lockedBy: null });
+      this.note({ type: 'OrderProcessed', outcome });
+      if (this.settings.announceProcessed)
+        this.announce('Order Processed', processedId(this.record, this.loaded.order, outcome), { outcome });
+      this.status(outcome === 'completed' ? 'completed' : 'failed');
+      this.outbox.push(...callerReplyOf(this.record, this.loaded.order, this.instance.state, this.now));
+    }
+    if (!held) return;
+    if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
+    else this.enterError(held.fault);
+    if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
+  }
+
+  /** The alert lies in the same write as the Error: one cannot be without the other. */
+  private enterError(fault: Fault): void {
+    const errorGen = this.record.errorGen + 1;
+    this.set({ processState: 'Error', errorGen, fault: this.summaryOf(fault) });
+    this.announce('Order In Error', `${announcedAs(this.record)}#${errorGen}`, this.detailOf(fault));
+  }
+
+  /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
+  private terminated(fault: Fault): void {
+    // A question is part of the workflow: nothing went wrong.
+    if (!isQuestion(fault))
+      this.announce('Workflow Terminated', `${announcedAs(this.record)}#${this.record.errorGen}/terminated`, this.detailOf(fault));
+    this.status('delayed');
+  }
+
+  private detailOf(fault: Fault): JsonObject {
+    const before = this.loaded.instance.state.phase === 'running' ? 'Processing' : this.loaded.record.processState;
+    return alertDetail(this.summaryOf(fault), { before, after: 'Error', failureCount: this.failureCount() });
+  }
+
+  /** A signal is not an instruction: an order in Error stays there, and keeps it. */
+  private signal({ name, payload }: Signal, key: string | undefined): void {
+    this.instance = withKey(this.instance, key);
+    if (isUnclaimed(this.record) && this.instance.state.phase === 'running') this.claim();
+    this.happen({ type: 'signalled', name, payload });
+  }
+
+  private instruct(instruction: Instruction, key: string | undefined): void {
+    const { by, reason, kind } = instruction;
+    this.instance = withKey(this.instance, key);
+    this.note({ type: 'InstructionGiven', kind, by, reason });
+    if (kind === 'suspend') {
+      this.set({ suspended: true });
+      return this.happen(contentOf(instruction, this.instance.state));
+    }
+    if (kind === 'resume') return this.resume();
+    this.set({ processState: 'Processing', fault: null, suspended: false });
+    // Where it went into Error before it was claimed, or after a reset, this is the claim.
+    if (this.record.lockedBy === null) this.lock();
+    if (kind === 'resubmit' && this.instance.state.phase === 'initialized') return this.start();
+    this.happen(contentOf(instruction, this.instance.state));
+  }
+
+  /** What nobody had claimed is claimed now; where it was put before a person meanwhile, it waits for him. */
+  private resume(): void {
+    const { phase, suspendedAt = this.now } = this.instance.state;
+    this.set({ suspended: false, nextDueFor: thawedDue(this.record.nextDueFor, Math.max(0, this.now - suspendedAt)) });
+    const isFree = isUnclaimed(this.record);
+    if (isFree && phase === 'initialized') return this.claim();
+    if (isFree) this.lock();
+    this.happen({ type: 'resumed' });
+    if (isFree) this.happen({ type: 'reclaimed' });
+    this.catchUp();
+  }
+
+  /** Finished as it was, it is under way once more, until what it did is undone. */
+  private recall(): void {
+    const { phase, outcome, called } = this.instance.state;
+    if (phase !== 'closed' || outcome !== 'completed' || !called) return;
+    this.lock();
+    this.set({ outcome: null });
+    this.happen({ type: 'recalled' });
+  }
+
+  private announce(detailType: DetailType, id: string, detail: JsonObject): void {
+    this.outbox.push(announcementOf(this.record, detailType, id, detail, this.now));
+  }
+
+  private happen(event: EventContent): void {
+    const { program, order, undoPages: pages = new Map() } = this.loaded;
+    const happened = { ...event, at: this.now, epoch: this.record.epoch } as Event;
+    const transition = advance(program, subjectOf(order), this.instance.state, happened, { pages, room: this.room() });
+    this.needs ??= transition.needs;
+    if (this.needs !== undefined) return;
+    if (transition.state === this.instance.state && transition.facts.length === 0) return;
+    this.instance = { ...this.instance, state: transition.state };
+    this.changed = true;
+    this.note(...transition.facts.map((fact) => this.discreet(fact)));
+    this.commands.push(...transition.commands);
+    for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.tellStuck(fact);
+  }
+
+  /** What is left of it for the next event. */
+  private room(): Room | undefined {
+    const { room } = this.settings;
+    const added = this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
+    return room && { ...room, journal: room.journal - utf8Bytes(added) };
+  }
+
+  /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
+  private tellStuck({ path, asking, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
+    const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
+    const failureCount = Number(asking.slice(asking.lastIndexOf('.') + 1));
+    const detail = alertDetail(told, { source: path, before: 'Compensating', after: 'Compensating', failureCount });
+    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${asking}`, detail);
+  }
+
+  /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
+  private isOutstanding({ path, requestId }: AskCommand): boolean {
+    const own = this.instance.state.activities[path]?.own as StepState | undefined;
+    return own?.phase === 'asked' && requestIdOf(this.record.orderId, path, own) === requestId;
+  }
+
+  /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
+  private discreet(fact: OrderFact): OrderFact {
+    if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, this.secrets()) };
+    if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
+    const pointers = secretOutputAt(this.loaded.program, fact.path);
+    return { ...fact, output: withoutTexts(masked(fact.output, pointers), [...this.secrets(), ...secretTexts(fact.output, pointers)]) };
+  }
+
+  private secrets(): readonly string[] {
+    return secretsOf(this.current());
+  }
+
+  private current(): Loaded {
+    return { ...this.loaded, record: this.record, instance: this.instance };
+  }
+
+  private summaryOf(fault: Fault): FaultSummary {
+    return summaryOf(withoutSecrets(fault, this.secrets()));
+  }
+
+  private refuseNonsense(): void {
+    const wrong = violations(this.loaded.program, this.instance.state);
+    if (wrong.length > 0) throw new InvariantError(`The order ${this.record.orderId} would break what must hold: ${wrong.join('; ')}.`);
+  }
+
+  private set(change: Partial<StateRecord>): void {
+    this.record = { ...this.record, ...change };
+    this.changed = true;
+  }
+}
+
+/** What may be claimed: Pending, and nobody's (SAS). */
+const isUnclaimed = ({ processState, lockedBy, suspended }: StateRecord): boolean =>
+  processState === 'Pending' && lockedBy === null && !suspended;
+
+type ExpiryNote = Extract<Note, { type: 'DeadlineExpired' | 'OrderReset' | 'ThresholdExceeded' }>;
+
+const isExpiry = (note: Note): note is ExpiryNote =>
+  note.type === 'DeadlineExpired' || note.type === 'OrderReset' || note.type === 'ThresholdExceeded';

@@ -1,0 +1,98 @@
+import type { Clock } from '#ports/clock';
+import type { Publisher } from '#ports/event-bus';
+import { timeText } from '#ports/messages';
+import type { Channel } from '#ports/queues';
+import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
+import type { Along } from '#ports/store';
+import type { OrderFact } from './instance.ts';
+
+const attemptsMax = 3;
+const pauseMs = 50;
+
+/** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
+export async function sendEntries(
+  entries: readonly OutboxEntry[],
+  { channel, publisher, clock }: { channel: Pick<Channel, 'send'>; publisher: Publisher; clock: Clock },
+): Promise<ReadonlySet<string>> {
+  const acknowledged = new Set<string>();
+  for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
+    if (attempt > 1) await clock.sleep(pauseMs * attempt);
+    const open = entries.filter(({ id }) => !acknowledged.has(id));
+    for (const id of await publishAll(open, publisher)) acknowledged.add(id);
+    for (const id of await sendStatuses(open, channel)) acknowledged.add(id);
+  }
+  return acknowledged;
+}
+
+async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<readonly string[]> {
+  const announcements = alongOf(entries).announcements;
+  if (announcements.length === 0) return [];
+  try {
+    const { failed } = await publisher.publish(announcements);
+    return announcements.map(({ id }) => id).filter((id) => !failed.includes(id));
+  } catch {
+    return [];
+  }
+}
+
+/** In their order, up to the first that is not taken: nobody is to hear how an order ended before he heard of it at all. */
+async function sendStatuses(entries: readonly OutboxEntry[], channel: Pick<Channel, 'send'>): Promise<readonly string[]> {
+  const sent: string[] = [];
+  for (const entry of entries) {
+    if (entry.kind !== 'status') continue;
+    if (!(await sendStatus(entry, channel))) break;
+    sent.push(entry.id);
+  }
+  return sent;
+}
+
+async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Pick<Channel, 'send'>): Promise<boolean> {
+  try {
+    await channel.send(alongOf([entry]).messages);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The same entries as they travel in a write's own transaction. */
+export const alongOf = (entries: readonly OutboxEntry[]): Along => ({
+  messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
+  announcements: entries.flatMap((entry) =>
+    entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [],
+  ),
+});
+
+/** A client's queue that is gone must not keep its order busy for ever: after this time its messages are given up. */
+const undeliverableMs = 900_000;
+
+type StatusEntry = Extract<OutboxEntry, { kind: 'status' }>;
+
+export const isUndeliverable = (entry: OutboxEntry, now: number): entry is StatusEntry =>
+  entry.kind === 'status' && entry.unproven === true && now - Date.parse(String(entry.message['at'])) >= undeliverableMs;
+
+export const undeliverable = (givenUp: readonly StatusEntry[]): readonly OrderFact[] =>
+  givenUp.map(({ channel }) => ({ type: 'ResponseUndeliverable', channel }));
+
+/** The order is none the worse for it; but a person has to see why its client hears nothing. */
+export const noticesOf = (
+  { orderId, submittedAt, processState, failureCount }: StateRecord,
+  [first]: readonly StatusEntry[],
+  now: number,
+): readonly OutboxEntry[] => {
+  if (!first) return [];
+  const id = `${announcedAs({ orderId, submittedAt })}${first.id.slice(orderId.length)}/undeliverable`;
+  const detail = {
+    id,
+    orderId,
+    at: timeText(now),
+    class: 'basic-failure',
+    type: 'ResponseUndeliverable',
+    source: first.channel,
+    before: processState,
+    after: processState,
+    failureCount,
+    message: `The response queue ${first.channel} takes nothing: its client is not told how this order goes.`,
+  };
+  return [{ id, kind: 'announcement', detailType: 'Service Exception', detail }];
+};

@@ -1,0 +1,69 @@
+import { workflowsAgent } from '#core/data/child-order';
+import type { StepReply } from '#core/data/event';
+import { engineFaults, type Fault, shortType } from '#core/data/fault';
+import { stepOfRequest } from '#core/data/ids';
+import { type Json, utf8Bytes } from '#core/data/json';
+import { asks } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { withoutTexts } from '#core/definition/secrets';
+import type { Incoming, Loaded, Settings } from './types.ts';
+
+type IncomingReply = Extract<Incoming, { type: 'reply' }>;
+
+/** A reply speaks for the agent on whose queue it came, and for no other. */
+export function asksAgent(
+  { program, record, instance }: Loaded,
+  { requestId, agent }: { readonly requestId: string; readonly agent: string },
+): boolean {
+  const path = stepOfRequest(record.orderId, requestId);
+  if (path === undefined || !instance.state.activities[path]) return false;
+  const node = nodeAt(program, path);
+  return asks(node) && node.agent === agent;
+}
+
+/** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
+export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isOutput }: Settings): boolean {
+  if (reply.status !== 'succeeded') return true;
+  const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
+  return asks(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
+}
+
+/** What it is to the instance. */
+export const replied = (loaded: Loaded, incoming: IncomingReply, secrets: readonly string[], { clockToleranceMs }: Settings) => ({
+  type: 'replied' as const,
+  requestId: incoming.requestId,
+  sentAt: incoming.sentAt,
+  clocksApartMs: clockToleranceMs,
+  reply: trusted(loaded, incoming, secrets),
+});
+
+/** Names a fault as the definition declares it; whatever was not declared is unexpected. Secrets are taken out. */
+function trusted({ program, record }: Loaded, { requestId, reply }: IncomingReply, secrets: readonly string[]): StepReply {
+  if (reply.status !== 'failed') return reply;
+  const path = stepOfRequest(record.orderId, requestId) ?? '';
+  const node = nodeAt(program, path);
+  const declared = asks(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
+  const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
+  const fault: Fault = {
+    ...brief(reply.fault),
+    type: declared ?? known ?? reply.fault.type,
+    class: declared ? 'expected' : known ? 'application-failure' : reply.fault.class,
+    source: path,
+  };
+  return { status: 'failed', fault: withoutSecrets(fault, secrets) };
+}
+
+export const withoutSecrets = (fault: Fault, secrets: readonly string[]): Fault =>
+  withoutTexts(fault as unknown as Json, secrets) as unknown as Fault;
+
+/** A fault lies in the state, in the journal and in announcements: no error page of a service is to fill them. */
+function brief(fault: Fault): Fault {
+  const { data, ...rest } = fault;
+  const bytes = data === undefined ? 0 : utf8Bytes(data);
+  const left = bytes > faultLimits.dataBytesMax ? ` (its data of ${bytes} bytes is left out)` : '';
+  const message =
+    rest.message.length > faultLimits.messageCharactersMax ? `${rest.message.slice(0, faultLimits.messageCharactersMax)}…` : rest.message;
+  return { ...rest, message: message + left, ...(data === undefined || left ? {} : { data }) };
+}
+
+const faultLimits = { messageCharactersMax: 2048, dataBytesMax: 16 * 1024 };

@@ -1,0 +1,46 @@
+import { type Json, utf8Bytes } from '#core/data/json';
+import type { ActivityState } from '#core/data/state';
+
+/**
+ * The stored form of a step that waits for its answer: generation, attempt, epoch, request time, milliseconds until its deadline, and
+ * whether it is canceled. A wide loop consists mostly of such steps, and DynamoDB bills their bytes at every write.
+ */
+type Short = readonly [generation: number, attempt: number, epoch: number, since: number, forMs: number, mode?: 'cancel'];
+type Stored = { readonly [path: string]: ActivityState | Short };
+type Activities = { readonly [path: string]: ActivityState };
+
+export const shortened = (activities: Activities): Stored => mapped(activities, (activity) => shortOf(activity) ?? activity);
+
+export const lengthened = (stored: Stored): Activities => mapped(stored, (activity) => (isShort(activity) ? longOf(activity) : activity));
+
+/** Bytes that short forms save. The limit of a state counts without them, because all these steps may need their long form at once. */
+export const savedBytes = (activities: Activities): number =>
+  utf8Bytes(activities as unknown as Json) - utf8Bytes(shortened(activities) as unknown as Json);
+
+function mapped<From, To>(values: { readonly [path: string]: From }, how: (value: From) => To): { readonly [path: string]: To } {
+  return Object.fromEntries(Object.entries(values).map(([path, value]) => [path, how(value)]));
+}
+
+const isShort = (activity: ActivityState | Short): activity is Short => Array.isArray(activity);
+
+const longOf = ([generation, attempt, epoch, since, forMs, mode]: Short): ActivityState => ({
+  status: mode === undefined ? 'Executing' : 'Canceling',
+  own: { generation, attempt, epoch, since, phase: 'asked', completeBy: since + forMs, ...(mode === undefined ? {} : { mode }) },
+});
+
+const fields = ['generation', 'attempt', 'epoch', 'since', 'completeBy'] as const;
+
+/** Undefined for a step with any other field. */
+function shortOf({ status, own, ...others }: ActivityState): Short | undefined {
+  if (Object.keys(others).length > 0 || typeof own !== 'object' || own === null) return undefined;
+  const { phase, mode, ...numbers } = own as { readonly [field: string]: unknown };
+  const isExecuting = status === 'Executing' && mode === undefined;
+  const isCanceling = status === 'Canceling' && mode === 'cancel';
+  if (!(isExecuting || isCanceling) || phase !== 'asked' || Object.keys(numbers).length !== fields.length) return undefined;
+  const [generation, attempt, epoch, since, completeBy] = fields.map((field) => numbers[field]);
+  if (!isNumber(generation) || !isNumber(attempt) || !isNumber(epoch) || !isNumber(since) || !isNumber(completeBy)) return undefined;
+  const forMs = completeBy - since;
+  return isCanceling ? [generation, attempt, epoch, since, forMs, 'cancel'] : [generation, attempt, epoch, since, forMs];
+}
+
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);

@@ -1,0 +1,103 @@
+import type { Json } from '#core/data/json';
+import type { Result, State, Status } from '#core/data/state';
+import { asks } from '#core/definition/definition';
+import { definitionPath, type Program } from '#core/definition/program';
+import type { Page } from '#ports/store';
+import type { JournalEntry } from './instance.ts';
+
+/** How one step of an order has fared so far. Times are milliseconds since 1970. */
+export interface StepReport {
+  readonly path: string;
+  readonly name: string;
+  readonly agent: string;
+  readonly operation: string;
+  readonly status: Status;
+  readonly result: Result | null;
+  /** How often its agent was asked. */
+  readonly attempts: number;
+  readonly completeBy: number | null;
+  readonly startedAt: number | null;
+  readonly closedAt: number | null;
+  readonly output: Json;
+}
+
+/** The whole journal, oldest first. A page may repeat what stands in another one, or still in the tail. */
+export function wholeJournal(pages: readonly Page[], tail: readonly JournalEntry[]): readonly JournalEntry[] {
+  if (pages.length === 0) return tail;
+  const entries = new Map<number, JournalEntry>();
+  for (const entry of [...(pages.flat() as unknown as JournalEntry[]), ...tail]) entries.set(entry.seq, entry);
+  return [...entries.values()].sort((a, b) => a.seq - b.seq);
+}
+
+/**
+ * Every step of the definition, in its order, also those that have not started: what the journal tells of each, and
+ * where it stands now. A step in a loop is listed once for each of its turns.
+ */
+export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], state: State | undefined): readonly StepReport[] {
+  const courses = new Map<string, Course>();
+  for (const entry of journal) {
+    if (!('path' in entry) || entry.path === undefined) continue;
+    const { path } = entry;
+    courses.set(path, after(courses.get(path) ?? notStarted, entry));
+    const done = entry.type === 'ActivityClosed' && entry.result === 'Compensated' ? courses.get(undoneBy(path)) : undefined;
+    if (done) courses.set(undoneBy(path), { ...done, result: 'Compensated' });
+  }
+  const turns = Map.groupBy(courses.keys(), definitionPath);
+  return [...nodes].flatMap(([nodePath, node]) => {
+    if (!asks(node)) return [];
+    const { name, agent, operation } = node;
+    // An undo is a step of its own from when it is needed.
+    const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;
+    return (turns.get(nodePath) ?? (done ? [] : [nodePath])).map((path) => ({
+      path,
+      name: done ? `undo of ${done.name}` : name,
+      agent,
+      operation,
+      ...alive(courses.get(path) ?? notStarted, state?.activities[path]?.status),
+    }));
+  });
+}
+
+/** The step whose undo has this path. */
+const undoneBy = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf('/')));
+
+type Course = Omit<StepReport, 'path' | 'name' | 'agent' | 'operation'>;
+
+const notStarted: Course = {
+  status: 'Initialized',
+  result: null,
+  attempts: 0,
+  completeBy: null,
+  startedAt: null,
+  closedAt: null,
+  output: null,
+};
+
+function after(course: Course, entry: JournalEntry): Course {
+  const { at } = entry;
+  switch (entry.type) {
+    case 'ActivityStarted':
+      return { ...begun(course, at), status: 'Executing' };
+    case 'StepAsked':
+      return { ...begun(course, at), status: 'Executing', attempts: course.attempts + 1, completeBy: entry.completeBy };
+    case 'StepExtended':
+      return { ...course, completeBy: entry.completeBy };
+    case 'ActivityClosed':
+      return { ...course, status: 'Closed', result: entry.result, closedAt: at, output: entry.output ?? null };
+    case 'OrderHeld':
+      return { ...course, status: 'Faulting' };
+    case 'OrderReleased':
+      return { ...course, status: 'Executing' };
+  }
+  return course;
+}
+
+/** A step that was closed and is asked again has a new life: its old result no longer counts. */
+const begun = (course: Course, at: number): Course =>
+  course.status === 'Closed'
+    ? { ...notStarted, attempts: course.attempts, startedAt: at }
+    : { ...course, startedAt: course.startedAt ?? at };
+
+/** What is alive now is known better than the journal tells it. */
+const alive = (course: Course, status: Status | undefined): Course =>
+  status === undefined ? course : { ...course, status, result: null, closedAt: null };

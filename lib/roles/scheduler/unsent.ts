@@ -1,0 +1,34 @@
+import type { Clock } from '#ports/clock';
+import type { DueFor, StateHead, StateRecord } from '#ports/records';
+import type { Store } from '#ports/store';
+
+/** Queues that take nothing for a moment take something again within seconds. */
+const soonMs = 5_000;
+
+/** Kinds of deadlines at which the supervisor would count a step as late although it was never requested. */
+const marked: ReadonlySet<DueFor['kind']> = new Set(['step', 'claim', 'timer', 'outbox']);
+
+/** Whether the requests of the last write could not be sent, and no redelivery will send them. */
+export const isUnsent = ({ nextDueFor }: Pick<StateHead, 'nextDueFor'>): boolean => nextDueFor?.kind === 'unsent';
+
+/** Has the supervisor wake the order soon without counting, so that the scheduler sends the requests. If the mark fails, they are sent at the deadline. */
+export async function markUnsent(...[written, ports]: Parameters<typeof mark>): Promise<void> {
+  try {
+    await mark(written, ports);
+  } catch (error) {
+    if ((error as { fatal?: boolean }).fatal) throw error;
+  }
+}
+
+/** Leaves an order alone that has been written since: that write has sent its own requests. */
+async function mark(
+  { orderId, writeIds }: StateRecord,
+  { store, clock }: { readonly store: Pick<Store, 'head' | 'patch'>; readonly clock: Clock },
+): Promise<void> {
+  const head = await store.head(orderId);
+  if (!head || head.nextDueAt === null || head.nextDueFor === null || !marked.has(head.nextDueFor.kind)) return;
+  if (head.writeIds.at(-1)?.id !== writeIds.at(-1)?.id) return;
+  const at = Math.min(head.nextDueAt, clock.now() + soonMs);
+  const due = { nextDueAt: at, nextDueFor: { ...head.nextDueFor, kind: 'unsent' }, worklist: 'due', worklistAt: at } as const;
+  await store.patch({ ...head, ...due, rev: head.rev + 1 }, head);
+}

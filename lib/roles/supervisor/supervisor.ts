@@ -1,0 +1,387 @@
+import { type Breaker, excuses, phaseOf, turnOf } from '#ports/circuit-breaker';
+import type { Clock } from '#ports/clock';
+import type { Valves } from '#ports/consumers';
+import { UnreadableRecordError } from '#ports/errors';
+import type { Publisher } from '#ports/event-bus';
+import { queues, type Whose, wakeUpOf } from '#ports/messages';
+import type { Channel } from '#ports/queues';
+import { type Note, type StateHead, shardCount } from '#ports/records';
+import type { Store } from '#ports/store';
+import type { Telemetry } from '#ports/telemetry';
+import { createChannelKeeper } from '#roles/channels/reconciler';
+import { absenceOf, type ChannelState, type Closures, closures, isShut } from '#roles/channels/state';
+import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
+import { backlogAlert } from './backlog.ts';
+import { createBacklogWatch } from './backlog-monitor.ts';
+import { intoError } from './escalate.ts';
+import { sweepThrough } from './sweep.ts';
+import { createWakeUps } from './wake-ups.ts';
+
+export interface SupervisorOptions {
+  /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
+  readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument'>;
+  readonly channel: Pick<Channel, 'send' | 'depth'>;
+  /** For closed channels whose closing nobody was told of; of orders it is the scheduler who tells. */
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  /** What it keeps as the channels' records say, in each pass. */
+  readonly valves?: Valves | undefined;
+  /** How late a deadline must be before it counts. */
+  readonly clockToleranceMs?: number;
+  /** Where agents answer: what lies there unread for long excuses those who wait for it. */
+  readonly replyQueues?: readonly string[];
+  /** How often it looks; where most of what is late was not seen within that, all is slow, and nobody is to blame. */
+  readonly periodMs?: number;
+  /** Ids read from one shard at a time. */
+  readonly pageSize?: number;
+}
+
+export interface SupervisorPass {
+  readonly looked: number;
+  /** Expiries that this pass counted. */
+  readonly counted: number;
+  readonly woken: number;
+  readonly intoError: number;
+  /** Another supervisor, or the order itself, was faster. */
+  readonly lost: number;
+}
+
+export interface Supervisor {
+  /** Looks once at everything that is due, oldest first. Several may do so at once: each expiry counts once. */
+  pass(): Promise<SupervisorPass>;
+  /** Looks at every order for what the worklist may have missed; where it is stopped before the end, the next one goes on there. */
+  sweep(stopping?: AbortSignal): Promise<SupervisorPass>;
+}
+
+/** When it was found to be late: until it is judged the clock may have been set back. */
+interface Late {
+  readonly head: StateHead;
+  readonly foundAt: number;
+}
+
+type Counts = { -readonly [K in keyof SupervisorPass]: number };
+
+/** An order that cannot be read does not say what its steps may take. */
+const unreadableMs = 30_000;
+/** So many expiries are enough to judge by whether the system itself is behind. */
+const judgedMax = 100;
+
+/** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
+export function createSupervisor({
+  store,
+  channel,
+  publisher,
+  clock,
+  telemetry,
+  valves,
+  clockToleranceMs = 0,
+  replyQueues = [],
+  periodMs = Number.POSITIVE_INFINITY,
+  pageSize = 100,
+}: SupervisorOptions): Supervisor {
+  async function look(orderId: string, counts: Counts): Promise<void> {
+    counts.looked += 1;
+    let head: StateHead | undefined;
+    try {
+      head = await store.head(orderId);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecordError)) throw error;
+      // The scheduler meets the same record, sets it aside and tells a person; others are not kept waiting for it.
+      return wakeOnce({ orderId, stepMs: unreadableMs }, 'unreadable', counts);
+    }
+    if (!head || head.nextDueAt === null || head.nextDueFor === null || head.nextDueFor.kind === 'reminder') return;
+
+    const now = clock.now();
+    if (head.nextDueAt > now) return moveEntry(head, head.nextDueAt, counts);
+    if (head.heldBy !== null && head.heldUntil !== null && head.heldUntil > now) {
+      await moveDeadline(head, head.heldUntil, 'somebody is at work on the order', counts);
+      return;
+    }
+    if (head.suspended && head.nextDueFor.kind !== 'outbox') return;
+
+    const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
+    if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
+    if (head.nextDueAt + clockToleranceMs > now) return;
+    const absence = await absenceBefore(head, head.nextDueAt, now);
+    if (absence) return excuse(head, absence, counts);
+    backlog.saw(now - head.nextDueAt - clockToleranceMs);
+    late.push({ head, foundAt: now });
+  }
+
+  async function judgeOne({ head, foundAt }: Late, counts: Counts): Promise<void> {
+    const waitingSince = waitingSinceOf(head);
+    const behind = await backlog.behindWith(head, waitingSince);
+    if (!behind) return countExpiry(head, foundAt, counts);
+    telemetry.count('expiryExcused');
+    const now = clock.now();
+    const waiting: StateHead = { ...head, nextDueFor: head.nextDueFor && { ...head.nextDueFor, waitingSince } };
+    const alert = backlogAlert(behind, now);
+    if (told.get(behind.source) === alert.id || head.outbox.some(({ id }) => id === alert.id)) {
+      await moveDeadline(waiting, now + head.stepMs, behind.reason, counts);
+      return;
+    }
+    // The first of those that wait takes it along, and the scheduler tells it: nothing is announced from here.
+    told.set(behind.source, alert.id);
+    const telling: StateHead = { ...waiting, outbox: [...head.outbox, alert], nextDueFor: { ...waiting.nextDueFor, kind: 'outbox' } };
+    if (!(await moveDeadline(telling, now + outboxMs, behind.reason, counts))) {
+      told.delete(behind.source);
+      return;
+    }
+    telemetry.count('backlogged');
+    telemetry.log('warn', 'the system is behind: what is late does not count', { source: behind.source, reason: behind.reason });
+    await wake(head);
+  }
+
+  /** What the asking was behind for some of its time; first what nobody gets through. */
+  async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Absence | undefined> {
+    const agent = nextDueFor?.agent;
+    const states = await closed();
+    const breaker = agent === undefined ? undefined : await breakerOf(agent);
+    const channels = [agent, queues.wakeUps].flatMap((name) => closedIn(states, name));
+    const absences = [
+      ...channels.map((state) => ({ record: absenceOf(state, now), reason: `the channel ${state.channel} is closed` })),
+      ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
+    ].filter(({ record }) => excuses(record, dueAt, stepMs, now));
+    const isOpen = ({ record }: Absence): boolean => phaseOf(record, now) === 'open';
+    return absences.find(isOpen) ?? absences[0];
+  }
+
+  let known: Promise<Closures> | undefined;
+  const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
+  const wakeUps = createWakeUps<Whose & Pick<StateHead, 'stepMs'>>({ clock, send: (head) => wake(head) });
+  const keeper = createChannelKeeper({ documents: store, publisher, valves, clock, telemetry });
+  const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
+  /** Expiries that this pass has found and not judged yet. */
+  const late: Late[] = [];
+  /** What was told last of each backlog. */
+  const told = new Map<string, string>();
+
+  /** One look at each in a pass, and none where nothing is late. */
+  const breakers = new Map<string, Promise<Breaker | undefined>>();
+  const breakerOf = (agent: string): Promise<Breaker | undefined> => {
+    const known = breakers.get(agent) ?? store.breaker(agent);
+    breakers.set(agent, known);
+    return known;
+  };
+  /** Agents for whose services this pass has let somebody go and see. */
+  const probed = new Set<string>();
+  const forget = (): void => {
+    breakers.clear();
+    probed.clear();
+    known = undefined;
+    late.length = 0;
+    backlog.begin();
+    wakeUps.begin();
+  };
+
+  /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
+  async function excuse(head: StateHead, { record: breaker, reason }: Absence, counts: Counts): Promise<void> {
+    const now = clock.now();
+    telemetry.count('expiryExcused');
+    const waitingSince = waitingSinceOf(head);
+    const turn = turnOf(breaker, waitingSince);
+    const isFree = phaseOf(breaker, now) !== 'open' || !probed.has(breaker.agent);
+    if (turn <= now && isFree) {
+      probed.add(breaker.agent);
+      return askUncounted(head, waitingSince, counts);
+    }
+    // The longer it lasts, the less often each order is written.
+    const until = phaseOf(breaker, now) === 'open' ? now + Math.max(head.stepMs, (now - breaker.openedAt) / 4) : turn;
+    const waiting = head.nextDueFor && { ...head, nextDueFor: { ...head.nextDueFor, waitingSince } };
+    await moveDeadline(waiting ?? head, Math.round(until), reason, counts);
+  }
+
+  async function askUncounted(head: StateHead, waitingSince: number, counts: Counts): Promise<void> {
+    const nextDueAt = clock.now() + head.stepMs;
+    const asked: StateHead = {
+      ...head,
+      rev: head.rev + 1,
+      nextDueAt,
+      nextDueFor: { ...head.nextDueFor, kind: 'ask', waitingSince },
+      worklistAt: nextDueAt,
+    };
+    const write = await store.patch(asked, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+    else await wake(head);
+  }
+
+  /** The one write in which an expiry counts: its fence is what was observed, so a second supervisor's is refused. */
+  async function countExpiry(head: StateHead, now: number, counts: Counts): Promise<void> {
+    const failures = (head.nextDueFor?.failures ?? 0) + 1;
+    const failureCount = Math.max(head.failureCount, failures);
+    const exhausted = failures > head.maxFailures;
+    const path = head.nextDueFor?.path;
+    const place = path === undefined ? {} : { path };
+    telemetry.log('info', 'deadline expired', { orderId: head.orderId, ...place, failures });
+
+    // Who resets whole orders has no step that could fault.
+    const intoErrorNow = head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim');
+    if (exhausted && intoErrorNow) {
+      counts.intoError += 1;
+      return change(head, intoError(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures }), counts);
+    }
+    const waits = exhausted && head.onExhausted === 'wait';
+    const due = now + (waits ? (head.longWaitMs ?? longWaitMs) : head.stepMs);
+    if (head.nextDueFor?.kind === 'claim' && !exhausted) {
+      const reset: StateHead = {
+        ...head,
+        processState: 'Pending',
+        lockedBy: null,
+        epoch: head.epoch + 1,
+        completeBy: due,
+        failureCount,
+        notes: [...head.notes, { at: now, type: 'OrderReset', failureCount: failures }],
+        nextDueAt: now,
+        nextDueFor: { kind: 'unclaimed' },
+        worklistAt: now,
+      };
+      return change(head, reset, counts);
+    }
+    const asked: StateHead = {
+      ...head,
+      failureCount,
+      notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount: failures }],
+      nextDueAt: due,
+      nextDueFor: { ...head.nextDueFor, kind: 'ask', failures },
+      worklistAt: due,
+    };
+    return change(head, asked, counts, waits ? 0 : 1);
+  }
+
+  async function change(head: StateHead, next: StateHead, counts: Counts, wakes = 1): Promise<void> {
+    const write = await store.patch({ ...next, rev: head.rev + 1, updatedAt: clock.now() }, head);
+    if (write.outcome === 'refused') {
+      counts.lost += 1;
+      telemetry.count('recoveryLost');
+      return;
+    }
+    counts.counted += 1;
+    telemetry.count('expiryCounted');
+    if (head.nextDueAt !== null) telemetry.measure('detectionDelayMs', clock.now() - head.nextDueAt);
+    if (wakes > 0) await wake(head);
+  }
+
+  /** The entry stands too early, as lazy deadlines leave it: an ordinary write moves it, and nothing is counted. */
+  async function moveEntry(head: StateHead, worklistAt: number, counts: Counts): Promise<void> {
+    if (head.worklistAt === worklistAt) return;
+    const write = await store.patch({ ...head, rev: head.rev + 1, worklistAt }, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+  }
+
+  async function moveDeadline(head: StateHead, at: number, reason: string, counts: Counts): Promise<boolean> {
+    const note: Note = {
+      at: clock.now(),
+      type: 'DeadlineMoved',
+      ...(head.nextDueFor?.path ? { path: head.nextDueFor.path } : {}),
+      reason,
+    };
+    const last = head.notes.at(-1);
+    const isSaid = last?.type === 'DeadlineMoved' && last.path === note.path && last.reason === reason;
+    const moved = { ...head, rev: head.rev + 1, nextDueAt: at, worklistAt: at, notes: isSaid ? head.notes : [...head.notes, note] };
+    const write = await store.patch(moved, head);
+    if (write.outcome === 'refused') counts.lost += 1;
+    return write.outcome === 'written';
+  }
+
+  /** While its channel is closed nobody takes a wake-up: what is due then is found again when it is open. */
+  async function wakeOnce(head: Whose & Pick<StateHead, 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
+    const [shut] = closedIn(await closed(), queues.wakeUps);
+    if (shut && isShut(shut, queues.wakeUps, clock.now())) return;
+    if (await wakeUps.once(head, deadline)) counts.woken += 1;
+  }
+
+  const wake = (head: Whose): Promise<void> => channel.send([wakeUpOf(head, clock.now())]);
+
+  /** One order's trouble must not keep the pass from the others. */
+  async function unlessTrouble(orderId: string, work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (error) {
+      if ((error as { fatal?: boolean }).fatal) throw error;
+      telemetry.log('warn', 'supervisor passes over an order', { orderId, error });
+    }
+  }
+
+  async function lookAtAll(ids: readonly string[], counts: Counts): Promise<void> {
+    await Promise.all(ids.map((orderId) => unlessTrouble(orderId, look(orderId, counts))));
+    if (late.length >= judgedMax) await judge(counts);
+  }
+
+  /** Expiries are judged together: what concerns very many is the system's trouble, and not that of their agents. */
+  async function judge(counts: Counts): Promise<void> {
+    await Promise.all(late.splice(0).map((one) => unlessTrouble(one.head.orderId, judgeOne(one, counts))));
+  }
+
+  async function lookAtDue(counts: Counts): Promise<void> {
+    const until = clock.now();
+    for (let index = 0; index < shardCount; index++) {
+      // Supervisors that run at the same time begin at different shards.
+      const shard = (index + until) % shardCount;
+      const seen = new Set<string>();
+      // What is only woken keeps its place in front, so each round asks for one page more than it has seen.
+      for (let found = pageSize; found === pageSize; ) {
+        const due = await store.due('due', shard, until, seen.size + pageSize);
+        if (due.length === 0) break;
+        const ids = due.filter((id) => !seen.has(id)).slice(0, pageSize);
+        await lookAtAll(ids, counts);
+        for (const id of ids) seen.add(id);
+        found = ids.length;
+      }
+    }
+  }
+
+  async function lookAtEveryOrder(counts: Counts, stopping: AbortSignal | undefined): Promise<void> {
+    await sweepThrough({ store, clock, stopping }, async (ids) => {
+      for (let from = 0; from < ids.length; from += pageSize) await lookAtAll(ids.slice(from, from + pageSize), counts);
+    });
+  }
+
+  /** What was found is judged, also where the looking ends before its time. */
+  async function looking(counts: Counts, look: () => Promise<void>): Promise<void> {
+    forget();
+    try {
+      await look();
+    } finally {
+      await judge(counts);
+    }
+  }
+
+  return {
+    async pass() {
+      const counts = zero();
+      await looking(counts, async () => {
+        await keeper.follow(await closed());
+        await lookAtDue(counts);
+      });
+      telemetry.count('supervisorPass');
+      telemetry.count('supervisorLooked', counts.looked);
+      return counts;
+    },
+
+    async sweep(stopping) {
+      const counts = zero();
+      await looking(counts, () => lookAtEveryOrder(counts, stopping));
+      return counts;
+    },
+  };
+}
+
+/** Why nobody could answer for a while, and what is noted of it. */
+interface Absence {
+  readonly record: Breaker;
+  readonly reason: string;
+}
+
+/** Since when its step waits for an answer. */
+const waitingSinceOf = ({ nextDueAt, nextDueFor, completeBy, stepMs }: StateHead): number => {
+  const dueAt = nextDueAt ?? 0;
+  return nextDueFor?.waitingSince ?? Math.min(completeBy ?? dueAt, dueAt) - stepMs;
+};
+
+const closedIn = (states: Closures, channel: string | undefined): readonly ChannelState[] => {
+  const state = channel === undefined ? undefined : states.get(channel);
+  return state ? [state] : [];
+};
+
+const zero = (): Counts => ({ looked: 0, counted: 0, woken: 0, intoError: 0, lost: 0 });

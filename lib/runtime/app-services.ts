@@ -1,0 +1,124 @@
+import { hash } from 'node:crypto';
+import type { HostEvents, RuntimeService, ServiceRuntime } from '#authoring/services';
+import type { App } from '#authoring/workflow';
+import type { Clock } from '#ports/clock';
+import type { Publisher } from '#ports/event-bus';
+import type { Telemetry } from '#ports/telemetry';
+import type { Emit, SystemEvents } from './system.ts';
+
+export interface AppServicesOptions {
+  readonly app: Pick<App, 'services' | 'on'>;
+  /** Services beside those of the app. */
+  readonly services?: readonly RuntimeService[];
+  readonly hostId: string;
+  readonly role: string;
+  readonly ports: { readonly clock: Clock; readonly telemetry: Telemetry; readonly publisher: Publisher };
+  /** Who else hears of it. */
+  readonly emit?: Emit;
+}
+
+/** What an app has in the process that runs it: its own services, and what it listens to. */
+export interface AppServices {
+  readonly emit: Emit;
+  /** Starts each once; where one fails, those before it are stopped, and the process does not start. */
+  start(submit: ServiceRuntime['submit']): Promise<void>;
+  stop(): Promise<void>;
+  /** Tells the app that the process gives up. */
+  failed(error: unknown): void;
+  /** Resolves when what listeners and services have begun is done: Lambda freezes what is left. */
+  settled(): Promise<void>;
+}
+
+export function createAppServices({ app, services = [], hostId, role, ports, emit: others }: AppServicesOptions): AppServices {
+  const { clock, telemetry, publisher } = ports;
+  const all = [...services, ...(app.services ?? [])];
+  const pending = new Set<Promise<void>>();
+  let started: readonly RuntimeService[] = [];
+
+  function track(work: Promise<unknown>, trouble: string, fields: { readonly [name: string]: string }): void {
+    const done = work.then(
+      () => undefined,
+      (error: unknown) => telemetry.log('error', trouble, { ...fields, error }),
+    );
+    pending.add(done);
+    void done.then(() => pending.delete(done));
+  }
+
+  function tell<E extends keyof HostEvents>(event: E, detail: HostEvents[E]): void {
+    const listener = app.on?.[event];
+    if (listener) track(Promise.resolve(detail).then(listener), 'listener of the app failed', { event });
+  }
+
+  const told: { readonly [E in keyof SystemEvents]: (detail: SystemEvents[E]) => void } = {
+    workflowTerminated: ({ orderId, record: { workflow, fault } }) => tell('workflowTerminated', { orderId, workflow, fault }),
+    servicesExceptionNotHandled: (detail) => tell('servicesExceptionNotHandled', detail),
+  };
+  const emit: Emit = (event, detail) => {
+    others?.(event, detail);
+    told[event](detail);
+  };
+
+  function announce(name: string, error: unknown, orderId: string | undefined): Promise<unknown> {
+    const at = new Date(clock.now()).toISOString();
+    const message = error instanceof Error ? error.message : String(error);
+    const id = `service/${name}/${hash('sha256', `${hostId}${at}${message}`).slice(0, 16)}`;
+    const detail = {
+      id,
+      ...(orderId ? { orderId } : {}),
+      at,
+      class: 'basic-failure',
+      type: 'ServiceException',
+      source: name,
+      before: 'running',
+      after: 'running',
+      failureCount: 0,
+      message,
+    };
+    return publisher.publish([{ id, detailType: 'Service Exception', detail }]);
+  }
+
+  const runtimeFor = ({ name }: RuntimeService, submit: ServiceRuntime['submit']): ServiceRuntime => ({
+    hostId,
+    role,
+    clock,
+    submit,
+    raiseServicesExceptionNotHandled(error, orderId) {
+      telemetry.log('error', 'service exception', { service: name, error, ...(orderId ? { orderId } : {}) });
+      emit('servicesExceptionNotHandled', { service: name, error, ...(orderId ? { orderId } : {}) });
+      track(announce(name, error, orderId), 'service exception not announced', { service: name });
+    },
+  });
+
+  async function settled(): Promise<void> {
+    while (pending.size > 0) await Promise.all(pending);
+  }
+
+  async function stopAll(): Promise<void> {
+    const stopping = started;
+    started = [];
+    for (const service of stopping) await service.stop?.();
+  }
+
+  return {
+    emit,
+    settled,
+    failed: (error) => tell('stopped', { hostId, role, error }),
+    async start(submit) {
+      try {
+        for (const service of all) {
+          await service.start(runtimeFor(service, submit));
+          started = [...started, service];
+        }
+      } catch (error) {
+        await stopAll();
+        throw error;
+      }
+      tell('started', { hostId, role });
+    },
+    async stop() {
+      await stopAll();
+      tell('stopped', { hostId, role });
+      await settled();
+    },
+  };
+}

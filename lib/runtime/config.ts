@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { limits } from '#core/definition/definition';
+import { SetupError } from '#ports/errors';
+import { steps } from '#ports/limits';
+import { lockPolicies } from '#roles/scheduler/lease';
+
+const onOff = z.enum(['on', 'off']).transform((value) => value === 'on');
+const seconds = z.coerce.number().positive().max(86_400);
+const wholeNumber = z.coerce.number().int().min(0);
+
+/** Every variable that the system reads, with its default for one machine. Nothing else reads the environment. */
+const Environment = z.object({
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  HOST: z.string().min(1).default('127.0.0.1'),
+  REDRESS_DATA: z.string().min(1).default('.redress'),
+  REDRESS_SAMPLES: onOff.default(true),
+  REDRESS_ADAPTERS: z.enum(['embedded', 'aws']).default('embedded'),
+  SUPERVISOR_PERIOD_SECONDS: seconds.default(2),
+  STEP_COMPLETE_WITHIN_SECONDS: seconds.default(10),
+  MAX_FAILURES: wholeNumber.max(1000).default(3),
+  LONG_WAIT_SECONDS: z.coerce.number().positive().max(limits.secondsMax).default(3600),
+  INSTANCE_LOCKED_ACTION: z.enum(lockPolicies).default('NoRetry'),
+  CLAIM_ON_SUBMIT: onOff.default(true),
+  ANNOUNCE_PROCESSED: onOff.default(false),
+  CLOCK_TOLERANCE_MS: wholeNumber.max(3_600_000).default(0),
+  CLIENT_ORDERS_PER_SECOND: z.coerce.number().positive().max(1_000_000).optional(),
+  RETENTION_DAYS: z.coerce.number().positive().max(36_600).optional(),
+  DEFAULT_WORKFLOW: z.string().min(1).default('fulfil-order'),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'off']).default('warn'),
+});
+
+/** Where time, network and functions are shared with others; what is set counts there, too. */
+const onAws = {
+  SUPERVISOR_PERIOD_SECONDS: String(steps.periodMs / 1000),
+  STEP_COMPLETE_WITHIN_SECONDS: String(steps.stepMs / 1000),
+  CLOCK_TOLERANCE_MS: String(steps.toleranceMs),
+};
+
+export interface Config {
+  readonly port: number;
+  readonly host: string;
+  readonly dataFolder: string;
+  readonly samples: boolean;
+  readonly adapters: 'embedded' | 'aws';
+  readonly supervisorPeriodMs: number;
+  readonly stepMs: number;
+  readonly maxFailures: number;
+  /** With `onExhausted: 'wait'`: how long a step above the threshold is left alone. */
+  readonly longWaitMs: number;
+  readonly lockPolicy: (typeof lockPolicies)[number];
+  readonly claimOnSubmit: boolean;
+  readonly announceProcessed: boolean;
+  readonly clockToleranceMs: number;
+  /** As many orders of one client are taken in by one process, on the average; undefined: as many as come. */
+  readonly clientOrdersPerSecond: number | undefined;
+  readonly retentionMs: number | undefined;
+  readonly defaultWorkflow: string;
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'off';
+}
+
+/**
+ * The configuration, read once. Empty variables count as absent.
+ *
+ * @throws SetupError that names every variable that is wrong, and what it takes.
+ */
+export function readConfig(environment: { readonly [name: string]: string | undefined }): Config {
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => value !== '' && value !== undefined && Object.hasOwn(Environment.shape, name)),
+  );
+  const parsed = Environment.safeParse({ ...(given['REDRESS_ADAPTERS'] === 'aws' ? onAws : {}), ...given });
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map(({ path, message }) => `${String(path[0])}=${given[String(path[0])]}: ${message}`);
+    throw new SetupError(`The configuration is wrong: ${problems.join('; ')}.`, 'Correct or unset these variables.');
+  }
+  const variables = parsed.data;
+  return {
+    port: variables.PORT,
+    host: variables.HOST,
+    dataFolder: variables.REDRESS_DATA,
+    samples: variables.REDRESS_SAMPLES,
+    adapters: variables.REDRESS_ADAPTERS,
+    supervisorPeriodMs: variables.SUPERVISOR_PERIOD_SECONDS * 1000,
+    stepMs: variables.STEP_COMPLETE_WITHIN_SECONDS * 1000,
+    maxFailures: variables.MAX_FAILURES,
+    longWaitMs: variables.LONG_WAIT_SECONDS * 1000,
+    lockPolicy: variables.INSTANCE_LOCKED_ACTION,
+    claimOnSubmit: variables.CLAIM_ON_SUBMIT,
+    announceProcessed: variables.ANNOUNCE_PROCESSED,
+    clockToleranceMs: variables.CLOCK_TOLERANCE_MS,
+    clientOrdersPerSecond: variables.CLIENT_ORDERS_PER_SECOND,
+    retentionMs: variables.RETENTION_DAYS === undefined ? undefined : variables.RETENTION_DAYS * 86_400_000,
+    defaultWorkflow: variables.DEFAULT_WORKFLOW,
+    logLevel: variables.LOG_LEVEL,
+  };
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { isLoopback } from '#api/loopback';
+import { problemText } from '#api/problem';
+import { SetupError } from '#ports/errors';
+import type { Telemetry } from '#ports/telemetry';
+
+export type HttpHandler = (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+
+/** An HTTP server that hands every request to a function, as API Gateway does. */
+export interface HttpEntrance {
+  readonly url: string;
+  /** Takes no new requests and waits for those at work. */
+  stop(): Promise<void>;
+}
+
+/** More than the API takes: what is beyond is not read, and answered with the API's own refusal. */
+const bodyBytesMax = 300 * 1024;
+
+/** @throws SetupError when the port is in use or may not be used. */
+export async function startHttp(
+  handler: HttpHandler,
+  { port, host, telemetry }: { port: number; host: string; telemetry: Telemetry },
+): Promise<HttpEntrance> {
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 60_000, maxHeaderSize: 16_384 },
+    (request, response) => {
+      // A page of another site that got this address under its own name must not reach what listens for this machine alone.
+      if (isLoopback(host) && !isLoopback(hostnameIn(request.headers.host))) return misdirected(request, response);
+      answer(handler, request, response).catch((error: unknown) => {
+        telemetry.log('error', 'request failed', { error });
+        if (!response.headersSent) response.writeHead(500);
+        response.end();
+      });
+    },
+  );
+  await listen(server, port, host);
+  const { port: bound } = server.address() as AddressInfo;
+  const shown = host.includes(':') ? `[${host}]` : host;
+  return {
+    url: `http://${shown}:${bound}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+        // A connection that is kept alive by its client must not keep the host from stopping.
+        setTimeout(() => server.closeAllConnections(), 3_000).unref();
+      }),
+  };
+}
+
+/** The host that a client meant, without the port; a client that says nothing is taken for a local one. */
+const hostnameIn = (header: string | undefined): string => (header ?? 'localhost').replace(/:\d+$/, '').toLowerCase();
+
+function misdirected(request: IncomingMessage, response: ServerResponse): void {
+  const problem = problemText({ problem: 'forbidden' }, { requestId: randomUUID(), instance: splitTarget(request.url ?? '/').pathname });
+  response.writeHead(403, { 'content-type': 'application/problem+json', 'cache-control': 'no-store', connection: 'close' });
+  response.end(problem);
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE')
+        return reject(
+          new SetupError(`The port ${port} on ${host} is in use.`, `Choose another one: PORT=${port + 1}, or PORT=0 for any that is free.`),
+        );
+      if (error.code === 'EACCES') return reject(new SetupError(`The port ${port} may not be used.`, 'Choose one above 1023 with PORT.'));
+      reject(new SetupError(`${host}:${port} cannot be listened on: ${error.message}.`, 'Choose an address of this machine with HOST.'));
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+async function answer(handler: HttpHandler, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = await bodyOf(request);
+  const result = await handler(eventOf(request, body));
+  const headers: { [name: string]: string | string[] } = {};
+  for (const [name, value] of Object.entries(result.headers ?? {})) headers[name] = String(value);
+  if (result.cookies) headers['set-cookie'] = result.cookies;
+  if (body === undefined) headers['connection'] = 'close';
+  const bytes = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
+  const status = result.statusCode ?? 200;
+  if (status !== 204 && status !== 304 && request.method !== 'HEAD') headers['content-length'] = String(bytes.length);
+  response.writeHead(status, headers);
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+/** The body's bytes; undefined when there are more than anybody here would take. Who stops to read destroys the connection, so the rest is dropped. */
+function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return Promise.resolve(undefined);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= bodyBytesMax) return void chunks.push(chunk);
+      chunks.length = 0;
+      resolve(undefined);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('error', reject);
+  });
+}
+
+function eventOf(request: IncomingMessage, body: Buffer | undefined): APIGatewayProxyEventV2 {
+  const { pathname, search } = splitTarget(request.url ?? '/');
+  const headers: { [name: string]: string } = {};
+  for (const [name, value] of Object.entries(request.headers))
+    if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(',') : value;
+  // The function refuses by the length that it is told: it sees a body that is too large without its bytes.
+  if (body === undefined) headers['content-length'] = String(Math.max(Number(headers['content-length'] ?? 0), bodyBytesMax + 1));
+  const method = request.method ?? 'GET';
+  const now = new Date();
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: decoded(pathname),
+    rawQueryString: search,
+    headers,
+    requestContext: {
+      accountId: 'local',
+      apiId: 'local',
+      domainName: headers['host'] ?? 'localhost',
+      domainPrefix: 'local',
+      http: {
+        method,
+        path: decoded(pathname),
+        protocol: `HTTP/${request.httpVersion}`,
+        sourceIp: request.socket.remoteAddress ?? '',
+        userAgent: headers['user-agent'] ?? '',
+      },
+      requestId: randomUUID(),
+      routeKey: '$default',
+      stage: '$default',
+      time: now.toISOString(),
+      timeEpoch: now.getTime(),
+    },
+    ...(body && body.length > 0 ? { body: body.toString('base64') } : {}),
+    isBase64Encoded: true,
+  };
+}
+
+const splitTarget = (target: string): { pathname: string; search: string } => {
+  const mark = target.indexOf('?');
+  return mark < 0 ? { pathname: target, search: '' } : { pathname: target.slice(0, mark), search: target.slice(mark + 1) };
+};
+
+/** API Gateway decodes the path, the whole of it. One that can't be decoded is not what anything here is called. */
+function decoded(pathname: string): string {
+  try {
+    return decodeURIComponent(pathname);
+  } catch {
+    return pathname;
+  }
+}

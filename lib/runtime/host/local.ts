@@ -1,0 +1,172 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Issuer } from '#api/authentication';
+import { readIssuer } from '#api/configured-issuer';
+import { openLocalIssuer } from '#api/local-issuer';
+import type { App, LocalTrial } from '#authoring/workflow';
+import type { Json } from '#core/data/json';
+import { systemClock } from '#ports/clock';
+import { SetupError, type StoreUnavailableError } from '#ports/errors';
+import { createTelemetry } from '#ports/telemetry';
+import { loadDefinitions } from '#roles/definitions/load';
+import { recordDefinitions } from '#roles/definitions/recorded-definitions';
+import { type Config, readConfig } from '#runtime/config';
+import { topologyOf } from '#runtime/topology';
+import { type Host, startHost } from './host.ts';
+import { loadFunction } from './load.ts';
+import { openPorts } from './ports.ts';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const good = (what: string, how: string): void => say(`ok  ${what.padEnd(32)} ${how}`);
+const complain = (line: string): void => void process.stderr.write(`redress: ${line}\n`);
+
+/**
+ * The whole system in one process, with stand-ins for the remote services when none are named.
+ * Ends the process: 0 after SIGTERM or SIGINT, 2 when something must be set right first, 3 when the store is gone.
+ */
+export async function startLocal(environment: Environment): Promise<void> {
+  const startedAt = performance.now();
+  try {
+    const configured = readConfig(environment);
+    const issuer = readIssuer(environment);
+    const app = await loadApp(environment['REDRESS_APP']);
+    // As it is deployed: an order that names no workflow goes to the app's first.
+    const defaultWorkflow = environment['DEFAULT_WORKFLOW'] ?? app.workflows[0]?.name ?? configured.defaultWorkflow;
+    await run(app, { config: { ...configured, defaultWorkflow }, issuer, environment, startedAt });
+  } catch (error) {
+    if (!(error instanceof SetupError)) throw error;
+    complain(`${error.message} ${error.remedy}`);
+    process.exit(2);
+  }
+}
+
+interface RunOptions {
+  readonly config: Config;
+  /** Where none is configured, the data folder is the issuer. */
+  readonly issuer: Issuer | undefined;
+  readonly environment: Environment;
+  readonly startedAt: number;
+}
+
+async function run(app: App, { config, issuer, environment, startedAt }: RunOptions): Promise<void> {
+  const clock = systemClock;
+  const telemetry = createTelemetry({ level: config.logLevel });
+  // Asked to stop before anything was taken in, there is nothing to drain.
+  let stop = async (code: number): Promise<void> => process.exit(code);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(0));
+  const opened = await openPorts({ app, config, environment, clock });
+  const gone = (error: unknown) => {
+    complain(`the store is gone: ${(error as Error).message} ${(error as Partial<StoreUnavailableError>).remedy ?? opened.remedy}`);
+    process.exit(3);
+  };
+  opened.onGone?.(gone);
+  const { cursorKey, ...localIssuer } = openLocalIssuer(config.dataFolder);
+  for (const [what, where] of opened.about) good(what, where);
+  if (issuer) good('tokens', `of ${issuer.issuer}`);
+
+  const services = await startServices(app.local, config, environment, opened.isHere);
+  if (services) good('services', services.about);
+  const { store, channel, publisher, tidy } = opened;
+  const ports = { store, channel, publisher, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
+  const definitions = loadDefinitions(app);
+  const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
+  for (const line of replaced) say(`note  ${line}`);
+  const host = await startHost({ app, config, definitions, ports, load: loadFunction, http: { port: config.port, host: config.host } });
+  const names = topologyOf(app).map(({ name }) => name);
+  good('functions', names.join(', '));
+  for (const warning of host.system.definitions.warnings) say(`warn  ${warning}`);
+
+  stop = stopOnce(async () => {
+    await host.stop();
+    await services?.close();
+    await opened.close();
+  });
+  host.on('stopped', ({ error }) => gone(error));
+
+  say(`    ready in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+  say(`ready ${host.url}`);
+  if (opened.isNew && config.samples && app.local?.samples) await showSamples(app.local.samples, host);
+}
+
+async function loadApp(path: string | undefined): Promise<App> {
+  const url = path ? pathToFileURL(resolve(path)).href : new URL('../../../examples/orders/app.ts', import.meta.url).href;
+  try {
+    const module = (await import(url)) as { default?: App };
+    if (module.default?.workflows && module.default.agents) return module.default;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND' || !String((error as Error).message).includes(path ?? '\0'))
+      throw error;
+  }
+  throw new SetupError(`${path ?? url} is no app.`, 'Name a module whose default export comes from defineApp: redress start app.ts.');
+}
+
+async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
+  if (!local || local.variables.some((name) => environment[name])) return undefined;
+  if (!isHere)
+    throw new SetupError(
+      'No remote services are named, and stand-ins would answer for orders that are not of this machine.',
+      `Set ${local.variables.join(', ')}.`,
+    );
+  const services = await local.start({ dataFolder: config.dataFolder });
+  // The agents are the user's own code and read their services' addresses where every program does.
+  Object.assign(process.env, services.environment);
+  return services;
+}
+
+const stopMs = 9_500;
+
+/** However often it is asked to stop, it drains once; and it ends in time even where something hangs. */
+function stopOnce(drain: () => Promise<void>): (code: number) => Promise<void> {
+  let stopping = false;
+  return async (code) => {
+    if (stopping) return;
+    stopping = true;
+    setTimeout(() => process.exit(code), stopMs).unref();
+    // What cannot be put away because its place is not to be had is found again by the next start.
+    await drain().catch((error: unknown) => complain(`stopped without draining: ${(error as Error).message}`));
+    process.exit(code);
+  };
+}
+
+/** A newcomer sees at once what becomes of orders: one that goes well, and some that don't. */
+async function showSamples(folder: URL, host: Host): Promise<void> {
+  const { submit, store, clock } = host.system;
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort();
+  say(`    submitting ${files.length} sample orders; REDRESS_SAMPLES=off leaves them out`);
+  const orders = await Promise.all(
+    files.map(async (file) => {
+      const { order, workflow, reference } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as {
+        order: Json;
+        workflow?: string;
+        reference?: string;
+      };
+      const submitted = await submit({
+        client: 'samples',
+        idempotencyKey: file,
+        order,
+        ...(workflow ? { workflow } : {}),
+        ...(reference ? { reference } : {}),
+      });
+      return { file, orderId: submitted.outcome === 'accepted' ? submitted.order.orderId : undefined };
+    }),
+  );
+  const open = new Map(orders.flatMap(({ file, orderId }) => (orderId ? [[orderId, file] as const] : [])));
+  for (let looks = 0; open.size > 0 && looks < 300; looks++) {
+    await clock.sleep(100);
+    for (const [orderId, file] of open) {
+      const head = await store.head(orderId);
+      if (head?.processState !== 'Processed' && head?.processState !== 'Error') continue;
+      open.delete(orderId);
+      const end =
+        head.processState === 'Processed'
+          ? `Processed (${head.outcome})`
+          : `Error: ${head.fault?.type} at ${head.fault?.source}, waits for an operator`;
+      say(`    ${file.padEnd(24)} ${end}   ${orderId.slice(0, 12)}…`);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
+import { DescribeEventBusCommand } from '@aws-sdk/client-eventbridge';
+import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
+import { indexes } from '#adapters/aws/dynamodb/table';
+import { type AwsClients, type AwsConfig, openAws, readAwsConfig } from '#adapters/aws/open';
+import { isLoopback } from '#api/loopback';
+import { SetupError } from '#ports/errors';
+import type { OpenPorts, OpenPortsOptions } from '#runtime/host/ports';
+import { topologyOf } from '#runtime/topology';
+
+/** A table, queues and a bus that were deployed, wherever the SDK finds them. */
+export async function openAwsPorts({ app, config, environment, clock }: OpenPortsOptions): Promise<OpenPorts> {
+  const deployment = readAwsConfig(environment);
+  const { store, channel, publisher, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
+  const at = addressesOf(clients);
+  const wanted = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
+  const missing = await missingOf(clients, deployment, wanted, at);
+  if (missing.length > 0)
+    throw new SetupError(
+      `Of what is deployed there is missing: ${missing.join('; ')}.`,
+      'Deploy the stack (npm run deploy:local, or npx cdk deploy), or correct REDRESS_TABLE, REDRESS_QUEUE_PREFIX and REDRESS_BUS.',
+    );
+
+  const { table, queuePrefix, bus } = deployment;
+  return {
+    store,
+    channel,
+    publisher,
+    about: [
+      ['store', `DynamoDB table ${table} at ${at.dynamodb()}`],
+      ['channels', `SQS queues ${queuePrefix}* at ${at.sqs()}`],
+      ['announcements', `EventBridge bus ${bus} at ${at.eventbridge()}`],
+    ],
+    isHere: [at.dynamodb(), at.sqs(), at.eventbridge()].every((address) => isLoopback(new URL(address).hostname)),
+    // Of a table it is not known what was in it before, and it may be one that other people look at.
+    isNew: false,
+    remedy: 'See that the table is there and may be used, and start again.',
+    close: async () => close(),
+  };
+}
+
+type Addresses = { readonly [Service in keyof AwsClients]: () => string };
+
+/** By name, each with where it was looked for; one call for the table, the bus and each queue. */
+async function missingOf(clients: AwsClients, { table, queuePrefix, bus }: AwsConfig, wanted: readonly string[], at: Addresses) {
+  const isQueue = (name: string) =>
+    isThere('SQS', at.sqs, () => clients.sqs.send(new GetQueueUrlCommand({ QueueName: queuePrefix + name })));
+  const [description, isBus, ...areQueues] = await Promise.all([
+    isThere('DynamoDB', at.dynamodb, () => clients.dynamodb.send(new DescribeTableCommand({ TableName: table }))),
+    isThere('EventBridge', at.eventbridge, () => clients.eventbridge.send(new DescribeEventBusCommand({ Name: bus }))),
+    ...wanted.map(isQueue),
+  ]);
+  const has = new Set(description?.Table?.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName));
+  const lacking = Object.values(indexes).filter(({ name }) => !has.has(name));
+  const queuesMissing = wanted.filter((_, index) => !areQueues[index]).map((name) => queuePrefix + name);
+  return [
+    ...(description ? [] : [`the table ${table} at ${at.dynamodb()}`]),
+    ...(description && lacking.length > 0 ? [`the indexes ${lacking.map(({ name }) => name).join(', ')} of the table ${table}`] : []),
+    ...(queuesMissing.length > 0 ? [`the queues ${shortened(queuesMissing)} at ${at.sqs()}`] : []),
+    ...(isBus ? [] : [`the bus ${bus} at ${at.eventbridge()}`]),
+  ];
+}
+
+const namedMax = 4;
+const shortened = (names: readonly string[]): string =>
+  names.length <= namedMax ? names.join(', ') : `${names.slice(0, namedMax).join(', ')} and ${names.length - namedMax} more`;
+
+const absences = new Set(['ResourceNotFoundException', 'QueueDoesNotExist']);
+
+/** What a service says of a thing of its own; undefined where there is no such thing. */
+async function isThere<T>(service: string, at: () => string, ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    const { name, message, code } = error as { name: string; message: string; code?: string };
+    if (absences.has(name)) return undefined;
+    const said = `${code ?? name}${message ? `: ${message.replaceAll(/\s+/g, ' ').replace(/\.$/, '')}` : ''}`;
+    throw new SetupError(`${service} at ${at()} cannot be used (${said}).`, remedyFor(name, code));
+  }
+}
+
+function remedyFor(name: string, code: string | undefined): string {
+  if (name === 'CredentialsProviderError')
+    return 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, any will do for an emulator, or AWS_PROFILE.';
+  if (code !== undefined || name === 'TimeoutError') return 'Start it, or correct AWS_REGION and AWS_ENDPOINT_URL.';
+  return 'See that the credentials are valid, and may use it.';
+}
+
+/** Where requests go, as the SDK makes it out from variables, profiles and the region: known once one was made. */
+function addressesOf({ dynamodb, sqs, eventbridge }: AwsClients): Addresses {
+  return { dynamodb: addressOf(dynamodb), sqs: addressOf(sqs), eventbridge: addressOf(eventbridge) };
+}
+
+type Next = (args: { readonly request: object }) => Promise<unknown>;
+type MiddlewareStack = { add(middleware: (next: Next) => Next, options: { readonly step: 'build' }): void };
+
+function addressOf({ middlewareStack }: { readonly middlewareStack: object }): () => string {
+  let address = 'AWS';
+  (middlewareStack as MiddlewareStack).add(
+    (next) => (args) => {
+      const { protocol, hostname, port } = args.request as { protocol: string; hostname: string; port?: number };
+      address = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`;
+      return next(args);
+    },
+    { step: 'build' },
+  );
+  return () => address;
+}

@@ -1,0 +1,22 @@
+import { existsSync } from 'node:fs';
+import { dataFile, openEmbedded } from '#adapters/sqlite/open';
+import type { OpenPorts, OpenPortsOptions } from '#runtime/host/ports';
+import { redriveIn, topologyOf } from '#runtime/topology';
+
+/** All in one file of the data folder. */
+export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPortsOptions): OpenPorts {
+  const isNew = !existsSync(dataFile(dataFolder));
+  const { store, channel, publisher, database, tidy } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  return {
+    store,
+    channel,
+    publisher,
+    tidy,
+    about: [['store, channels, announcements', `embedded (${dataFolder})`]],
+    isHere: true,
+    isNew,
+    remedy: 'Put the data folder back and start again.',
+    onGone: (listener) => database.onGone(listener),
+    close: () => database.close(),
+  };
+}

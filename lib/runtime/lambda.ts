@@ -1,0 +1,113 @@
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { Context, SQSEvent } from 'aws-lambda';
+import { openAws, readAwsConfig } from '#adapters/aws/open';
+import type { Issuer } from '#api/authentication';
+import { readIssuer } from '#api/configured-issuer';
+import type { App } from '#authoring/workflow';
+import { isObject } from '#core/data/json';
+import { systemClock } from '#ports/clock';
+import { queueOf } from '#ports/delivery';
+import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import { recordDefinitions } from '#roles/definitions/recorded-definitions';
+import { createAppServices } from './app-services.ts';
+import { readConfig } from './config.ts';
+import type { CreateFunction, Invocation } from './function.ts';
+import { createSystem, newHostId } from './system.ts';
+import { advancesOrders } from './topology.ts';
+
+type Environment = { readonly [name: string]: string | undefined };
+
+/** What runs in one Lambda function: a file of `functions/`, with the user's app. */
+export interface LambdaOptions {
+  readonly app: App;
+  readonly create: CreateFunction;
+  readonly environment: Environment;
+  /** Takes what was counted, one line a run; CloudWatch reads it out of what Lambda prints. */
+  readonly print?: (line: string) => void;
+}
+
+const toLog = (line: string): void => void process.stdout.write(line);
+
+export type LambdaHandler = (event: unknown, context: Pick<Context, 'getRemainingTimeInMillis'>) => Promise<unknown>;
+
+/** What is left of a run's time when work is given up, so that its end can still be told. */
+const marginMs = 1000;
+
+/**
+ * Runs a function of the system in Lambda. Everything is put together from the environment once, while Lambda starts
+ * the function; a start that fails is tried again by the next event.
+ */
+export function inLambda({ app, create, environment, print = toLog }: LambdaOptions): LambdaHandler {
+  const telemetry = createTelemetry({ level: readConfig(environment).logLevel, role: environment['REDRESS_ROLE'] ?? 'lambda' });
+  const prefix = readAwsConfig(environment).queuePrefix;
+  let opened: ReturnType<typeof open> | undefined;
+
+  const handler = async () => {
+    try {
+      return await (opened ??= open({ app, create, environment }, telemetry));
+    } catch (error) {
+      opened = undefined;
+      throw error;
+    }
+  };
+  handler().catch((error: unknown) => telemetry.log('error', 'function does not start', { error }));
+
+  return async (event, { getRemainingTimeInMillis }) => {
+    const { run, services } = await handler();
+    const ending = new AbortController();
+    const timer = setTimeout(() => ending.abort(), Math.max(0, getRemainingTimeInMillis() - marginMs));
+    try {
+      return await run(isQueueEvent(event) ? withPlainNames(event, prefix) : event, { stopping: ending.signal });
+    } finally {
+      // What is still at work when a run ends is frozen, perhaps for hours.
+      await services.settled();
+      clearTimeout(timer);
+      const metrics = telemetry.embeddedMetrics();
+      if (metrics) print(`${JSON.stringify(metrics)}\n`);
+    }
+  };
+}
+
+async function open({ app, create, environment }: LambdaOptions, telemetry: Telemetry) {
+  const config = readConfig(environment);
+  const clock = systemClock;
+  const { store, channel, publisher, valves } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
+  const ports = { store, channel, publisher, valves, clock, telemetry };
+  const issuer = readIssuer(environment) ?? nobody;
+  const hostId = newHostId();
+  const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });
+  const cursorKey = await cursorKeyIn(environment);
+  const system = createSystem(app, config, { ...ports, issuer, cursorKey }, { hostId, emit: services.emit });
+  // As many reads as there are definitions, in a cold start alone. Which orders are under way it would take too long to find out.
+  if (advancesOrders.has(environment['REDRESS_ROLE'] ?? '')) await recordDefinitions(app.workflows, store, { mayReplace: false });
+  const { warnings } = system.definitions;
+  if (warnings.length > 0) telemetry.log('warn', 'what check says of the workflows', { warnings });
+  const given = Object.fromEntries(Object.entries(environment).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
+  await services.start(system.submit);
+  const run = create({ system, environment: given, accepting: () => true }) as (event: unknown, invocation: Invocation) => unknown;
+  return { run, services };
+}
+
+/** Functions that nobody calls with a token believe none. */
+const nobody: Issuer = { issuer: 'none', audience: 'none', keys: { keys: [] } };
+
+/** All instances of the API sign list cursors with the same key; the other functions make none, and may not read it. */
+async function cursorKeyIn(environment: Environment): Promise<Uint8Array> {
+  const SecretId = environment['REDRESS_CURSOR_SECRET'];
+  if (!SecretId) return new Uint8Array(32);
+  const client = new SecretsManagerClient({});
+  const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
+  client.destroy();
+  if (SecretString.length < 32) throw new Error(`The secret ${SecretId} is too short for a key.`);
+  return Buffer.from(SecretString, 'utf8');
+}
+
+const isQueueEvent = (event: unknown): event is SQSEvent => isObject(event) && Array.isArray(event['Records']);
+
+/** Inside the system, queues have the names that it gave them, whatever the deployment puts before those. */
+const withPlainNames = (event: SQSEvent, prefix: string): SQSEvent => ({
+  Records: event.Records.map((record) => {
+    const { eventSourceARN } = record;
+    return { ...record, eventSourceARN: eventSourceARN.slice(0, eventSourceARN.lastIndexOf(':') + 1) + queueOf(record, prefix) };
+  }),
+});

@@ -1,0 +1,58 @@
+import { workflowsAgent } from '#core/data/child-order';
+import { shortType } from '#core/data/fault';
+import { queues, type Reply, type Request, type ToAgent } from '#ports/messages';
+import { replyTo } from '#roles/scheduler/caller-reply';
+import { agentMessageIn } from '#roles/scheduler/incoming';
+import type { CreateFunction, FunctionContext, Invocation } from '#runtime/function';
+import type { System } from '#runtime/system';
+import type { Answers } from '#testing/rehearse/answers';
+import type { Rule } from '#testing/rehearse/stubs';
+
+type Event = { readonly Records: readonly { readonly body: string }[] };
+
+/**
+ * The function behind calls, where a `when` says what a workflow that is called answers: then no order is made for it.
+ * The same call is answered as before.
+ */
+export function answeringCalls(create: CreateFunction, answers: Answers, labelOf: (orderId: string) => string): CreateFunction {
+  const known = new Map<string, Rule | undefined>();
+  const ruleFor = ({ operation, path, orderId, idempotencyKey, input }: Request): Rule | undefined => {
+    const isUndo = operation === 'undo';
+    const key = isUndo ? idempotencyKey.replace(/\/undo\/(\d+)$/, '/$1') : idempotencyKey;
+    if (!known.has(key) && !isUndo)
+      known.set(
+        key,
+        answers.ruleFor({ operation: `${workflowsAgent}.${operation}`, path: `${labelOf(orderId)}${path}`, purpose: 'do', input }),
+      );
+    return known.get(key);
+  };
+  return (context: FunctionContext) => {
+    const handler = create(context) as (event: Event, invocation: Invocation) => unknown;
+    return async (event: Event, invocation: Invocation) => {
+      const rest = [];
+      for (const record of event.Records) {
+        const message = agentMessageIn(record.body);
+        const rule = message.type === 'request' ? ruleFor(message) : undefined;
+        if (rule && message.type === 'request') await answer(context.system, message, rule);
+        else if (!isCanceled(message, known)) rest.push(record);
+      }
+      return rest.length > 0 ? handler({ ...event, Records: rest }, invocation) : undefined;
+    };
+  };
+}
+
+const isCanceled = (message: ToAgent, known: ReadonlyMap<string, Rule | undefined>): boolean =>
+  message.type === 'cancel' && known.get(message.idempotencyKey) !== undefined;
+
+async function answer({ channel, clock }: System, request: Request, { answer: said }: Rule): Promise<void> {
+  const result = request.operation === 'undo' ? ({ status: 'succeeded', output: {} } as const) : resultOf(said);
+  if (!result) return;
+  await channel.send([{ queue: queues.callReplies, body: JSON.stringify(replyTo(request, result, clock.now())) }]);
+}
+
+function resultOf(said: Rule['answer']): Reply['result'] | undefined {
+  if (said === 'silence' || said === 'made up' || said.status === 'rejected') return undefined;
+  if (said.status === 'succeeded') return { status: 'succeeded', output: said.output };
+  const { type, message, permanent } = said.fault;
+  return { status: 'failed', fault: { type: shortType(type), message, permanent } };
+}

@@ -1,0 +1,255 @@
+import type { AnyOperation, Call } from '#authoring/agent';
+import { type FaultType, PermanentFailure, TransientFailure } from '#authoring/fault';
+import type { App } from '#authoring/workflow';
+import { engineFaults, shortType } from '#core/data/fault';
+import { undonePath } from '#core/data/ids';
+import type { Json } from '#core/data/json';
+import type { Answers } from '#testing/rehearse/answers';
+import { sampleOf } from '#testing/rehearse/sample';
+import type { Purpose, Rule } from '#testing/rehearse/stubs';
+
+/** Something that a remote service has done, by the key under which it was asked for. */
+export interface Effect {
+  readonly operation: string;
+  readonly orderId: string;
+  readonly path: string;
+  readonly key: string;
+  /** How often it was done. */
+  times: number;
+  undone: boolean;
+}
+
+/** What a service answers to one asking. */
+type Answer =
+  | { readonly type: 'done'; readonly output: unknown }
+  /** With the fault that the operation declares for that, if it is one. */
+  | { readonly type: 'not now'; readonly fault?: string }
+  | { readonly type: 'refused'; readonly fault: string; readonly message: string }
+  | { readonly type: 'silent' | 'unusable' };
+
+/** What the stand-ins need of the world in which they stand. */
+export interface Surroundings {
+  readonly answers: Answers;
+  /** Names of the agents whose own functions are run. */
+  readonly real: ReadonlySet<string>;
+  /** Before the paths of an order's steps: empty, or `order/ship-one > `. */
+  labelOf(orderId: string): string;
+  /** Whether the path of an order is that of a composite, which is undone as a whole. */
+  isComposite(orderId: string, path: string): boolean;
+  broken(what: string): void;
+  /** The test itself cannot go on. */
+  fail(error: unknown): void;
+}
+
+/** Carries out a call of a service, as a place at which the process may die. */
+export type Travel = <T>(site: string, about: string, apply: () => T | Promise<T>) => Promise<T>;
+
+/**
+ * Stands before the user's operations. A stand-in keeps idempotency keys, as a service should: the same key is answered
+ * as before, and does nothing anew. That of an operation which may be asked for only once keeps nothing.
+ */
+export class Services {
+  readonly effects = new Map<string, Effect>();
+  /** How often anything was done or taken back. */
+  done = 0;
+  private readonly around: Surroundings;
+  private readonly byRequest = new Map<string, Answer>();
+  private readonly byKey = new Map<string, Answer>();
+  private readonly realAnswers = new Map<string, string>();
+  private readonly settling = new Set<string>();
+  /** Of what was asked for under a key: a lookup has the key alone. */
+  private readonly inputs = new Map<string, Json>();
+  private readonly byUndo = new Set<string>();
+
+  constructor(around: Surroundings) {
+    this.around = around;
+  }
+
+  /** Hears of an asking that only wants to know whether something was done. */
+  hears(body: string): void {
+    if (body.includes('"settling":true')) this.settling.add((JSON.parse(body) as { requestId: string }).requestId);
+  }
+
+  /** The app with its operations answered here, as one process has it. */
+  stoodInFor({ agents, ...app }: App, travel: Travel): App {
+    const standIn = (name: string, operation: AnyOperation): AnyOperation => ({
+      ...operation,
+      run: (input: unknown, call: Call<string>) =>
+        this.settle(
+          call,
+          travel(name, call.path, () => this.run(name, operation, input, call)),
+          operation,
+        ),
+      ...(operation.lookup
+        ? {
+            lookup: (key: string, call: Call<string>) =>
+              this.settle(
+                call,
+                travel(`${name} lookup`, call.path, () => this.lookUp(name, operation, key, call)),
+                operation,
+              ),
+          }
+        : {}),
+      ...(operation.cancel
+        ? { cancel: (call: Call<string>) => travel(`${name} cancel`, call.path, () => this.cancel(name, operation, call)) }
+        : {}),
+    });
+    const stood = agents.map(({ name, operations }) => ({
+      name,
+      operations: Object.fromEntries(Object.entries(operations).map(([key, operation]) => [key, standIn(`${name}.${key}`, operation)])),
+    }));
+    return { ...app, agents: stood };
+  }
+
+  private async run(name: string, operation: AnyOperation, input: unknown, call: Call<string>): Promise<Answer> {
+    const answer = this.isReal(name)
+      ? await this.runReal(name, operation, input, call)
+      : this.standIn(name, operation, input as Json, call);
+    if (answer.type === 'done' || answer.type === 'unusable') this.note(name, operation, call);
+    return answer;
+  }
+
+  private isReal(name: string): boolean {
+    return this.around.real.has(name.slice(0, name.indexOf('.')));
+  }
+
+  private async runReal(name: string, operation: AnyOperation, input: unknown, call: Call<string>): Promise<Answer> {
+    const output: unknown = await operation.run(input as never, call as never);
+    const text = JSON.stringify(output) ?? 'undefined';
+    const before = this.realAnswers.get(call.idempotencyKey);
+    if (before !== undefined && before !== text)
+      this.around.broken(`${name} was asked twice under one idempotency key, and answered ${before} and then ${text}`);
+    this.realAnswers.set(call.idempotencyKey, text);
+    const failed = isFailed(output) ? output.failed.name : undefined;
+    return failed === undefined
+      ? { type: 'done', output }
+      : { type: 'refused', fault: failed, message: (output as { message: string }).message };
+  }
+
+  private standIn(name: string, operation: AnyOperation, input: Json, call: Call<string>): Answer {
+    try {
+      return this.decide(name, operation, input, call);
+    } catch (error) {
+      this.around.fail(error);
+      return { type: 'silent' };
+    }
+  }
+
+  /** What was answered before is answered again; then by the first `when` that is about it; else with a made-up value. */
+  private decide(name: string, operation: AnyOperation, input: Json, call: Call<string>): Answer {
+    const { requestId, idempotencyKey, path, orderId } = call;
+    this.inputs.set(idempotencyKey, input);
+    const isUndo = path.endsWith('/undo');
+    const isSettling = this.settling.has(requestId);
+    const known = operation.atMostOnce ? undefined : this.byKey.get(idempotencyKey);
+    if (known?.type === 'unusable' && isSettling) return { type: 'done', output: sample(name, operation) };
+    if (known) return known;
+    const asked = this.byRequest.get(requestId);
+    if (asked && (asked.type === 'not now' || !operation.atMostOnce)) return asked;
+    const purpose: Purpose = isSettling ? 'settle' : isUndo ? 'undo' : 'do';
+    const rule = this.around.answers.ruleFor({ operation: name, path: `${this.around.labelOf(orderId)}${path}`, purpose, input });
+    const answer: Answer = rule ? answerOf(rule) : { type: 'done', output: sample(name, operation) };
+    this.byRequest.set(requestId, answer);
+    if (answer.type !== 'not now' && answer.type !== 'silent') this.byKey.set(idempotencyKey, answer);
+    return answer;
+  }
+
+  private async lookUp(name: string, operation: AnyOperation, key: string, call: Call<string>): Promise<Answer | undefined> {
+    if (this.isReal(name)) {
+      const output: unknown = await operation.lookup?.(key, call as never);
+      return output === undefined ? undefined : { type: 'done', output };
+    }
+    const path = `${this.around.labelOf(call.orderId)}${call.path}`;
+    const input = this.inputs.get(key);
+    const rule = this.around.answers.ruleFor({ operation: name, path, purpose: 'settle', ...(input === undefined ? {} : { input }) });
+    const answer = rule && answerOf(rule);
+    if (answer?.type === 'silent' || answer?.type === 'not now') return answer;
+    const known = this.byKey.get(key);
+    const isDone = known?.type === 'done' || known?.type === 'unusable';
+    if (!isDone || this.effects.get(key)?.undone) return undefined;
+    return known.type === 'done' ? known : { type: 'done', output: sample(name, operation) };
+  }
+
+  private cancel(name: string, operation: AnyOperation, call: Call<string>): unknown {
+    return this.isReal(name) ? operation.cancel?.(call as never) : undefined;
+  }
+
+  /** What comes of an answer on the agent's side. */
+  private async settle(call: Call<string>, travelled: Promise<Answer | undefined>, operation: AnyOperation): Promise<unknown> {
+    const answer = await travelled;
+    switch (answer?.type) {
+      case undefined:
+        return undefined;
+      case 'done':
+        return answer.output;
+      case 'refused': {
+        const declared = (operation.faults ?? []).find(({ name, path }) => name === answer.fault || path === answer.fault);
+        if (declared) return call.failed(declared, answer.message);
+        throw new PermanentFailure(shortType(answer.fault), answer.message);
+      }
+      case 'not now':
+        throw new TransientFailure('Not now, in a crash test.', { nothingSent: true, ...transientIn(answer, call) });
+      case 'silent':
+        return new Promise((_, reject) => {
+          const giveUp = () => reject(new TransientFailure('No answer came.'));
+          if (call.signal.aborted) giveUp();
+          else call.signal.addEventListener('abort', giveUp, { once: true });
+        });
+      case 'unusable':
+        throw new PermanentFailure(shortType(engineFaults.invalidReply), 'The answer is of no use, in a crash test.', {
+          outcomeUnknown: true,
+        });
+    }
+  }
+
+  private note(operation: string, { atMostOnce }: AnyOperation, { orderId, path, idempotencyKey: key }: Call<string>): void {
+    this.done += 1;
+    if (path.endsWith('/undo')) return this.noteUndo(operation, orderId, undonePath(path), key);
+    const known = this.effects.get(key);
+    if (!known) return void this.effects.set(key, { operation, orderId, path, key, times: 1, undone: false });
+    if (!atMostOnce) return;
+    known.times += 1;
+    this.around.broken(`${operation} may be asked for only once, and was done ${known.times} times under ${key}`);
+  }
+
+  private noteUndo(operation: string, orderId: string, path: string, key: string): void {
+    if (this.byUndo.has(key)) return;
+    this.byUndo.add(key);
+    const isWhole = this.around.isComposite(orderId, path);
+    const meant = isWhole
+      ? [...this.effects.values()].filter((each) => each.orderId === orderId && isWithin(each.path, path))
+      : [this.effects.get(key.replace(/\/undo\/(\d+)$/, '/$1'))].filter((each) => each !== undefined);
+    if (meant.length === 0) this.around.broken(`${operation} took back ${path}, which was never done`);
+    if (!isWhole && meant.some(({ undone }) => undone)) this.around.broken(`${operation} took back ${path} a second time`);
+    for (const effect of meant) effect.undone = true;
+  }
+}
+
+const isWithin = (path: string, around: string): boolean => path.startsWith(`${around}/`) || path.startsWith(`${around}[`);
+
+function sample(name: string, { output }: AnyOperation): unknown {
+  const { value, problem } = sampleOf(output, name);
+  if (problem === undefined) return value;
+  const [agent = '', operation = ''] = name.split('.');
+  throw new TypeError(
+    `No answer could be made up for ${name}: ${JSON.stringify(value)} does not fit: ${problem}. Say what it answers, with when(${agent}.${operation}).answers({…}).`,
+  );
+}
+
+function answerOf({ answer }: Rule): Answer {
+  if (answer === 'silence' || answer === 'made up') return { type: 'silent' };
+  if (answer.status === 'succeeded') return { type: 'done', output: answer.output };
+  if (answer.status === 'rejected') return { type: 'refused', fault: engineFaults.requestRejected, message: answer.message };
+  const { fault } = answer;
+  if (fault.outcomeUnknown) return { type: 'unusable' };
+  return fault.permanent ? { type: 'refused', fault: fault.type, message: fault.message } : { type: 'not now', fault: fault.type };
+}
+
+/** The declared fault that says so. */
+function transientIn({ fault }: { readonly fault?: string }, { faults }: Call<string>) {
+  const declared = faults.find(({ path }) => path === fault);
+  return declared ? { fault: declared as FaultType<`Transient/${string}`> } : {};
+}
+
+const isFailed = (value: unknown): value is { readonly failed: { readonly name: string } } =>
+  typeof value === 'object' && value !== null && 'failed' in value && 'message' in value;

@@ -1,0 +1,85 @@
+import { calledIn } from '#authoring/workflow';
+import { resultVariable } from '#core/data/child-order';
+import type { AskCommand } from '#core/data/command';
+import type { StepReply } from '#core/data/event';
+import { engineFault, engineFaults } from '#core/data/fault';
+import { generationOf, idempotencyKeyOf, undonePath } from '#core/data/ids';
+import { misfit } from './answers.ts';
+import { inside, Player } from './player.ts';
+import { notCompleted, type Purpose } from './stubs.ts';
+import type { World } from './world.ts';
+
+/** The engine as the agent behind calls: it starts, cancels and undoes the orders that other orders call. */
+export class Children {
+  private readonly world: World;
+  /** By the idempotency key of the call. */
+  private readonly byKey = new Map<string, Player>();
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  get all(): readonly Player[] {
+    return [...this.byKey.values()];
+  }
+
+  serve(caller: Player, ask: AskCommand, purpose: Purpose): void {
+    if (purpose === 'undo') return this.undo(caller, ask);
+    const child = this.byKey.get(ask.idempotencyKey);
+    if (child) return this.ask(child, caller, ask, purpose);
+    if (purpose === 'settle') return this.world.answer(caller, ask, purpose, notCompleted('It has never begun.'));
+    this.start(caller, ask);
+  }
+
+  cancel(idempotencyKey: string): void {
+    const child = this.byKey.get(idempotencyKey);
+    if (child) this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
+  }
+
+  /** It has closed: whoever waits for it is answered. */
+  ended(child: Player): void {
+    const { waiter } = child;
+    child.waiter = undefined;
+    if (waiter) this.world.answer(waiter.player, waiter.ask, waiter.purpose, replyOf(child, waiter.purpose));
+  }
+
+  private start(caller: Player, ask: AskCommand): void {
+    const { operation, input, path, idempotencyKey } = ask;
+    const workflow = calledIn(caller.program.definition).get(operation);
+    if (!workflow)
+      throw new Error(
+        `The workflow ${operation} (${caller.prefix}${path}) is not at hand, as ${caller.name} was not written here. Say what it answers, with when(…).answers({…}).`,
+      );
+    const problem = misfit(workflow.order, input);
+    if (problem !== undefined) {
+      const message = `The order is not what ${operation} takes: ${problem}.`;
+      return this.world.answer(caller, ask, 'do', { status: 'failed', fault: engineFault(engineFaults.requestRefused, message) });
+    }
+    const prefix = inside(`${caller.prefix}${path}`);
+    const child = new Player(workflow, input, { orderId: idempotencyKey, prefix, label: inside(`${caller.label}${workflow.name}`) });
+    this.byKey.set(idempotencyKey, child);
+    child.waiter = { player: caller, ask, purpose: 'do' };
+    this.world.happen(child, { type: 'started', stepMs: this.world.stepMs, called: true });
+  }
+
+  /** It is answered when it ends. Where that is only to be known, nobody wants it any more. */
+  private ask(child: Player, player: Player, ask: AskCommand, purpose: Purpose): void {
+    child.waiter = { player, ask, purpose };
+    if (child.state.phase === 'closed') return this.ended(child);
+    if (purpose === 'settle') this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
+  }
+
+  private undo(caller: Player, ask: AskCommand): void {
+    const path = undonePath(ask.path);
+    const child = this.byKey.get(idempotencyKeyOf(caller.orderId, path, generationOf(ask.requestId)));
+    if (child?.state.outcome !== 'completed') return this.world.answer(caller, ask, 'undo', { status: 'succeeded', output: null });
+    child.waiter = { player: caller, ask, purpose: 'undo' };
+    this.world.happen(child, { type: 'recalled' });
+  }
+}
+
+function replyOf({ name, state }: Player, purpose: Purpose): StepReply {
+  if (purpose === 'undo') return { status: 'succeeded', output: null };
+  if (state.outcome === 'completed') return { status: 'succeeded', output: state.vars?.[resultVariable] ?? null };
+  return state.failure ? { status: 'failed', fault: state.failure } : notCompleted(`${name} ended as ${state.outcome}.`);
+}

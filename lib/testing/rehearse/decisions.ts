@@ -1,0 +1,63 @@
+import type { EventContent } from '#core/data/event';
+import type { ProcessState } from '#ports/records';
+import { contentOf } from '#roles/operator/event-content';
+import { infeasibleReasons, problemsWith } from '#roles/operator/feasibility';
+import type { Player } from './player.ts';
+import type { Asking, Rule, TestDecision } from './stubs.ts';
+
+/** A decision of a client or operator, and when it comes. */
+interface Decided extends Rule {
+  readonly decision: TestDecision;
+}
+
+/** Instructions of clients and operators in a rehearsal, and signals that come before the order waits for them. */
+export class Decisions {
+  private readonly rules: readonly Decided[];
+  private readonly resting: TestDecision[];
+  private readonly counts = new Map<Rule, number>();
+
+  constructor(rules: readonly Rule[]) {
+    this.rules = rules.filter((rule): rule is Decided => rule.decision !== undefined);
+    this.resting = this.rules.filter(({ atMs, place }) => atMs === undefined && place === undefined).map(({ decision }) => decision);
+  }
+
+  /** Decisions with a time: milliseconds since the order began. */
+  get timed(): readonly { readonly atMs: number; readonly decision: TestDecision }[] {
+    return this.rules.flatMap(({ atMs, decision }) => (atMs === undefined ? [] : [{ atMs, decision }]));
+  }
+
+  /** Decisions that come while this activity is requested. */
+  during(asking: Asking): readonly TestDecision[] {
+    const here = this.rules.filter(({ atMs, place, concerns }) => atMs === undefined && place !== undefined && concerns(asking));
+    for (const rule of here) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
+    return here.filter((rule) => rule.first === this.counts.get(rule)).map(({ decision }) => decision);
+  }
+
+  /** The next decision for an order that cannot continue without one. */
+  next(): TestDecision | undefined {
+    return this.resting.shift();
+  }
+}
+
+/**
+ * Returns the event that a decision is to an order.
+ *
+ * @throws TypeError where the system would refuse it, with its reasons.
+ */
+export function happeningOf(given: TestDecision, { program, state, name }: Player, now: number): EventContent {
+  const decision = given.kind === 'signal' ? given : { by: 'operator', reason: 'A rehearsal wants it.', ...given };
+  const record = { processState: processStateOf(state), suspended: state.phase === 'suspended', outcome: state.outcome ?? null };
+  const looked = { program, record, instance: { state } };
+  const reasons = infeasibleReasons(looked, decision, now);
+  const problems = reasons.length > 0 ? [] : problemsWith(looked, decision).map(({ pointer, detail }) => `${pointer} ${detail}`);
+  const [reason] = [...reasons, ...problems];
+  if (reason !== undefined) throw new TypeError(`The order of ${name} does not take ${textOf(given)} at this point: ${reason}`);
+  return contentOf(decision, state);
+}
+
+/** `instruction cancel`, `signal visa` */
+export const textOf = (decision: TestDecision): string =>
+  decision.kind === 'signal' ? `signal ${decision.name}` : `instruction ${decision.kind}`;
+
+const processStateOf = ({ phase, held }: Player['state']): ProcessState =>
+  phase === 'closed' ? 'Processed' : held ? 'Error' : 'Processing';

@@ -1,0 +1,28 @@
+import { isDefiniteRefusal } from '#core/activities/step';
+import type { StepReply } from '#core/data/event';
+import { undonePath } from '#core/data/ids';
+import type { Purpose } from './stubs.ts';
+
+/** What the services around an order have done for it, and what was taken back. */
+export class Effects {
+  /** By path, oldest first; whether it is certain. */
+  private readonly done = new Map<string, boolean>();
+  readonly undone: string[] = [];
+
+  note(path: string, purpose: Purpose, reply: StepReply | 'silence'): void {
+    if (purpose === 'undo') return this.noteUndo(undonePath(path), reply);
+    const known = this.done.get(path);
+    if (reply !== 'silence' && isDefiniteRefusal(reply)) this.done.delete(path);
+    else this.done.set(path, known === true || (reply !== 'silence' && reply.status === 'succeeded'));
+  }
+
+  private noteUndo(path: string, reply: StepReply | 'silence'): void {
+    if (reply === 'silence' || reply.status !== 'succeeded') return;
+    this.done.delete(path);
+    this.undone.push(path);
+  }
+
+  leftDone(): readonly string[] {
+    return [...this.done].map(([path, certain]) => (certain ? path : `${path}?`));
+  }
+}

@@ -1,0 +1,130 @@
+import { calledIn } from '#authoring/workflow';
+import { workflowsAgent } from '#core/data/child-order';
+import { isQuestion, shortType } from '#core/data/fault';
+import type { Json, JsonObject } from '#core/data/json';
+import { type Activity, asks, type WorkflowDefinition } from '#core/definition/definition';
+import { definitionPath, nodeAt, programOf } from '#core/definition/program';
+import { isInChild } from './player.ts';
+import { type Rehearsal, type RehearsedOutcome, rehearse } from './rehearse.ts';
+import { sampleOfJson } from './sample.ts';
+import { declared, notCompleted, type Purpose, type Rule, unusable, type When, whenever } from './stubs.ts';
+import { alignedTable } from './table.ts';
+
+/** What becomes of the order when one thing goes wrong. */
+export interface FaultRow {
+  /** Path of the step, of its undo, or of what is waited for; empty where nothing goes wrong. */
+  readonly step: string;
+  /**
+   * A fault that its operation declares, or the workflow that it calls; `ChildNotCompleted`; `silence`; `outcome unknown`: an
+   * answer that nobody can use; `NoSignal`, or `no signal` where it is waited for as long as it takes; `no answer` of a person.
+   */
+  readonly fault: string;
+  /** What had to go wrong before, so that the step was asked for at all: `CardDeclined at order/charge`. */
+  readonly after: string;
+  readonly outcome: RehearsedOutcome;
+  readonly undone: readonly string[];
+  readonly leftDone: readonly string[];
+  readonly rehearsal: Rehearsal;
+}
+
+/** Everything that can go wrong, one at a time: what a review of a workflow looks at. */
+export interface FaultMatrix {
+  readonly rows: readonly FaultRow[];
+  /** Paths of what none of this leads to: other branches, and undoing that only a person starts. */
+  readonly neverAsked: readonly string[];
+  /** The rows as text, aligned. */
+  table(): string;
+}
+
+interface Scenario {
+  readonly step: string;
+  readonly fault: string;
+  readonly after: Scenario | undefined;
+  readonly rule: When | undefined;
+}
+
+/**
+ * Rehearses the order once with nothing going wrong, then with each declared fault, silence and an unusable answer at each
+ * step, without each signal and each answer of a person, and with each workflow that it calls failing; and the same again at
+ * what only such a run leads to: handlers and undos. Signals and answers that no when speaks of come at once, with values
+ * made up from their schemas. What a child is made of is its own table.
+ */
+export function every(workflow: WorkflowDefinition, order: Json, ...whens: readonly When[]): FaultMatrix {
+  const program = programOf(workflow);
+  const seen = new Set<string>();
+  const rows: FaultRow[] = [];
+  const outside = arrivalsIn(workflow);
+  const todo: Scenario[] = [{ step: '', fault: '', after: undefined, rule: undefined }];
+  for (let scenario = todo.shift(); scenario; scenario = todo.shift()) {
+    const rehearsal = rehearse(workflow, order, ...rulesOf(scenario), ...whens, ...outside);
+    rows.push(rowOf(scenario, rehearsal));
+    const waits = rehearsal.waits.map(({ path }) => ({ path, purpose: 'do' as const }));
+    for (const asked of [...rehearsal.steps, ...waits]) {
+      // One turn of a loop stands for all.
+      const path = definitionPath(asked.path);
+      if (isInChild(path) || seen.has(path)) continue;
+      seen.add(path);
+      todo.push(...wrongsAt(nodeAt(program, path), asked, scenario));
+    }
+  }
+  const neverAsked = [...program.nodes].flatMap(([path, node]) => (isAsked(node) && !seen.has(path) ? [path] : []));
+  return { rows, neverAsked, table: () => tableOf(rows, neverAsked) };
+}
+
+const isAsked = (node: Activity): boolean => asks(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
+
+const rulesOf = ({ rule, after }: Scenario): readonly When[] => [...(rule ? [rule] : []), ...(after ? rulesOf(after) : [])];
+
+/** Every signal and every answer of a person, of the workflow and of those that it calls. */
+function arrivalsIn(workflow: WorkflowDefinition): readonly When[] {
+  const own = [...programOf(workflow).nodes.values()].flatMap((node): readonly When[] => {
+    if (node.activity === 'waitFor') return [arrival(`signal ${node.signal}`, node.payload)];
+    return node.activity === 'askOperator' ? [arrival(`question ${node.name}`, node.answer)] : [];
+  });
+  return [...own, ...[...calledIn(workflow).values()].flatMap(arrivalsIn)];
+}
+
+function arrival(operation: string, schema: JsonObject = {}): When {
+  const value = sampleOfJson(schema, operation);
+  const concerns: Rule['concerns'] = (asking) => asking.operation === operation;
+  return whenever({ concerns, first: 1, last: Infinity, answer: { status: 'succeeded', output: value } });
+}
+
+/** All that can go wrong at a step. Asked whether it was done, it says yes: then there is something to undo. */
+function wrongsAt(node: Activity, { path, purpose }: { path: string; purpose: Purpose }, base: Scenario): readonly Scenario[] {
+  const after = base.rule ? base : undefined;
+  const at = (fault: string, answer: Rule['answer'], of: readonly Purpose[] = [purpose]): Scenario => {
+    const concerns: Rule['concerns'] = (asking) => asking.path === path && of.includes(asking.purpose);
+    return { step: path, fault, after, rule: whenever({ concerns, first: 1, last: Infinity, answer }) };
+  };
+  if (node.activity === 'waitFor') return [at(node.withinSeconds === undefined ? 'no signal' : 'NoSignal', 'silence')];
+  if (node.activity === 'askOperator') return [at('no answer', 'silence')];
+  // A workflow that is called has failed for good when it answers so, and its undoing is its own.
+  if (isCallUndo(path, node)) return [];
+  const of: readonly Purpose[] = node.activity === 'call' ? ['do', 'settle'] : [purpose];
+  const faults = asks(node) ? (node.faults ?? []) : [];
+  const refusals = faults.map((type) => at(shortType(type), declared({ path: type, name: shortType(type) }), of));
+  if (node.activity === 'call') return [...refusals, at('ChildNotCompleted', notCompleted('It is not completed, in a rehearsal.'), of)];
+  return [...refusals, at('silence', 'silence'), ...(purpose === 'do' ? [at('outcome unknown', unusable)] : [])];
+}
+
+const isCallUndo = (path: string, node: Activity): boolean => asks(node) && node.agent === workflowsAgent && path.endsWith('/undo');
+
+const rowOf = ({ step, fault, after }: Scenario, rehearsal: Rehearsal): FaultRow => {
+  const { outcome, undone, leftDone } = rehearsal;
+  return { step, fault, after: after ? `${after.fault} at ${after.step}` : '', outcome, undone, leftDone, rehearsal };
+};
+
+function tableOf(rows: readonly FaultRow[], neverAsked: readonly string[]): string {
+  const cells = rows.map(({ step, fault, after, outcome, undone, leftDone, rehearsal }) => [
+    short(step) || 'nothing goes wrong',
+    `${fault}${after ? `, after ${after.replace(/\border\//, '')}` : ''}`,
+    rehearsal.fault ? `${outcome} for ${isQuestion(rehearsal.fault) ? 'an answer' : shortType(rehearsal.fault.type)}` : outcome,
+    undone.map(short).join(', '),
+    leftDone.map(short).join(', '),
+  ]);
+  const never = neverAsked.length > 0 ? `\nNever asked for: ${neverAsked.map(short).join(', ')}.\n` : '';
+  return `${alignedTable(['step', 'fault', 'outcome', 'undone', 'left done'], cells)}${never}`;
+}
+
+const short = (path: string): string => path.replaceAll(/(^| > )order\//g, '$1');

@@ -1,0 +1,76 @@
+import { isCounted, type StepState } from '#core/activities/step';
+import type { EventContent } from '#core/data/event';
+import type { State } from '#core/data/state';
+import { nodeAt, type Program, wakeAtOf } from '#core/definition/program';
+import { mostLate, workingSteps } from '#core/engine/lateness';
+import { longWaitMs } from '#roles/scheduler/deadlines';
+
+/** What time brings next: a wake-up, or a step whose answer has not come. */
+export interface Due {
+  readonly at: number;
+  /** Of the step that is late; none for a wake-up, and none where the order is taken up again as a whole. */
+  readonly late?: string | undefined;
+  readonly counts: boolean;
+}
+
+/** Expiries above this many put the order in Error, where the workflow says nothing else: as `MAX_FAILURES`. */
+const maxFailuresUsual = 3;
+/** The next moment at which anything happens that nobody answers: with the rules of `lib/roles/scheduler/deadlines.ts`. */
+export function nextDue(program: Program, state: State): Due | undefined {
+  const working = workingSteps(program, state);
+  const isWorking = new Set(working.map(({ path }) => path));
+  const others = Object.entries(state.activities).flatMap(([path, alive]): readonly Due[] => {
+    const { activity } = nodeAt(program, path);
+    const { mode, completeBy } = (alive.own ?? {}) as Partial<StepState>;
+    // What is called answers by itself when it ends: only the order's own time is waited for.
+    if (activity === 'call' && mode === undefined)
+      return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
+    const at = isWorking.has(path) ? undefined : wakeAtOf(program, path, alive);
+    return at === undefined ? [] : [{ at, counts: false }];
+  });
+  const late = working.map(
+    ({ path, own, activity: { waitsUntil } }): Due =>
+      waitsUntil === undefined && isCounted(own)
+        ? { at: own.completeBy, late: path, counts: true }
+        : { at: Math.min(waitsUntil ?? Infinity, own.limit ?? Infinity), counts: false },
+  );
+  const all = [...late, ...others];
+  const steps = all.filter(({ counts }) => counts);
+  const whole = program.definition.recover === 'order' && steps.length > 0;
+  const expiries = whole ? [{ at: Math.max(...all.map(({ at }) => at)), counts: true }] : steps;
+  const first = (dues: readonly Due[]) =>
+    dues.reduce<Due | undefined>((least, due) => (least && least.at <= due.at ? least : due), undefined);
+  return first([...all.filter(({ counts }) => !counts), ...expiries]);
+}
+
+/** What the supervisor and the scheduler make of an expiry: counted, asked again, and above the threshold as the workflow says. */
+export class Supervision {
+  private readonly program: Program;
+  /** How often it has waited for long above its threshold. */
+  longWaits = 0;
+
+  constructor(program: Program) {
+    this.program = program;
+  }
+
+  expire({ late }: Due, state: State, at: number): { readonly events: readonly EventContent[]; readonly newClaim: boolean } {
+    const { maxFailures = maxFailuresUsual, onExhausted = 'error', recover, longWaitSeconds } = this.program.definition;
+    const place = late === undefined ? {} : { path: late };
+    const counted = { type: 'counted', ...place } as const;
+    const failures = 1 + (late === undefined ? mostLate(this.program, state) : (state.activities[late]?.late ?? 0));
+    if (failures <= maxFailures) {
+      const again = recover === 'order' ? ({ type: 'reclaimed' } as const) : ({ type: 'expired' } as const);
+      return { events: [counted, again], newClaim: recover === 'order' };
+    }
+    if (onExhausted === 'wait') {
+      this.longWaits += 1;
+      const waitMs = longWaitSeconds === undefined ? longWaitMs : longWaitSeconds * 1000;
+      return { events: [{ ...counted, waitsUntil: at + waitMs }, { type: 'expired' }], newClaim: false };
+    }
+    if (onExhausted === 'undo') return now(counted, { type: 'canceled', outcome: 'compensated' });
+    if (onExhausted === 'fault' && late !== undefined) return now(counted, { type: 'overdue', path: late });
+    return now(counted, { type: 'exhausted', ...place });
+  }
+}
+
+const now = (...events: readonly EventContent[]) => ({ events, newClaim: false });

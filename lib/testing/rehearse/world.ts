@@ -1,0 +1,253 @@
+import { workflowsAgent } from '#core/data/child-order';
+import type { AskCommand, Command } from '#core/data/command';
+import type { EventContent, StepReply } from '#core/data/event';
+import { engineFaults, isQuestion, shortType } from '#core/data/fault';
+import { requestIdOf, undonePath } from '#core/data/ids';
+import type { CoreFact } from '#core/data/journal';
+import type { Json } from '#core/data/json';
+import type { WorkflowDefinition } from '#core/definition/definition';
+import { nodeAt } from '#core/definition/program';
+import { explain } from '#core/views/explain';
+import { type Answered, Answers } from './answers.ts';
+import { Children } from './children.ts';
+import { Outside } from './clients.ts';
+import { Decisions, happeningOf, textOf } from './decisions.ts';
+import { Effects } from './effects.ts';
+import { Player } from './player.ts';
+import type { Rehearsal, RehearsedStep } from './rehearse.ts';
+import { lastNamed, type Purpose, type Rule, type TestDecision } from './stubs.ts';
+import { type Due, nextDue } from './virtual-time.ts';
+
+const startAt = Date.UTC(2026, 0, 1);
+/** What is still not through then is stuck, as far as nothing else is said of later requests. */
+const vainMax = 5;
+const eventsMax = 100_000;
+
+/** An order in virtual time, with all that it calls, and those who answer. */
+export class World {
+  /** As the system's, where an operation says nothing itself. */
+  readonly stepMs = 30_000;
+  private readonly main: Player;
+  private readonly answers: Answers;
+  private readonly children = new Children(this);
+  private readonly outside: Outside;
+  private readonly decisions: Decisions;
+  /** An answer or signal under way, and when it arrives. */
+  private readonly travelling: { readonly at: number; readonly arrives: () => void }[] = [];
+  private readonly effects = new Effects();
+  private readonly steps: RehearsedStep[] = [];
+  private readonly commands: Command[] = [];
+  private readonly facts: CoreFact[] = [];
+  private readonly told: string[] = [];
+  private readonly inbox: (() => void)[] = [];
+  private readonly vainMax: number;
+  private now = startAt;
+  private events = 0;
+
+  constructor(workflow: WorkflowDefinition, order: Json, rules: readonly Rule[]) {
+    this.main = new Player(workflow, order, { orderId: 'rehearsal', prefix: '', label: '' });
+    const answering = rules.filter(({ decision }) => decision === undefined);
+    this.answers = new Answers(answering);
+    this.decisions = new Decisions(rules);
+    for (const { atMs, decision } of this.decisions.timed) this.later(atMs, () => this.decide(decision));
+    this.vainMax = vainMax + lastNamed(answering);
+    this.outside = new Outside(this.answers, startAt);
+  }
+
+  play(): Rehearsal {
+    this.happen(this.main, { type: 'started', stepMs: this.stepMs });
+    for (;;) {
+      const job = this.inbox.shift();
+      if (job) job();
+      else if (this.main.state.phase === 'closed') return this.result();
+      else if (!this.goesOn() && !this.decideNext()) return this.result();
+    }
+  }
+
+  happen(player: Player, happening: EventContent): void {
+    if (++this.events > eventsMax) throw new Error(`The rehearsal of ${this.main.name} does not end: ${eventsMax} events so far.`);
+    const { commands, facts } = player.happen(happening, this.now);
+    if (player === this.main) {
+      this.commands.push(...commands);
+      this.facts.push(...facts);
+    }
+    for (const command of commands) this.send(player, command);
+    for (const fact of facts) this.hear(player, fact);
+    this.outside.look(player, this.now);
+    if (player.state.phase === 'closed' && player.waiter) this.inbox.push(() => this.children.ended(player));
+  }
+
+  /** Failing undos are retried as long as a decision or signal is still to come. */
+  private goesOn(): boolean {
+    return (this.travelling.length > 0 || !this.isStuck()) && this.passTime();
+  }
+
+  private later(ms: number, arrives: () => void): void {
+    this.travelling.push({ at: this.now + ms, arrives });
+  }
+
+  private decide(decision: TestDecision): void {
+    const happening = happeningOf(decision, this.main, this.now);
+    this.tell(this.main, `${textOf(decision)}${decision.kind === 'signal' ? ' ok' : ''}`);
+    this.happen(this.main, happening);
+  }
+
+  /** A person instructs an order that cannot continue. Earlier attempts no longer count. */
+  private decideNext(): boolean {
+    const decision = this.decisions.next();
+    if (!decision) return false;
+    for (const player of this.players) {
+      player.vain.clear();
+      player.supervision.longWaits = 0;
+    }
+    this.decide(decision);
+    return true;
+  }
+
+  /** An answer to an asking, on its way to the order. */
+  answer(player: Player, ask: AskCommand, purpose: Purpose, reply: Answered['reply']): void {
+    const { agent, operation, attempt, input, requestId } = ask;
+    const path = `${player.prefix}${ask.path}`;
+    const answer = answerText(reply);
+    this.steps.push({ path, operation: `${agent}.${operation}`, purpose, attempt, input, answer, at: this.now - startAt });
+    this.tell(player, agent === workflowsAgent ? callText(player, ask, answer) : `${agent}.${operation} ${answer}`);
+    if (reply === 'silence') return;
+    this.happen(player, { type: 'replied', requestId, sentAt: this.now, reply: withSource(reply, ask.path) });
+  }
+
+  /** What is still asked for once the transition is over; that which was asked and given up within it is never sent. */
+  private send(player: Player, command: Command): void {
+    if (command.type === 'cancel' && command.agent === workflowsAgent)
+      return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
+    if (command.type !== 'ask') return;
+    const own = player.own(command.path);
+    if (own?.phase !== 'asked' || requestIdOf(player.orderId, command.path, own) !== command.requestId) return;
+    const purpose = own.mode === 'undo' || own.mode === 'settle' ? own.mode : 'do';
+    this.inbox.push(() => this.serve(player, command, purpose));
+  }
+
+  /** What was sent is served, whatever has become of the order meanwhile. */
+  private serve(player: Player, ask: AskCommand, purpose: Purpose): void {
+    const path = `${player.prefix}${ask.path}`;
+    const asking = { operation: `${ask.agent}.${ask.operation}`, path, purpose, input: ask.input };
+    for (const decision of this.decisions.during(asking)) this.decide(decision);
+    const isCall = ask.agent === workflowsAgent;
+    const answered = isCall ? this.answers.ofCall(asking) : this.answers.ofAgent(asking, ask, player.program.definition);
+    if (answered === undefined) return this.children.serve(player, ask, purpose);
+    const { reply, afterMs } = answered;
+    const arrives = (what: Answered['reply']) => {
+      this.effects.note(path, purpose, what);
+      this.answer(player, ask, purpose, what);
+    };
+    if (afterMs === 0) return arrives(reply);
+    // An operation that may take longer asks for more time while it is at work; an agent says nothing when its time is over.
+    this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
+    const completeBy = isCall ? Infinity : (player.own(ask.path)?.completeBy ?? 0);
+    if (this.now + afterMs >= completeBy) return arrives('silence');
+    // The outcome is unknown until the operation answers.
+    this.effects.note(path, purpose, 'silence');
+    this.later(afterMs, () => arrives(reply));
+  }
+
+  private hear(player: Player, fact: CoreFact): void {
+    if ((fact.type !== 'FaultRaised' && fact.type !== 'OrderHeld') || fact.fault.type !== engineFaults.noSignal) return;
+    const node = nodeAt(player.program, fact.path);
+    if (node.activity === 'waitFor') this.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
+  }
+
+  private tell(player: Player, text: string): void {
+    this.told.push(`${player.label}${text}`);
+  }
+
+  private get players(): readonly Player[] {
+    return [this.main, ...this.children.all];
+  }
+
+  /** What comes next from outside, or by time alone; false where nothing does. */
+  private passTime(): boolean {
+    const dues = this.players.flatMap((player): readonly (readonly [Player, Due])[] => {
+      const due = player.state.phase === 'running' ? nextDue(player.program, player.state) : undefined;
+      return due ? [[player, due]] : [];
+    });
+    const [first] = dues.toSorted(([, one], [, other]) => one.at - other.at);
+    const coming = this.outside.first();
+    const arriving = this.travelling.toSorted((one, other) => one.at - other.at)[0];
+    if (arriving && arriving.at <= Math.min(first?.[1].at ?? Infinity, coming?.at ?? Infinity)) {
+      this.travelling.splice(this.travelling.indexOf(arriving), 1);
+      this.now = Math.max(this.now, arriving.at);
+      arriving.arrives();
+    } else if (coming && (!first || coming.at <= first[1].at)) {
+      this.now = Math.max(this.now, coming.at);
+      this.tell(coming.player, `${coming.operation} ok`);
+      this.happen(coming.player, coming.happening);
+    } else if (first) this.timeIsUp(...first);
+    return arriving !== undefined || coming !== undefined || first !== undefined;
+  }
+
+  private timeIsUp(player: Player, due: Due): void {
+    this.now = Math.max(this.now, due.at);
+    if (!due.counts) return this.happen(player, { type: 'woken' });
+    const { events, newClaim } = player.supervision.expire(due, player.state, this.now);
+    if (newClaim) player.epoch += 1;
+    for (const event of events) this.happen(player, event);
+  }
+
+  private isStuck(): boolean {
+    return this.players.some(
+      ({ supervision, vain }) => supervision.longWaits >= this.vainMax || [...vain.values()].some((times) => times >= this.vainMax),
+    );
+  }
+
+  private result(): Rehearsal {
+    const { steps, commands, facts, main, now, effects, told } = this;
+    const { state, program } = main;
+    const { outcome, end, fault } = this.ending();
+    return {
+      outcome,
+      fault,
+      steps,
+      waits: this.outside.waits,
+      undone: effects.undone,
+      leftDone: effects.leftDone(),
+      commands,
+      facts,
+      state,
+      tookMs: now - startAt,
+      story: () => [...told, end].join(', '),
+      why: () => explain(program, state, now),
+    };
+  }
+
+  private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
+    const { phase, outcome = 'completed' } = this.main.state;
+    if (phase === 'closed') return { outcome, end: outcome, fault: undefined };
+    const holds = this.players.find(({ state }) => state.held);
+    if (holds?.state.held) {
+      const { path, fault } = holds.state.held;
+      const what = isQuestion(fault) ? `the question ${nodeAt(holds.program, path).name}` : shortType(fault.type);
+      return { outcome: 'held', end: `${holds.label}held for ${what}`, fault };
+    }
+    const waits = this.isStuck() ? undefined : this.outside.stillWaits();
+    return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
+  }
+}
+
+const answerText = (reply: Answered['reply']): string =>
+  reply === 'silence'
+    ? 'silent'
+    : reply.status === 'failed'
+      ? shortType(reply.fault.type)
+      : reply.status === 'succeeded'
+        ? 'ok'
+        : reply.status;
+
+/** `ship-one ok`, `ship-one AddressInvalid`; `ship-one undone`. */
+function callText({ program }: Player, { path, operation }: AskCommand, answer: string): string {
+  const isUndo = operation === 'undo';
+  const node = nodeAt(program, isUndo ? undonePath(path) : path);
+  const [workflow = ''] = node.activity === 'call' ? node.operation.split('@') : [operation];
+  return `${workflow} ${isUndo && answer === 'ok' ? 'undone' : answer}`;
+}
+
+const withSource = (reply: StepReply, path: string): StepReply =>
+  reply.status === 'failed' ? { ...reply, fault: { ...reply.fault, source: path } } : reply;

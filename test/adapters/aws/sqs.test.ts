@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import type { SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs';
+import { createMeter, type Meter } from '#adapters/aws/meter';
+import { sqsChannel } from '#adapters/aws/sqs';
+import { systemClock } from '#ports/clock';
+import type { Channel, Outgoing } from '#ports/queues';
+import { startFauxqs } from '../../support/emulators.ts';
+import { listOf } from '../../support/workflows.ts';
+import { clientsAt, createQueue, interfere } from './support.ts';
+
+const fauxqs = await startFauxqs();
+after(() => fauxqs.stop());
+
+let opened = 0;
+
+async function open(): Promise<{ channel: Channel; sqs: SQSClient; meter: Meter; prefix: string }> {
+  const { sqs } = clientsAt({ sqs: fauxqs.endpoint });
+  const prefix = `sqs-${++opened}-`;
+  await createQueue(sqs, prefix, 'q', undefined);
+  const meter = createMeter();
+  meter.attach(sqs);
+  return { channel: sqsChannel({ client: sqs, prefix, clock: systemClock }), sqs, meter, prefix };
+}
+
+const messages = (count: number, more: Partial<Outgoing> = {}): Outgoing[] =>
+  listOf(count, (index) => ({ queue: 'q', body: JSON.stringify(index), ...more }));
+const operations = (meter: Meter): readonly string[] => meter.entries().map(({ operation }) => operation);
+const now = { max: 10, visibilityMs: 30_000, waitMs: 0 };
+
+/** What the channel hands to SQS, entry by entry. */
+function watchEntries(sqs: SQSClient): SendMessageBatchRequestEntry[] {
+  const entries: SendMessageBatchRequestEntry[] = [];
+  const stack = sqs.middlewareStack;
+  stack.add(
+    (next) => (args) => {
+      const { Entries = [] } = args.input as { Entries?: SendMessageBatchRequestEntry[] };
+      entries.push(...Entries);
+      return next(args);
+    },
+    { step: 'initialize' },
+  );
+  return entries;
+}
+
+type Batch = { output: { Successful?: { Id: string }[]; Failed?: { Id: string; Code: string; SenderFault: boolean }[] } };
+
+/** The first so many batches of an operation come back as if their last entry had not been taken. */
+function failLast(sqs: SQSClient, operation: string, times: number, SenderFault: boolean): void {
+  let left = times;
+  interfere(sqs, operation, async (proceed) => {
+    const { output } = (await proceed()) as Batch;
+    const last = output.Successful?.at(-1);
+    if (left-- <= 0 || !last) return { output };
+    return {
+      output: {
+        ...output,
+        Successful: output.Successful?.slice(0, -1),
+        Failed: [{ Id: last.Id, Code: SenderFault ? 'InvalidMessageContents' : 'InternalError', SenderFault }],
+      },
+    };
+  });
+}
+
+test('messages go in tens, and the queue is looked up once', async () => {
+  const { channel, meter } = await open();
+  await channel.send(messages(25));
+  await channel.send(messages(1));
+  assert.deepEqual(operations(meter).toSorted(), ['GetQueueUrl', ...listOf(4, () => 'SendMessageBatch')]);
+});
+
+test('messages that are large together go apart, and one that is too large is refused', async () => {
+  const { channel, meter } = await open();
+  const large = (bytes: number): Outgoing => ({ queue: 'q', body: JSON.stringify('x'.repeat(bytes)) });
+  await channel.send([large(600_000), large(600_000), large(400_000)]);
+  assert.deepEqual(operations(meter), ['GetQueueUrl', 'SendMessageBatch', 'SendMessageBatch']);
+  await assert.rejects(channel.send([large(1_100_000)]), /BatchRequestTooLong|shorter than|longer than/);
+});
+
+test('an entry that is not taken is sent again, and it alone', async () => {
+  const { channel, sqs } = await open();
+  const entries = watchEntries(sqs);
+  failLast(sqs, 'SendMessageBatch', 2, false);
+  await channel.send(messages(3));
+  assert.deepEqual(
+    entries.map(({ Id }) => Id),
+    ['0', '1', '2', '2', '2'],
+  );
+});
+
+test('a send of which entries are refused, or not taken again and again, rejects', async () => {
+  const refused = await open();
+  failLast(refused.sqs, 'SendMessageBatch', 1, true);
+  await assert.rejects(refused.channel.send(messages(3)), /1 of 3 entries were not taken by the queue: InvalidMessageContents/);
+
+  const broken = await open();
+  failLast(broken.sqs, 'SendMessageBatch', 100, false);
+  await assert.rejects(broken.channel.send(messages(2)), /InternalError/);
+  assert.equal(operations(broken.meter).filter((operation) => operation === 'SendMessageBatch').length, 4);
+});
+
+test('a receipt that could not be acknowledged is acknowledged again; one that is void is passed over', async () => {
+  const { channel, sqs } = await open();
+  await channel.send(messages(2));
+  const receipts = (await channel.receive('q', now)).map(({ receipt }) => receipt);
+  failLast(sqs, 'ChangeMessageVisibilityBatch', 1, false);
+  await channel.release('q', receipts, 30_000);
+  failLast(sqs, 'DeleteMessageBatch', 1, true);
+  await channel.acknowledge('q', receipts);
+  await channel.acknowledge('q', ['', 'nonsense']);
+  await channel.acknowledge('q', []);
+});
+
+test('a queue that is gone is an error, for whoever sends and for whoever receives; made anew, it is found', async () => {
+  const { channel, sqs, prefix } = await open();
+  for (const call of [channel.send([{ queue: 'gone', body: '1' }]), channel.receive('gone', now), channel.depth('gone')]) {
+    await assert.rejects(call, new RegExp(`The queue ${prefix}gone does not exist`));
+  }
+  await createQueue(sqs, prefix, 'gone', undefined);
+  await channel.send([{ queue: 'gone', body: '1' }]);
+  assert.equal((await channel.depth('gone')).visible, 1);
+});
+
+test('trap 3: a queue URL never decides where a request goes', async () => {
+  const { channel, sqs } = await open();
+  const hosts = new Set<string>();
+  sqs.middlewareStack.add(
+    (next) => (args) => {
+      const { hostname, port } = args.request as { hostname: string; port: number };
+      hosts.add(`http://${hostname}:${port}`);
+      return next(args);
+    },
+    { step: 'finalizeRequest', priority: 'low' },
+  );
+  interfere(sqs, 'GetQueueUrl', async (proceed) => {
+    const { output } = (await proceed()) as { output: { QueueUrl: string } };
+    return { output: { QueueUrl: output.QueueUrl.replace(/127\.0\.0\.1|localhost/, '169.254.169.254') } };
+  });
+  await channel.send(messages(1));
+  assert.deepEqual([...hosts], [fauxqs.endpoint]);
+});
+
+test('delays are whole seconds, late rather than early, and fifteen minutes at most; a group is for fair queues', async () => {
+  const { channel, sqs } = await open();
+  const entries = watchEntries(sqs);
+  await channel.send([
+    ...messages(1),
+    ...[1, 1000, 1001, 900_000, 5_000_000].map((delayMs): Outgoing => ({ queue: 'q', body: '1', delayMs })),
+  ]);
+  await channel.send(messages(1, { group: 'client Ü' }));
+  assert.deepEqual(
+    entries.map(({ DelaySeconds }) => DelaySeconds),
+    [undefined, 1, 1, 2, 900, 900, undefined],
+  );
+  assert.deepEqual(entries.map(({ MessageGroupId }) => MessageGroupId).filter(Boolean), ['client__']);
+});
+
+test('the group of a message is asked for, and told where SQS tells it', async () => {
+  const { channel, sqs } = await open();
+  await channel.send(messages(1, { group: 'acme' }));
+  const asked: unknown[] = [];
+  sqs.middlewareStack.add(
+    (next) => async (args) => {
+      const { MessageSystemAttributeNames } = args.input as { MessageSystemAttributeNames?: readonly string[] };
+      const answer = await next(args);
+      if (!MessageSystemAttributeNames) return answer;
+      asked.push(MessageSystemAttributeNames.includes('MessageGroupId'));
+      const { Messages = [] } = answer.output as { Messages?: { Attributes?: object }[] };
+      for (const message of Messages) message.Attributes = { ...message.Attributes, MessageGroupId: 'acme' };
+      return answer;
+    },
+    { step: 'initialize' },
+  );
+  const [received] = await channel.receive('q', now);
+  assert.deepEqual([asked, received?.group], [[true], 'acme']);
+});
+
+test('JSON text with characters that SQS refuses arrives with the same meaning', async () => {
+  const { channel } = await open();
+  const value = { text: 'a\u0000\ufffe\uffff\ud800😀' };
+  await channel.send([{ queue: 'q', body: JSON.stringify(value) }]);
+  const [received] = await channel.receive('q', now);
+  assert.deepEqual(JSON.parse(received?.body ?? ''), value);
+});

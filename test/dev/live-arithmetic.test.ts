@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { backAfter, type CallSeen, callsFrom, type Took, timesAsLong, timesOf } from '../../dev/verify/live/arithmetic.ts';
+
+const took = (ms: number | undefined): Took => ({
+  client: 'acme',
+  dueAt: 1000,
+  endedAt: ms === undefined ? undefined : 1000 + ms,
+  outcome: ms === undefined ? 'Error' : 'completed',
+});
+
+/** One each so many milliseconds. */
+const every = (gapMs: number, from: number, to: number): readonly number[] =>
+  Array.from({ length: Math.ceil((to - from) / gapMs) }, (_, index) => from + index * gapMs);
+
+test('of a hundred orders the slowest but one is the p99, counted from when each was to be submitted', () => {
+  const hundred = Array.from({ length: 100 }, (_, index) => took(100 - index));
+  assert.deepEqual(timesOf(hundred), { orders: 100, p50Ms: 50, p99Ms: 99, slowestMs: 100 });
+});
+
+test('an order that never ends is the slowest, and makes no figure look better by being left out', () => {
+  assert.deepEqual(timesOf([took(10), took(20), took(30), took(undefined)]), { orders: 4, p50Ms: 20, p99Ms: null, slowestMs: null });
+  assert.equal(timesAsLong(null, 20), null);
+  assert.equal(timesAsLong(30, 20), 1.5);
+});
+
+test('throughput is back with the first whole window in which 95 of 100 end, counted from the end of the outage', () => {
+  const before = every(100, 0, 20_000);
+  const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
+  assert.equal(backAfter([...before, ...every(100, 65_000, 90_000)], spans), 15_000);
+  assert.equal(backAfter([...before, ...every(50, 65_000, 90_000)], spans), 10_000);
+});
+
+test('throughput that stays a little below, or is back only when nobody looks any more, is never back', () => {
+  const before = every(100, 0, 20_000);
+  const spans = { before: [0, 20_000], over: 60_000, until: 90_000, windowMs: 10_000 } as const;
+  assert.equal(backAfter([...before, ...every(110, 60_000, 90_000)], spans), undefined);
+  assert.equal(backAfter([...before, ...every(100, 85_000, 120_000)], spans), undefined);
+});
+
+test('of the calls to a sick service one is needed for each thing that was done, and what was done before needs none', () => {
+  const seen = (at: number, key: string, done: boolean): CallSeen => ({ at, key, done });
+  const calls = [
+    seen(1, 'before', true),
+    seen(9, 'refused', false),
+    // Asked again although it was done, refused first, and done at once.
+    seen(10, 'before', true),
+    seen(11, 'refused', false),
+    seen(30, 'refused', true),
+    seen(31, 'at once', true),
+  ];
+  assert.deepEqual(callsFrom(calls, 10), { calls: 4, needed: 2, callsToNeeded: 2 });
+  assert.deepEqual(callsFrom(calls, 40), { calls: 0, needed: 0, callsToNeeded: null });
+});

@@ -1,0 +1,156 @@
+import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
+import * as z from 'zod';
+import { collections } from '#ports/documents';
+import { queues } from '#ports/messages';
+import type { StateHead } from '#ports/records';
+import { channelOf } from '#roles/channels/policy';
+import { deadLetterIn } from '#roles/dead-letters/dead-letter';
+import { orderIdOf } from '#roles/submission/submission';
+import { Deployment } from '../../overload/deployment.ts';
+import { agent, clients, corpus, jsonIn, kindNames, type Malformed } from './corpus.ts';
+
+export interface FloodOptions {
+  readonly seed: number;
+  readonly orders: number;
+  readonly malformed: number;
+}
+
+/** What became of healthy orders and malformed messages that came mixed. Times in simulated milliseconds. */
+export interface Flooded {
+  /** What is wrong, in words; at most so many of a kind. */
+  readonly wrong: readonly string[];
+  readonly completed: number;
+  readonly deadLetter: number;
+  readonly dropped: number;
+  /** Runs of functions that ended with an exception. */
+  readonly crashes: number;
+  /** How long an order takes. */
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly slowestMs: number;
+  /** Malformed messages by kind. */
+  readonly kinds: { readonly [kind: string]: number };
+}
+
+const minuteMs = 60_000;
+const startsMs = 1000;
+/** So many orders come in a second. */
+const rate = 10;
+/** A message of a newer version is left to it for an hour; then it goes the way of the others. */
+const overMs = 100 * minuteMs;
+
+/** Orders come by message, at a steady rate; between them, on every queue, comes what nobody can process. */
+export class Flood {
+  private readonly options: FloodOptions;
+  private readonly deployment: Deployment;
+  private readonly messages: readonly Malformed[];
+  private readonly submittedAt = new Map<string, number>();
+  private readonly tookMs = new Map<string, number>();
+
+  constructor(options: FloodOptions) {
+    const { seed, malformed } = options;
+    this.options = options;
+    this.messages = malformed > 0 ? corpus(malformed, seed) : [];
+    this.deployment = new Deployment({
+      seed,
+      app: appOn,
+      hosts: 3,
+      supervisorPeriodMs: 5000,
+      variables: { DEFAULT_WORKFLOW: 'sale' },
+      onWritten: (state) => this.written(state),
+    });
+  }
+
+  async run(): Promise<Flooded> {
+    const { deployment } = this;
+    await deployment.store.putClient({ id: clients.known, senders: ['local'], responseChannels: [] });
+    const forMs = (1000 * this.options.orders) / rate;
+    for (let index = 0; index < this.options.orders; index++) this.orderComes(index, startsMs + (index * 1000) / rate);
+    for (const [index, { queue, body }] of this.messages.entries())
+      deployment.timeline.after(startsMs + Math.floor((index * forMs) / this.messages.length), 'nonsense', () =>
+        deployment.queues.send({ queue, body }),
+      );
+    await deployment.runUntil(startsMs + forMs + overMs);
+    const flooded = await this.judge();
+    await deployment.close();
+    return flooded;
+  }
+
+  private orderComes(index: number, afterMs: number): void {
+    const { timeline, queues: all } = this.deployment;
+    timeline.after(afterMs, 'an order comes', () => {
+      const idempotencyKey = `order-${index}`;
+      this.submittedAt.set(orderIdOf(clients.known, idempotencyKey), timeline.now);
+      const body = JSON.stringify({ v: 1, type: 'submission', idempotencyKey, client: clients.known, workflow: 'sale', order: {} });
+      all.send({ queue: queues.submissions, body });
+    });
+  }
+
+  private written({ orderId, processState }: StateHead): void {
+    const submittedAt = this.submittedAt.get(orderId);
+    if (submittedAt === undefined || processState !== 'Processed') return;
+    this.tookMs.set(orderId, this.deployment.clock.now() - submittedAt);
+  }
+
+  private async judge(): Promise<Flooded> {
+    const kept = await this.deadLetter();
+    const isDropped = ({ body }: Malformed): boolean => (jsonIn(body) as { type?: unknown } | null)?.type === 'heartbeat';
+    const lost = this.messages.filter((message) => !isDropped(message) && !takeOne(kept, asItCame(message.body)));
+    const left = [...kept.entries()].filter(([, count]) => count > 0);
+    const took = [...this.tookMs.values()].toSorted((a, b) => a - b);
+    const wrong = [
+      ...lost.slice(0, 5).map(({ kind, queue, body }) => `${kind} on ${queue} is nowhere to be found: ${body.slice(0, 200)}`),
+      ...left.slice(0, 5).map(([body, count]) => `${count} too many were dead-lettered: ${body.slice(0, 200)}`),
+      ...(took.length < this.options.orders ? [`${took.length} of ${this.options.orders} orders were completed`] : []),
+      ...(this.deployment.crashes > 0 ? [`functions ended with exceptions ${this.deployment.crashes} times`] : []),
+    ];
+    const at = (share: number): number => took[Math.min(took.length - 1, Math.floor(share * took.length))] ?? 0;
+    return {
+      wrong,
+      completed: took.length,
+      deadLetter: this.messages.length - this.messages.filter(isDropped).length - lost.length,
+      dropped: this.messages.filter(isDropped).length,
+      crashes: this.deployment.crashes,
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+      slowestMs: took.at(-1) ?? 0,
+      kinds: Object.fromEntries(kindNames.map((name) => [name, this.messages.filter(({ kind }) => kind === name).length])),
+    };
+  }
+
+  /** How often each text was dead-lettered. */
+  private async deadLetter(): Promise<Map<string, number>> {
+    const channels = [...new Set([agent, queues.submissions, queues.wakeUps].map(channelOf))];
+    const found = await Promise.all(
+      channels.map((channel) =>
+        this.deployment.store.documents(collections.deadLetters(channel), undefined, 10 * this.messages.length + 10),
+      ),
+    );
+    const texts = found.flat().map((document) => asItCame(deadLetterIn(document).body));
+    return new Map([...Map.groupBy(texts, (text) => text)].map(([text, all]) => [text, all.length]));
+  }
+}
+
+function takeOne(counts: Map<string, number>, text: string): boolean {
+  const count = counts.get(text) ?? 0;
+  if (count > 0) counts.set(text, count - 1);
+  return count > 0;
+}
+
+/** Without what is noted in a message that waited for a newer version of the program. */
+const asItCame = (body: string): string => body.replace(/^\{"waitsSince":"[^"]*",/, '{');
+
+function appOn({ chance, sleep }: Deployment): App {
+  const Nothing = z.object({});
+  const soon = operation({
+    input: Nothing,
+    output: Nothing,
+    run: async (_, { signal }) => {
+      await sleep(chance.between(20, 200), signal);
+      return {};
+    },
+  });
+  const bank = defineAgent(agent, { charge: soon, note: soon });
+  const sale = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(bank.charge({}).lasting(), bank.note({}).lasting()));
+  return defineApp({ workflows: [sale], agents: [bank] });
+}

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { ActivityState } from '#core/data/state';
+import { decodeInstance, encodeInstance, newInstance } from '#roles/scheduler/instance';
+import { shortened } from '#roles/scheduler/short-form';
+import { stateRecord } from '../support/records.ts';
+
+const at = 1_767_225_600_000;
+const requested = { generation: 1, attempt: 2, epoch: 3, since: at, phase: 'asked', completeBy: at + 60_000 };
+
+describe('steps at work, as they are stored', () => {
+  test('F-159: whatever is said of an activity, the same is read again', () => {
+    const number = fc.oneof(fc.nat(), fc.constant(at), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant('1'));
+    const own = fc.record(
+      {
+        generation: number,
+        attempt: number,
+        epoch: number,
+        since: number,
+        completeBy: number,
+        phase: fc.constantFrom('asked', 'unknown'),
+        mode: fc.constantFrom('cancel', 'undo'),
+        late: fc.nat(),
+      },
+      { requiredKeys: ['generation', 'attempt', 'epoch', 'since', 'phase'] },
+    );
+    const activity = fc.record(
+      { status: fc.constantFrom('Executing', 'Canceling', 'Faulting'), own, late: fc.nat() },
+      { requiredKeys: ['status'] },
+    );
+    fc.assert(
+      fc.property(fc.dictionary(fc.constantFrom('order', 'order/a', 'order/b'), activity), (given) => {
+        const activities = JSON.parse(JSON.stringify(given)) as { [path: string]: ActivityState };
+        const blob = encodeInstance({ ...newInstance, state: { ...newInstance.state, activities } });
+        assert.deepEqual(decodeInstance(stateRecord('o1', { blob })).state.activities, activities);
+      }),
+    );
+  });
+
+  test('a step that was requested, or canceled since, is a list of numbers; all else is said as it is', () => {
+    const activities = {
+      'order/a': { status: 'Executing', own: requested },
+      'order/b': { status: 'Canceling', own: { ...requested, mode: 'cancel' } },
+      'order/c': { status: 'Executing', own: { ...requested, phase: 'failedForNow' } },
+    } as const;
+    assert.deepEqual(shortened(activities), {
+      'order/a': [1, 2, 3, at, 60_000],
+      'order/b': [1, 2, 3, at, 60_000, 'cancel'],
+      'order/c': activities['order/c'],
+    });
+  });
+});

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { TestSystem } from 'redress/testing';
+import { queues } from '#ports/messages';
+import type { SupervisorOptions } from '#roles/supervisor/supervisor';
+import { alter, appOf, journalOf, pick, startStill, stepMs, submitted, submittedMany, supervisorOf, wake } from './support.ts';
+
+const oneStep = appOf((step) => step('one'));
+const replies = queues.replies('worker');
+const options: Partial<SupervisorOptions> = { replyQueues: [replies], periodMs: 5000 };
+const many = 20;
+
+/** Orders whose step nobody answers, none of which may fail even once; and so many answers, to whomever, that nobody reads. */
+async function unread(t: TestContext, { orders, answers }: { orders: number; answers: number }) {
+  const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '0' } });
+  const orderIds = await submittedMany(system, orders);
+  await system.channel.send(Array.from({ length: answers }, () => ({ queue: replies, body: '{}' })));
+  return { system, orderIds };
+}
+
+const watching = (system: TestSystem, more: Partial<SupervisorOptions> = {}) => supervisorOf(system, { ...options, ...more });
+
+/** Time goes by, and a supervisor looks every five seconds. */
+async function looks(system: TestSystem, ms: number, supervisor = watching(system)) {
+  for (let passed = 0; passed < ms; passed += 5000) {
+    await system.clock.advance(5000);
+    await supervisor.pass();
+  }
+  return supervisor;
+}
+
+/** The different values of an attribute. */
+const each = async <K extends Parameters<typeof pick>[2]>(
+  { system, orderIds }: { system: TestSystem; orderIds: readonly string[] },
+  key: K,
+) => [...new Set(await pick(system, orderIds, key))];
+
+test('X-45: while the answers of an agent lie unread, nobody who waits for them is late: deadlines move, nothing counts', async (t) => {
+  const world = await unread(t, { orders: 5, answers: many });
+  await looks(world.system, 5 * stepMs);
+  assert.deepEqual([await each(world, 'processState'), await each(world, 'failureCount')], [['Processing'], [0]]);
+  const [first = ''] = world.orderIds;
+  await wake(world.system, first);
+  const moved = (await journalOf(world.system, first)).filter(({ type }) => type === 'DeadlineMoved');
+  assert.partialDeepStrictEqual(moved, [{ path: 'order/one', reason: 'the queue worker-replies is backed up' }]);
+});
+
+test('X-45: a queue that tells no age counts as backed up when it has been seen full for half of the time of a step', async (t) => {
+  const world = await unread(t, { orders: 1, answers: many });
+  const { system } = world;
+  const { channel } = system;
+  const ageless = { ...channel, depth: async (queue: string) => ({ ...(await channel.depth(queue)), oldestAgeMs: 0 }) };
+  const supervisor = watching(system, { channel: ageless });
+  const [orderId = ''] = world.orderIds;
+  await alter(system, orderId, { maxFailures: 9 });
+  for (const failureCount of [1, 1, 1]) {
+    await system.clock.advance(stepMs);
+    await supervisor.pass();
+    assert.equal((await system.state(orderId)).failureCount, failureCount);
+    await wake(system, orderId);
+  }
+});
+
+for (const [what, answers, queue] of [
+  ['a queue in which few messages lie', many - 1, replies],
+  ['the full queue of another agent', many, queues.replies('somebody')],
+] as const)
+  test(`X-45: ${what} excuses nobody: the expiry counts`, async (t) => {
+    const world = await unread(t, { orders: 1, answers });
+    await looks(world.system, 2 * stepMs, watching(world.system, { replyQueues: [queue] }));
+    assert.deepEqual(await each(world, 'processState'), ['Error']);
+  });
+
+test('X-45: a full queue whose messages are young excuses nobody', async (t) => {
+  const world = await unread(t, { orders: 1, answers: 0 });
+  await world.system.clock.advance(stepMs - 1000);
+  await world.system.channel.send(Array.from({ length: many }, () => ({ queue: replies, body: '{}' })));
+  await world.system.clock.advance(1000);
+  await supervisorOf(world.system, options).pass();
+  assert.deepEqual(await each(world, 'processState'), ['Error']);
+});
+
+test('X-45: a queue that cannot be looked into excuses nobody, and keeps the pass from nobody', async (t) => {
+  const world = await unread(t, { orders: 1, answers: many });
+  const depth = async (): Promise<never> => Promise.reject(new Error('not now'));
+  await looks(world.system, 2 * stepMs, watching(world.system, { channel: { ...world.system.channel, depth } }));
+  assert.deepEqual(await each(world, 'processState'), ['Error']);
+});
+
+test('X-45, L1: nobody waits for good behind a queue that stays backed up: after ten minutes an expiry counts again', async (t) => {
+  const world = await unread(t, { orders: 1, answers: many });
+  const supervisor = await looks(world.system, stepMs);
+  await Promise.all(world.orderIds.map((orderId) => wake(world.system, orderId)));
+  await looks(world.system, 570_000, supervisor);
+  assert.deepEqual(await each(world, 'failureCount'), [0]);
+  await looks(world.system, 40_000, supervisor);
+  assert.deepEqual(await each(world, 'processState'), ['Error']);
+});
+
+test('X-45: people are told once, by whoever looks: the first of those that wait takes it along to the scheduler', async (t) => {
+  const { system, orderIds } = await unread(t, { orders: 5, answers: many });
+  const [one, two] = [await looks(system, 2 * stepMs), await looks(system, stepMs)];
+  await Promise.all(orderIds.map((orderId) => wake(system, orderId)));
+  const told = system.publisher.published(0, 100);
+  assert.deepEqual([...new Set(told.map(({ id }) => id))].length, 1);
+  assert.partialDeepStrictEqual(told[0], { detailType: 'Service Exception', detail: { type: 'Backlogged', source: replies } });
+  assert.deepEqual(
+    [one, two].map(({ telemetry }) => telemetry.counts()['backlogged']),
+    [1, 1],
+  );
+  assert.deepEqual(await pick(system, orderIds, 'failureCount'), [0, 0, 0, 0, 0]);
+});
+
+test('X-45: where most of very many orders are seen late by more than a period, each is given one more time, and then counts', async (t) => {
+  const world = await unread(t, { orders: many, answers: 0 });
+  await world.system.clock.advance(2 * stepMs);
+  const { telemetry } = await looks(world.system, 5000);
+  assert.deepEqual([await each(world, 'processState'), telemetry.counts()['backlogged']], [['Processing'], 1]);
+  await Promise.all(world.orderIds.map((orderId) => wake(world.system, orderId)));
+  await looks(world.system, 2 * stepMs);
+  assert.deepEqual([await each(world, 'processState'), await each(world, 'failureCount')], [['Error'], [1]]);
+});
+
+test('X-45: fewer than twenty orders are never excused because they were seen late', async (t) => {
+  const world = await unread(t, { orders: many - 1, answers: 0 });
+  await world.system.clock.advance(2 * stepMs);
+  await looks(world.system, 5000);
+  assert.deepEqual(await each(world, 'processState'), ['Error']);
+});
+
+test('X-45: many orders that are late, and seen in time, count: their agent is silent, and the system is not slow', async (t) => {
+  const world = await unread(t, { orders: 3 * many, answers: 0 });
+  await looks(world.system, stepMs + 5000);
+  assert.deepEqual(await each(world, 'processState'), ['Error']);
+});
+
+test('X-45: queues are looked into once a pass, and not at all where nothing is late', async (t) => {
+  const { system } = await unread(t, { orders: 5, answers: many });
+  const asked: string[] = [];
+  const depth = (queue: string) => {
+    asked.push(queue);
+    return system.channel.depth(queue);
+  };
+  const supervisor = supervisorOf(system, { ...options, channel: { ...system.channel, depth } });
+  await submitted(system);
+  await supervisor.pass();
+  assert.deepEqual(asked, []);
+  await system.clock.advance(stepMs);
+  await supervisor.pass();
+  assert.deepEqual(asked, [replies]);
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { TestSystem } from 'redress/testing';
+import type { Breaker } from '#ports/circuit-breaker';
+import { appOf, asked, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
+
+const oneStep = appOf((step) => step('one'));
+
+/** An order whose step nobody answers, because the service of its agent is away from the start on. */
+async function behind(t: TestContext, app = oneStep) {
+  const system = await startStill(t, app, { variables: { MAX_FAILURES: '0' } });
+  const orderId = await submitted(system);
+  const openedAt = system.clock.now();
+  const breaker: Breaker = { agent: 'worker', rev: 1, openedAt, probeAt: openedAt + 3_600_000, failedProbes: 0, closedAt: null };
+  await system.store.putBreaker(breaker, 0);
+  const close = async (): Promise<Breaker> => {
+    const closed = { ...breaker, rev: 2, closedAt: system.clock.now() };
+    await system.store.putBreaker(closed, 1);
+    return closed;
+  };
+  return { system, orderId, openedAt, close };
+}
+
+async function passes(system: TestSystem, count: number): Promise<void> {
+  for (let pass = 1; pass <= count; pass++) {
+    await system.clock.advance(stepMs);
+    await supervisorOf(system).pass();
+  }
+}
+
+test('X-45: a step behind an open breaker is not late: its deadline moves, nothing counts, nobody is woken', async (t) => {
+  const { system, orderId, openedAt } = await behind(t);
+  await passes(system, 1);
+  assert.partialDeepStrictEqual(await system.state(orderId), {
+    processState: 'Processing',
+    failureCount: 0,
+    nextDueAt: system.clock.now() + stepMs,
+    nextDueFor: { kind: 'step', path: 'order/one', waitingSince: openedAt },
+  });
+  assert.deepEqual(system.messages('wake-ups'), []);
+});
+
+test('X-45: the longer it lasts, the less often the order is written, and what is noted of it is noted once', async (t) => {
+  const { system, orderId } = await behind(t);
+  const { rev } = await system.state(orderId);
+  await passes(system, 60);
+  const state = await system.state(orderId);
+  assert.deepEqual(
+    state.notes.map(({ type }) => type),
+    ['DeadlineMoved'],
+  );
+  assert.ok(state.rev - rev >= 6 && state.rev - rev <= 16, `${state.rev - rev} writes`);
+});
+
+test('X-45: in the whole-order form, too, an order behind an open breaker is neither reset nor counted', async (t) => {
+  const { system, orderId } = await behind(
+    t,
+    appOf((step) => step('one'), { recover: 'order' }),
+  );
+  await passes(system, 3);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', epoch: 1, failureCount: 0 });
+});
+
+test('X-45: when somebody may go and see, one of those who wait is asked again, and only one in a pass', async (t) => {
+  const { system, orderId } = await behind(t);
+  const other = await submitted(system);
+  await system.clock.advance(3_600_000);
+  await supervisorOf(system).pass();
+  const kinds = await Promise.all([orderId, other].map(async (id) => (await system.state(id)).nextDueFor?.kind));
+  assert.deepEqual(kinds.toSorted(), ['ask', 'step']);
+});
+
+test('X-45: when it is back, who waited longest has his turn first; he is asked under the same key, and nothing counts', async (t) => {
+  const { system, orderId, close } = await behind(t);
+  await passes(system, 3);
+  const later = await submitted(system);
+  await passes(system, 3);
+  await close();
+  await system.clock.advance(15_000);
+  await supervisorOf(system).pass();
+  const [first, second] = await Promise.all([orderId, later].map((id) => system.state(id)));
+  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['ask', 'step']);
+  assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
+
+  await wake(system, orderId);
+  assert.deepEqual(asked(system), ['one#1', 'one#1', 'one#2']);
+  assert.equal((await system.state(orderId)).failureCount, 0);
+});
+
+test('X-45: an expiry counts again once all who waited have had their turn', async (t) => {
+  const { system, orderId, close } = await behind(t);
+  await passes(system, 6);
+  await close();
+  await system.clock.advance(60_000);
+  await supervisorOf(system).pass();
+  await wake(system, orderId);
+  assert.equal((await system.state(orderId)).failureCount, 0);
+  await passes(system, 2);
+  assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 1, processState: 'Error' });
+});

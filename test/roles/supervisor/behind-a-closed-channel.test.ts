@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { TestSystem } from 'redress/testing';
+import { closeChannel, openChannel } from '#roles/channels/operate';
+import { appOf, asked, journalOf, startStill, stepMs, submitted, supervisorOf, wake } from './support.ts';
+
+const oneStep = appOf((step) => step('one'));
+
+/** An order whose step nobody answers, because the channel of its agent is closed from the start on. */
+async function behind(t: TestContext, app = oneStep, channel = 'worker') {
+  const system = await startStill(t, app, { variables: { MAX_FAILURES: '0' } });
+  const { store, clock } = system;
+  const orderId = await submitted(system);
+  const closedAt = clock.now();
+  const change = () => ({ by: 'olga', reason: 'the bank moves', now: clock.now() });
+  const close = () => closeChannel(channel, channel === 'worker' ? 'worker-requests' : channel, change(), store);
+  assert.equal((await close()).outcome, 'changed');
+  return { system, orderId, closedAt, close, open: () => openChannel(channel, { ...change(), canary: false }, store) };
+}
+
+async function passes(system: TestSystem, count: number): Promise<void> {
+  for (let pass = 1; pass <= count; pass++) {
+    await system.clock.advance(stepMs);
+    await supervisorOf(system).pass();
+  }
+}
+
+test('F-108: a step behind a closed channel is not late: its deadline moves, nothing counts, nobody is woken', async (t) => {
+  const { system, orderId, closedAt } = await behind(t);
+  await passes(system, 1);
+  const { notes, ...state } = await system.state(orderId);
+  assert.partialDeepStrictEqual(state, {
+    processState: 'Processing',
+    failureCount: 0,
+    nextDueAt: system.clock.now() + stepMs,
+    nextDueFor: { kind: 'step', path: 'order/one', waitingSince: closedAt },
+  });
+  assert.partialDeepStrictEqual(notes, [{ type: 'DeadlineMoved', path: 'order/one', reason: 'the channel worker is closed' }]);
+  assert.deepEqual(system.messages('wake-ups'), []);
+});
+
+test('F-108: an order waits behind a closed channel for days, is written ever more rarely, and is then asked once more', async (t) => {
+  const { system, orderId, open } = await behind(t);
+  const { rev } = await system.state(orderId);
+  await passes(system, 200);
+  await system.clock.advance(3 * 86_400_000);
+  await supervisorOf(system).pass();
+  const waited = await system.state(orderId);
+  assert.ok(waited.rev - rev <= 22, `${waited.rev - rev} writes`);
+  await open();
+  await system.clock.advance(3 * 86_400_000);
+  await supervisorOf(system).pass();
+  await wake(system, orderId);
+  assert.deepEqual(asked(system), ['one#1', 'one#2']);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
+  assert.equal((await journalOf(system, orderId)).filter(({ type }) => type === 'DeadlineMoved').length, 1);
+});
+
+test('F-108: when the channel is opened, who waited longest has his turn first', async (t) => {
+  const { system, orderId, open } = await behind(t);
+  await passes(system, 3);
+  const later = await submitted(system);
+  await passes(system, 3);
+  await open();
+  await system.clock.advance(15_000);
+  await supervisorOf(system).pass();
+  const [first, second] = await Promise.all([orderId, later].map((id) => system.state(id)));
+  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['ask', 'step']);
+  assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
+});
+
+test('F-108: closed again before all had their turn, it is the same absence for those who are left', async (t) => {
+  const { system, orderId, closedAt, close, open } = await behind(t);
+  await passes(system, 2);
+  await open();
+  await system.clock.advance(1000);
+  await close();
+  await passes(system, 6);
+  const { nextDueFor, failureCount } = await system.state(orderId);
+  assert.deepEqual([nextDueFor?.waitingSince, failureCount], [closedAt, 0]);
+});
+
+test('F-108: an expiry counts again once all who waited have had their turn', async (t) => {
+  const { system, orderId, open } = await behind(t);
+  await passes(system, 6);
+  await open();
+  await system.clock.advance(60_000);
+  await supervisorOf(system).pass();
+  await wake(system, orderId);
+  await passes(system, 2);
+  assert.partialDeepStrictEqual(await system.state(orderId), { failureCount: 1, processState: 'Error' });
+});
+
+test('F-108: where the wake-ups are closed nobody can be asked for anything: no step of any agent is late', async (t) => {
+  const { system, orderId } = await behind(t, oneStep, 'wake-ups');
+  await passes(system, 3);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processing', failureCount: 0 });
+});
+
+test('F-108: the closed channel of another agent moves nothing: the step counts as late', async (t) => {
+  const { system, orderId } = await behind(t, oneStep, 'somebody');
+  await passes(system, 2);
+  assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Error', failureCount: 1 });
+});

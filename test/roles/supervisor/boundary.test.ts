@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { queues } from '#ports/messages';
+import { appOf, startStill, stepMs, submittedMany, supervisorOf } from './support.ts';
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const read = (file: string): string => readFileSync(`${root}${file}`, 'utf8');
+const matches = (text: string, pattern: RegExp): readonly string[] =>
+  [...new Set([...text.matchAll(pattern)].map(([, found = '']) => found))].toSorted();
+
+test('F-54: the supervisor imports nothing that knows a workflow, an agent or an instance', () => {
+  assert.deepEqual(matches(read('lib/roles/supervisor/supervisor.ts'), /from '(.+?)'/g), [
+    '#ports/circuit-breaker',
+    '#ports/clock',
+    '#ports/consumers',
+    '#ports/errors',
+    '#ports/event-bus',
+    '#ports/messages',
+    '#ports/queues',
+    '#ports/records',
+    '#ports/store',
+    '#ports/telemetry',
+    '#roles/channels/reconciler',
+    '#roles/channels/state',
+    '#roles/scheduler/deadlines',
+    './backlog-monitor.ts',
+    './backlog.ts',
+    './escalate.ts',
+    './sweep.ts',
+    './wake-ups.ts',
+  ]);
+});
+
+test('F-54: of the store the supervisor uses heads, patches, lists of ids, what services are away, which channels are closed and how far the sweep has come, it sends to the wake-ups alone, and of other queues sees only how much lies in them', () => {
+  const source = read('lib/roles/supervisor/supervisor.ts') + read('lib/roles/supervisor/sweep.ts');
+  assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['breaker', 'document', 'due', 'head', 'patch', 'putDocument', 'sweep']);
+  assert.deepEqual(matches(source, /\bchannel\.(\w+)\(/g), ['depth', 'send']);
+  assert.deepEqual(matches(source, /\bqueues\.(\w+)/g), ['wakeUps']);
+});
+
+test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and never touches an instance', async (t) => {
+  const system = await startStill(
+    t,
+    appOf((step) => step('one'), { maxFailures: 1 }),
+  );
+  const orderIds = await submittedMany(system, 20);
+  const blobs = await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob));
+  const sent = new Set<string>();
+  const send = async (messages: readonly { readonly queue: string }[]) => {
+    for (const { queue } of messages) sent.add(queue);
+  };
+  for (let expiry = 0; expiry < 3; expiry++) {
+    await system.clock.advance(2 * stepMs);
+    await supervisorOf(system, { channel: { ...system.channel, send } }).pass();
+  }
+  assert.deepEqual([...sent], [queues.wakeUps]);
+  assert.deepEqual(await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob)), blobs);
+});
+
+test('F-55: nothing in the roles starts, restarts or ends a process', () => {
+  const files = globSync('lib/**/*.ts', { cwd: root }).filter((file) => !/^lib\/(cli|api|runtime\/host|infrastructure)\//.test(file));
+  const found = [...files, ...globSync('functions/*.ts', { cwd: root })].filter((file) =>
+    /child_process|node:cluster|worker_threads|process\.(kill|exit|abort)/.test(read(file)),
+  );
+  assert.deepEqual(found, []);
+});

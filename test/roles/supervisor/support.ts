@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import {
+  type Activity,
+  type App,
+  type Call,
+  defineAgent,
+  defineApp,
+  defineWorkflow,
+  operation,
+  type StepActivity,
+  type WorkflowDefinition,
+} from 'redress';
+import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
+import * as z from 'zod';
+import { queues, Request } from '#ports/messages';
+import type { StateHead, StateRecord } from '#ports/records';
+import { createTelemetry, type Telemetry } from '#ports/telemetry';
+import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
+import { type StepReport, stepsOf, wholeJournal } from '#roles/scheduler/step-report';
+import type { Incoming } from '#roles/scheduler/types';
+import { createSupervisor, type Supervisor, type SupervisorOptions } from '#roles/supervisor/supervisor';
+
+type Build = (step: (name: string) => StepActivity<never, object>) => Activity<never>;
+type Nothing = Record<string, never>;
+type Serve = (step: string, call: Call) => Nothing | Promise<Nothing>;
+type Options = Partial<
+  Pick<WorkflowDefinition, 'recover' | 'maxFailures' | 'onExhausted' | 'longWaitSeconds' | 'completeWithinSeconds'>
+> & {
+  readonly serve?: Serve;
+};
+
+/** One workflow whose steps are all served by one agent, `worker`; `serve` is what the agent does. */
+export function appOf(build: Build, { serve = () => ({}), ...options }: Options = {}): App {
+  const Nothing = z.object({});
+  const worker = defineAgent('worker', {
+    work: operation({ input: Nothing, output: Nothing, run: (_, call) => serve(nameOf(call.path), call) }),
+  });
+  const workflow = defineWorkflow('work', { version: 1, order: Nothing, ...options }, () => build((name) => worker.work({}).named(name)));
+  return defineApp({ workflows: [workflow], agents: [worker] });
+}
+
+export const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
+
+/** What an agent does that never answers: it stops when its time is over. */
+export const silence = ({ signal }: Pick<Call, 'signal'>): Promise<never> =>
+  new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+/** Steps may take ten seconds, unless a test says otherwise. */
+export const stepMs = 10_000;
+
+export async function start(t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> {
+  const system = await startSystem(app, options);
+  t.after(() => system.stop());
+  return system;
+}
+
+/** The store and its orders alone: nothing runs that the test does not run itself. */
+export const startStill = (t: TestContext, app: App, options: TestSystemOptions = {}): Promise<TestSystem> =>
+  start(t, app, { ...options, without: ['submissions', 'agent-worker', 'scheduler', 'supervisor', 'sweeper', 'dead-letter'] });
+
+export async function submitted(system: TestSystem, options: Parameters<TestSystem['submit']>[1] = {}): Promise<string> {
+  const answer = await system.submit({}, options);
+  assert.equal(answer.outcome, 'accepted');
+  return answer.outcome === 'accepted' ? answer.order.orderId : '';
+}
+
+export const submittedMany = (system: TestSystem, count: number): Promise<readonly string[]> =>
+  Promise.all(Array.from({ length: count }, () => submitted(system)));
+
+/** Puts a record into the state that a test wants to see looked at. */
+export async function alter(system: TestSystem, orderId: string, change: Partial<StateHead>): Promise<void> {
+  const { blob: _, ...head } = await system.state(orderId);
+  const { outcome } = await system.store.patch({ ...head, ...change, rev: head.rev + 1 }, head);
+  assert.equal(outcome, 'written');
+}
+
+/** A supervisor of the test's own, on the system's ports or on what stands in for them. */
+export function supervisorOf(system: TestSystem, options: Partial<SupervisorOptions> = {}): Supervisor & { readonly telemetry: Telemetry } {
+  const { store, channel, publisher, clock } = system;
+  const telemetry = createTelemetry({ level: 'off' });
+  return { telemetry, ...createSupervisor({ store, channel, publisher, clock, telemetry, ...options }) };
+}
+
+/** What the scheduler does for an order that it is woken for. */
+export const wake = (system: TestSystem, orderId: string): Promise<void> =>
+  accept(system, orderId, { id: `wake-up@${system.clock.now()}`, type: 'wake-up' });
+
+/** An answer that all is well, sent then. */
+export const replyTo = (request: Request | undefined, sentAt: number): Incoming => ({
+  id: request?.requestId ?? '',
+  type: 'reply',
+  requestId: request?.requestId ?? '',
+  agent: 'worker',
+  sentAt,
+  reply: { status: 'succeeded', output: {} },
+});
+
+export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming): Promise<void> =>
+  host.system.scheduler.accept(orderId, [incoming], []);
+
+/** Ids of the orders for which somebody has woken the scheduler, oldest first, and the wake-ups off the queue. */
+export async function takeWakeUps({ channel }: TestSystem): Promise<readonly string[]> {
+  const received = await channel.receive(queues.wakeUps, { max: 10_000, visibilityMs: 1000, waitMs: 0 });
+  await channel.acknowledge(
+    queues.wakeUps,
+    received.map(({ receipt }) => receipt),
+  );
+  return received.map(({ body }) => (JSON.parse(body) as { orderId: string }).orderId);
+}
+
+/** What the agent has been asked so far, where it does not run: `one#2` is the second asking of the step one. */
+export const asked = (system: TestSystem): readonly string[] => requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
+
+export const requests = (system: TestSystem): readonly Request[] =>
+  system.messages(queues.requests('worker')).map((body) => Request.parse(body));
+
+export async function journalOf(system: TestSystem, orderId: string): Promise<readonly JournalEntry[]> {
+  return wholeJournal(await system.store.pages(orderId), decodeInstance(await system.state(orderId)).tail);
+}
+
+export async function stepOf(system: TestSystem, orderId: string, name: string): Promise<StepReport> {
+  const { workflow, ...state } = await system.state(orderId);
+  const program = system.host.system.definitions.program(workflow.name, workflow.version);
+  const steps = program ? stepsOf(program, await journalOf(system, orderId), decodeInstance(state as StateRecord).state) : [];
+  const step = steps.find((each) => each.name === name);
+  if (!step) throw new Error(`The order has no step ${name}.`);
+  return step;
+}
+
+export const alertsOf = ({ publisher }: TestSystem, orderId: string): readonly string[] =>
+  publisher
+    .published(0, 1000)
+    .filter(({ detail }) => detail['orderId'] === orderId)
+    .map(({ detailType }) => detailType);
+
+/** Attributes of many records at once, to be compared. */
+export const pick = async <K extends keyof StateRecord>(
+  system: TestSystem,
+  orderIds: readonly string[],
+  key: K,
+): Promise<readonly StateRecord[K][]> => (await Promise.all(orderIds.map((orderId) => system.state(orderId)))).map((state) => state[key]);

@@ -1,0 +1,74 @@
+import { orderIdOf } from '#roles/submission/submission';
+import { offers, voyageOffer } from './app.ts';
+import type { AnyFault } from './faults.ts';
+import type { History } from './history.ts';
+import { clientName, type Outside } from './outside.ts';
+import type { Shared } from './ports.ts';
+import { type Chance, chanceOf } from './random.ts';
+import type { Services } from './services.ts';
+import type { Sight } from './sight.ts';
+
+const oneIn = 100;
+const keptForMs = [900_000, 1_800_000] as const;
+const looksEveryMs = 300_000;
+const unwanted = { share: 0.5, withinMs: 9_000_000 } as const;
+const refused = 0.3;
+/** Meanwhile messages get lost, and come late or twice: those who call ask again for what has ended long ago. */
+const mayHappen: ReadonlySet<AnyFault> = new Set<AnyFault>(['message lost', 'message late', 'message twice', 'service answer lost']);
+
+/** How a world begins whose orders are forgotten before others are submitted under their keys. */
+export interface FirstLives {
+  readonly keptForMs: number;
+  readonly mayHappen: ReadonlySet<AnyFault>;
+  readonly chance: Chance;
+}
+
+export function firstLivesIn(seed: number): FirstLives | undefined {
+  const chance = chanceOf(seed + 37_000_003);
+  return chance.happens(1 / oneIn) ? { keptForMs: chance.between(...keptForMs), mayHappen, chance } : undefined;
+}
+
+export interface Forgetting {
+  readonly sight: Sight;
+  readonly shared: Shared;
+  readonly history: History;
+}
+
+/** Submits them under the keys that other orders have later. The answer takes back what is only so for them. */
+export function submitFirst(world: Forgetting, outside: Outside, services: Services, { chance, keptForMs }: FirstLives): () => void {
+  let isOver = false;
+  const refuses = new Map<string, boolean>();
+  services.refuses.set('carrier.ship', (orderId) => {
+    if (!refuses.has(orderId)) refuses.set(orderId, chance.happens(refused));
+    return refuses.get(orderId) === true;
+  });
+  const first = [voyageOffer, voyageOffer, chance.pick(offers), chance.pick(offers)];
+  for (const [index, { workflow, body }] of first.entries()) {
+    const idempotencyKey = `order-${index + 1}`;
+    outside.submit({ client: clientName, idempotencyKey, workflow, order: body });
+    if (chance.happens(unwanted.share)) outside.cancel(orderIdOf(clientName, idempotencyKey), unwanted.withinMs);
+  }
+  const look = (): void =>
+    world.sight.timeline.after(looksEveryMs, 'orders are forgotten', async () => {
+      if (isOver) return;
+      await forget(world, keptForMs);
+      look();
+    });
+  look();
+  return () => {
+    isOver = true;
+    services.refuses.delete('carrier.ship');
+    world.history.beginAnew();
+  };
+}
+
+/** As a host does it. */
+async function forget({ sight, shared, history }: Forgetting, keptForMs: number): Promise<void> {
+  const finishedBefore = sight.timeline.now - keptForMs;
+  if ((await shared.store.forget(finishedBefore, 500)) === 0) return;
+  const known = [...history.orders.keys()];
+  const heads = await Promise.all(known.map((orderId) => shared.store.head(orderId)));
+  const orderIds = known.filter((_, index) => heads[index] === undefined);
+  for (const orderId of orderIds) shared.last.delete(orderId);
+  sight.saw({ type: 'forgotten', orderIds, finishedBefore });
+}

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { askOperator, call, defineAgent, defineWorkflow, delay, fault, operation, sequence, waitFor } from 'redress';
+import { CrashTestError, type CrashTestOptions, crashTest, when } from 'redress/testing';
+import * as z from 'zod';
+
+const Declined = fault('Declined');
+const Sum = z.object({ amount: z.number() });
+const Charge = z.object({ chargeId: z.string() });
+
+/** The test's own service: `charges` is what it has done. It keeps idempotency keys only if it is told to. */
+class Till {
+  charges: string[] = [];
+  keepsKeys = true;
+  private readonly known = new Map<string, string>();
+
+  charge(key: string): { chargeId: string } {
+    const before = this.known.get(key);
+    if (before !== undefined && this.keepsKeys) return { chargeId: before };
+    const chargeId = `c-${this.charges.length + 1}`;
+    this.charges.push(chargeId);
+    this.known.set(key, chargeId);
+    return { chargeId };
+  }
+
+  clear(): void {
+    this.charges = [];
+    this.known.clear();
+  }
+}
+
+const till = new Till();
+const payment = defineAgent('payment', {
+  charge: operation({ input: Sum, output: Charge, faults: [Declined], run: (_, { idempotencyKey }) => till.charge(idempotencyKey) }),
+  refund: operation({ input: Charge, output: z.object({}), run: () => ({}) }),
+});
+const post = defineAgent('post', {
+  send: operation({ input: Sum, output: z.object({}), atMostOnce: true, run: () => ({}) }),
+});
+
+const version = { version: 1, order: Sum } as const;
+const paid = defineWorkflow('paid', { ...version, toOperator: [Declined] }, ({ order }) => payment.charge({ amount: order.amount }));
+const sent = defineWorkflow('sent', version, ({ order }) => post.send({ amount: order.amount }));
+const hasty = defineWorkflow('hasty', { ...version, maxFailures: 0, onExhausted: 'undo', toOperator: [Declined] }, ({ order }) =>
+  payment.charge({ amount: order.amount }).undo(({ chargeId }) => payment.refund({ chargeId })),
+);
+
+const failureOf = async (...args: Parameters<typeof crashTest<{ amount: number }, unknown, never>>): Promise<CrashTestError> => {
+  const error: unknown = await crashTest(...args).then(
+    () => assert.fail('It is not rejected.'),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof CrashTestError, String(error));
+  return error;
+};
+
+const real = (check: CrashTestOptions['check'] & object): CrashTestOptions<{ amount: number }> => ({
+  order: { amount: 40 },
+  real: [payment],
+  beforeEach: () => till.clear(),
+  check,
+});
+
+describe('F-58: a crash test', () => {
+  test('kills the process at each of its calls, and counts what came of it', async () => {
+    const { points, runs, outcome, outcomes, asksPerson } = await crashTest(paid, [payment], { order: { amount: 40 } });
+    assert.deepEqual([outcome, outcomes, asksPerson], ['completed', { completed: runs }, []]);
+    assert.equal(runs, 3 * points.length);
+    assert.deepEqual(
+      points.map(({ where }) => where).filter((where) => /create|update|charge/.test(where)),
+      ['submit: store.create (rev 1)', 'agent payment: payment.charge (order/charge)', 'scheduler: store.update (rev 2)'],
+    );
+  });
+
+  test('calls no function of the user unless it is asked to', async () => {
+    till.clear();
+    await crashTest(paid, [payment], { only: '1 before' });
+    assert.deepEqual(till.charges, []);
+  });
+
+  test('has what agents answer from whens, as a rehearsal has', async () => {
+    const { outcomes, runs } = await crashTest(paid, [payment], { when: when(payment.charge).faults(Declined) });
+    assert.deepEqual(outcomes, { held: runs });
+  });
+
+  test('tells where an effect that may be asked for only once ends before a person', async () => {
+    const { outcomes, asksPerson } = await crashTest(sent, [post]);
+    assert.ok((outcomes.completed ?? 0) > 0);
+    assert.deepEqual(
+      asksPerson.map(({ crash, where }) => `${crash.split(' ')[1]} ${where}`),
+      [
+        'applied agent post: store.noteAsked',
+        'after agent post: store.noteAsked',
+        'before agent post: post.send (order/send)',
+        'applied agent post: post.send (order/send)',
+        'after agent post: post.send (order/send)',
+        'before agent post: channel.send (post-replies)',
+      ],
+    );
+    const { message } = await failureOf(sent, [post], { mayAskPerson: false });
+    assert.match(message, /the order is held for OutcomeUnknown, and without a crash it ended as completed/);
+  });
+
+  test('F-37: asks again for what may be asked for only once where the service was not reached', async () => {
+    const { outcome } = await crashTest(sent, [post], { when: when(post.send).failsForNow(1), only: '1 before' });
+    assert.equal(outcome, 'completed');
+  });
+
+  test('waits for days in no time: time goes on to what is due next', async () => {
+    const patient = defineWorkflow('patient', { version: 1, order: Sum, toOperator: [Declined] }, ({ order }) =>
+      sequence(payment.charge(order), delay({ seconds: 30 * 86_400 }), payment.charge(order).named('again')),
+    );
+    const { outcome, points } = await crashTest(patient, [payment], { only: '1 before' });
+    assert.equal(outcome, 'completed');
+    assert.ok(points.length < 200, `${points.length} calls`);
+  });
+
+  test('says of a crash that there is not in this workflow that nothing dies there, and where something does', async () => {
+    await assert.rejects(crashTest(paid, [payment], { only: '5000 before' }), {
+      name: 'TypeError',
+      message:
+        /^"5000 before" is no crash of this workflow: no process can die at that call of its run, which has \d+ crash points, numbered \d+ to \d+\.$/,
+    });
+    await assert.rejects(crashTest(paid, [payment], { only: ['1 before', '5000 before'] }), {
+      name: 'TypeError',
+      message: /^"5000 before" is no crash of the run after "1 before": it has \d+ crash points, numbered \d+ to \d+\.$/,
+    });
+  });
+
+  test('finds an order that ends otherwise, unless that is right as well', async () => {
+    const { message, failures } = await failureOf(hasty, [payment]);
+    assert.match(message, /^\d+ of \d+ crashes of hasty@1 broke something\. Without a crash the order ended as completed\./);
+    assert.match(message, /1\. the order ended as (compensated|rejected), and without a crash it ended as completed/);
+    assert.match(message, /host-1 dies (before|after|with)/);
+    const [only = ''] = failures[0]?.only ?? [];
+    assert.match(message, new RegExp(`Again: crashTest\\(…, { …, only: '${only}' }\\)`));
+    assert.equal((await failureOf(hasty, [payment], { only })).failures.length, 1);
+    await crashTest(hasty, [payment], { mayEndAs: ['compensated', 'rejected'] });
+  });
+});
+
+describe('a crash test with the functions of the user', () => {
+  test('holds where the service keeps its idempotency keys', async () => {
+    till.keepsKeys = true;
+    await crashTest(paid, [payment], {
+      real: [payment],
+      beforeEach: () => till.clear(),
+      check: () => assert.equal(till.charges.length, 1, 'charged twice'),
+    });
+  });
+
+  test('finds a service that forgets them: it answers otherwise, and the test sees two charges', async () => {
+    till.keepsKeys = false;
+    const { message } = await failureOf(
+      paid,
+      [payment],
+      real(() => assert.equal(till.charges.length, 1, 'charged twice')),
+    );
+    assert.match(
+      message,
+      /payment\.charge was asked twice under one idempotency key, and answered {"chargeId":"c-1"} and then {"chargeId":"c-2"}/,
+    );
+    assert.match(message, /and charged twice/);
+    assert.match(message, /once it was carried out, without an answer: agent payment: payment\.charge \(order\/charge\)/);
+  });
+
+  test('says so where something is wrong without any crash', async () => {
+    await assert.rejects(
+      crashTest(
+        paid,
+        [payment],
+        real(() => assert.fail('never right')),
+      ),
+      { name: 'CrashlessError', message: /^Something is wrong without any crash: never right\./ },
+    );
+  });
+});
+
+describe('a crash test of what comes from outside', () => {
+  const signal = waitFor('paid', z.object({}), { withinSeconds: 3600 });
+  const question = askOperator('right', { question: 'Is it right?', answer: z.object({ yes: z.boolean() }) });
+  const waits = defineWorkflow('waits', version, () => sequence(signal, question));
+  const calls = defineWorkflow('calls', { ...version, toOperator: [] }, ({ order }) => sequence(call(sent, { amount: order.amount })));
+
+  test('signals and answers come again until they are heard', async () => {
+    const come = [when(signal).comes({}, { afterSeconds: 60 }), when(question).answers({ yes: true })];
+    const { outcomes, runs, points } = await crashTest(waits, [], { when: come });
+    assert.deepEqual(outcomes, { completed: runs });
+    assert.ok(points.some(({ where }) => where.startsWith('instruct: store.update')));
+  });
+
+  test('an order whose signal does not come waits, or runs into its limit', async () => {
+    const { outcomes, runs } = await crashTest(waits, []);
+    assert.deepEqual(outcomes, { held: runs });
+  });
+
+  test('a workflow that is called is played, or answered for', async () => {
+    const played = await crashTest(calls, [post]);
+    assert.ok(played.points.some(({ where }) => where.startsWith('children: store.create')));
+    const answered = await crashTest(calls, [post], { when: when(sent).answers(undefined) });
+    assert.deepEqual(answered.outcomes, { completed: answered.runs });
+    assert.ok(answered.points.every(({ where }) => !where.includes('post.send')));
+  });
+
+  test('a client who cancels is heard, or comes too late', async () => {
+    const silent = when(payment.charge).isSilent().once();
+    const { outcomes } = await crashTest(paid, [payment], { when: silent, cancelAfterSeconds: 5, mayEndAs: ['completed'] });
+    assert.ok((outcomes.canceled ?? 0) > 0);
+  });
+});

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  ChildNotCompleted,
+  call,
+  DeadlineExceeded,
+  defineWorkflow,
+  fault,
+  parallel,
+  sequence,
+  type WorkflowDefinition,
+  waitFor,
+} from 'redress';
+import { rehearse, when } from 'redress/testing';
+import * as z from 'zod';
+import { CardDeclined, inventory, OutOfStock, payment, shipping } from '../../../examples/activities/agents.ts';
+import { shipAll, shipOne } from '../../../examples/activities/call.ts';
+
+const order = { skus: ['tea', 'cup'] };
+
+describe('workflows that call others, in a rehearsal', () => {
+  test('what a child does is played as well, with the same answers', () => {
+    const run = rehearse(shipAll, { skus: ['tea'] }, when(inventory.reserve).answers({ reservationId: 'r7' }));
+    assert.equal(run.story(), 'ship-one > inventory.reserve ok, ship-one > shipping.ship ok, ship-one ok, completed');
+    assert.deepEqual(
+      run.steps.map(({ path, operation }) => [path, operation]),
+      [
+        ['order/skus[0]/ship-one > order/reserve', 'inventory.reserve'],
+        ['order/skus[0]/ship-one > order/ship', 'shipping.ship'],
+        ['order/skus[0]/ship-one', 'workflows.ship-one@1'],
+      ],
+    );
+  });
+
+  test('a child that fails has undone its own work, and what other children did is undone by the caller', () => {
+    const run = rehearse(shipAll, order, when(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
+    assert.equal(
+      run.story(),
+      [
+        'ship-one > inventory.reserve ok',
+        'ship-one > inventory.reserve OutOfStock',
+        'ship-one > shipping.ship ok',
+        'ship-one OutOfStock',
+        'ship-one ok',
+        'ship-one > inventory.release ok',
+        'ship-one undone',
+        'customer.tell ok',
+        'compensated',
+      ].join(', '),
+    );
+    assert.deepEqual(run.undone, ['order/skus[0]/ship-one > order/reserve']);
+  });
+
+  test('a when may answer for the whole child', () => {
+    const whens = [when(shipOne).answers({ reservation: 'r1' }).once(), when(shipOne).faults(OutOfStock, 'no tea')];
+    const run = rehearse(shipAll, order, ...whens);
+    assert.equal(run.story(), 'ship-one ok, ship-one OutOfStock, ship-one undone, customer.tell ok, compensated');
+    assert.deepEqual(run.steps.at(-1)?.input, { text: 'no tea' });
+    // @ts-expect-error: it answers with a reservation
+    when(shipOne).answers({ parcel: 'p1' });
+    // @ts-expect-error: no fault that goes to its caller
+    when(shipOne).faults(CardDeclined);
+  });
+
+  test('a child that ends otherwise is ChildNotCompleted', () => {
+    const Sold = fault('Sold');
+    const inner = defineWorkflow('inner', { version: 1, order: z.object({}) }, () =>
+      sequence(shipping.ship({ sku: 'tea' })).on(ChildNotCompleted, ({ compensate }) => compensate()),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}), toOperator: [Sold] }, () => call(inner, {}));
+    const run = rehearse(outer, {}, when(inner).isNotCompleted());
+    assert.equal(run.story(), 'inner ChildNotCompleted, held for ChildNotCompleted');
+  });
+
+  test('where a child waits for a person, so does its caller', () => {
+    const silent = rehearse(shipAll, order, when(shipping.ship).isSilent().at('order/skus[0]/ship-one > order/ship'));
+    assert.equal(silent.outcome, 'held');
+    assert.match(silent.story(), /, ship-one > held for DeadlineExceeded$/);
+
+    const go = waitFor('go', z.object({}));
+    const waits = defineWorkflow('waits', { version: 1, order: z.object({}) }, () => go);
+    const caller = defineWorkflow('caller', { version: 1, order: z.object({}) }, () => call(waits, {}));
+    assert.equal(rehearse(caller, {}).story(), 'waits > waits for the signal go');
+    assert.equal(
+      rehearse(caller, {}, when(go).comes({}, { afterSeconds: 9_000_000 })).story(),
+      'waits > signal go ok, waits ok, completed',
+    );
+  });
+
+  test('a child that is not wanted any more is canceled, and has undone what it did', () => {
+    const wait = waitFor('go', z.object({}));
+    const inner = defineWorkflow('slow', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
+      sequence(
+        inventory.reserve({ sku: 'tea' }).undo(({ reservationId }) => inventory.release({ reservationId })),
+        wait,
+      ),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () =>
+      sequence(parallel(call(inner, {}), payment.charge({ amount: 1 }))).on(CardDeclined, ({ compensate }) => compensate()),
+    );
+    const run = rehearse(outer, {}, when(payment.charge).faults(CardDeclined));
+    assert.equal(
+      run.story(),
+      'payment.charge CardDeclined, slow > inventory.reserve ok, slow > inventory.release ok, slow ChildNotCompleted, rejected',
+    );
+    assert.deepEqual(run.leftDone, []);
+  });
+
+  test('a caller whose time is over does not wait any longer, and leaves nothing of its child', () => {
+    const go = waitFor('go', z.object({}));
+    const inner = defineWorkflow('inner', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
+      sequence(
+        inventory.reserve({ sku: 'tea' }).undo(({ reservationId }) => inventory.release({ reservationId })),
+        go,
+      ),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}), completeWithinSeconds: 60, toOperator: [OutOfStock] }, () =>
+      sequence(call(inner, {})).on(DeadlineExceeded, ({ compensate }) => compensate()),
+    );
+    const run = rehearse(outer, {});
+    assert.equal(run.story(), 'inner > inventory.reserve ok, inner > inventory.release ok, inner ChildNotCompleted, rejected');
+    assert.equal(run.tookMs, 60_000);
+  });
+
+  test('a child of a child is undone by its own caller', () => {
+    const middle = defineWorkflow('middle', { version: 1, order: z.object({}), toCaller: [OutOfStock] }, () =>
+      call(shipOne, { sku: 'tea' }),
+    );
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
+      sequence(call(middle, {}), payment.charge({ amount: 1 })).on(CardDeclined, ({ compensate }) => compensate()),
+    );
+    const run = rehearse(outer, {}, when(payment.charge).faults(CardDeclined));
+    assert.match(run.story(), /, middle > ship-one > inventory.release ok, middle > ship-one undone, middle undone, compensated$/);
+    assert.deepEqual(run.leftDone, ['order/middle > order/ship-one > order/ship']);
+  });
+
+  test('an order that the child does not take is refused', () => {
+    const picky = defineWorkflow('picky', { version: 1, order: z.object({ number: z.int().max(3) }) }, () => sequence());
+    const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () => call(picky, { number: 4 }));
+    assert.match(rehearse(outer, {}).fault?.message ?? '', /^The order is not what picky@1 takes: .*<=3/);
+  });
+
+  test('a definition that was read from elsewhere knows no other workflows', () => {
+    const read = JSON.parse(JSON.stringify(shipAll)) as WorkflowDefinition;
+    assert.throws(() => rehearse(read, order), /The workflow ship-one@1 \(order\/skus\[0\]\/ship-one\) is not at hand/);
+    assert.equal(rehearse(read, order, when(shipOne).answers({ reservation: 'r1' })).outcome, 'completed');
+  });
+
+  test('the table has each child that fails, by its own faults and otherwise', () => {
+    const { rows, neverAsked } = rehearse.every(shipAll, order);
+    assert.deepEqual(
+      rows.map(({ step, fault, outcome }) => [step, fault, outcome]),
+      [
+        ['', '', 'completed'],
+        ['order/skus[0]/ship-one', 'OutOfStock', 'rejected'],
+        ['order/skus[0]/ship-one', 'ChildNotCompleted', 'held'],
+        ['order/on-OutOfStock/tell', 'silence', 'held'],
+        ['order/on-OutOfStock/tell', 'outcome unknown', 'held'],
+      ],
+    );
+    assert.deepEqual(neverAsked, ['order/skus/ship-one/undo']);
+  });
+});

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  call,
+  cel,
+  compensate,
+  DeadlineExceeded,
+  defineAgent,
+  defineWorkflow,
+  type Expr,
+  fault,
+  forEach,
+  operation,
+  parallel,
+  sequence,
+  waitFor,
+} from 'redress';
+import { crashTest, instruct, rehearse, when } from 'redress/testing';
+import * as z from 'zod';
+
+const Sold = fault('Sold');
+const Lost = fault('Lost');
+const Empty = z.object({});
+const run = () => ({});
+const shop = defineAgent('shop', {
+  pack: operation({ input: z.object({ sku: z.string(), size: z.object({ cm: z.number() }) }), output: Empty, faults: [Sold], run }),
+  unpack: operation({ input: Empty, output: Empty, faults: [Lost], run }),
+  ship: operation({ input: Empty, output: Empty, run }),
+  paint: operation({ input: Empty, output: Empty, longestSeconds: 300, heartbeats: 'automatic', run }),
+});
+const Order = z.object({ skus: z.array(z.string()) });
+const order = { skus: ['tea'] };
+const paid = waitFor('paid', z.object({ amount: z.number() }));
+const packed = (sku: string | Expr<string>) => shop.pack({ sku, size: { cm: 9 } }).undo(() => shop.unpack({}));
+
+const parcel = defineWorkflow('parcel', { version: 1, order: Order, toOperator: [Sold] }, ({ order }) =>
+  sequence(
+    forEach(order.skus, (sku) => packed(sku)),
+    shop.ship({}),
+  ),
+);
+const one = defineWorkflow('one', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), shop.ship({})));
+
+describe('how long something takes', () => {
+  test('what answers within its time takes the order so long', () => {
+    const { story, tookMs } = rehearse(one, order, when(shop.pack).takes(20), when(shop.ship).answers({}).takes(5));
+    assert.deepEqual([story(), tookMs], ['shop.pack ok, shop.ship ok, completed', 25_000]);
+  });
+
+  test('F-37: what takes longer than its time is requested again, and then held', () => {
+    assert.equal(rehearse(one, order, when(shop.ship).takes(31).once()).story(), 'shop.pack ok, shop.ship silent, shop.ship ok, completed');
+    const { outcome, tookMs, leftDone } = rehearse(one, order, when(shop.ship).takes(31));
+    assert.deepEqual([outcome, tookMs, leftDone], ['held', 120_000, ['order/pack', 'order/ship?']]);
+  });
+
+  test('F-37: an operation with a longest time has it', () => {
+    const painted = defineWorkflow('painted', { version: 1, order: Order }, () => sequence(shop.paint({})));
+    assert.equal(rehearse(painted, order, when(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
+    const { story, tookMs } = rehearse(painted, order, when(shop.paint).takes(301).once());
+    assert.deepEqual([story(), tookMs], ['shop.paint silent, shop.paint ok, completed', 300_000]);
+  });
+
+  test('F-37: within a limit of its own a step is found out about, and undone', () => {
+    const hurried = defineWorkflow('hurried', { version: 1, order: Order, toOperator: [Sold] }, () =>
+      sequence(packed('tea').within(10)).on(DeadlineExceeded, () => compensate()),
+    );
+    assert.equal(rehearse(hurried, order, when(shop.pack).takes(9)).outcome, 'completed');
+    assert.equal(
+      rehearse(hurried, order, when(shop.pack).takes(11).once()).story(),
+      'shop.pack silent, shop.pack ok, shop.unpack ok, compensated',
+    );
+  });
+
+  test('branches answer in the order of their times', () => {
+    const both = defineWorkflow('both', { version: 1, order: Order, toOperator: [Sold] }, () => parallel(packed('tea'), shop.ship({})));
+    const { story, tookMs } = rehearse(both, order, when(shop.pack).takes(9), when(shop.ship).takes(4));
+    assert.deepEqual([story(), tookMs], ['shop.ship ok, shop.pack ok, completed', 9000]);
+  });
+
+  test('a workflow that is called answers after so long, however long that is', () => {
+    const calling = defineWorkflow('calling', { version: 1, order: Order, toOperator: [Sold] }, ({ order }) => sequence(call(one, order)));
+    const { outcome, tookMs } = rehearse(calling, order, when(one).answers(null).takes(86_400));
+    assert.deepEqual([outcome, tookMs], ['completed', 86_400_000]);
+  });
+});
+
+describe('an answer by the input', () => {
+  test('only requests whose input has the fields are concerned', () => {
+    const skus = ['tea', 'cup', 'pot'];
+    const sold = when(shop.pack)
+      .faults(Sold)
+      .forInput({ sku: 'cup', size: { cm: 9 } });
+    assert.equal(rehearse(parcel, { skus }, sold).story(), 'shop.pack ok, shop.pack Sold, shop.pack ok, held for Sold');
+    const small = when(shop.pack)
+      .faults(Sold)
+      .forInput({ size: { cm: 1 } });
+    assert.equal(rehearse(parcel, { skus }, small).outcome, 'completed');
+  });
+
+  test('a crash test hears of the input, too', async () => {
+    const sold = when(shop.pack).faults(Sold).forInput({ sku: 'tea' });
+    assert.equal((await crashTest(one, [shop], { order, when: sold, only: '3 after' })).outcome, 'held');
+    const other = when(shop.pack).faults(Sold).forInput({ sku: 'cup' });
+    assert.equal((await crashTest(one, [shop], { order, when: other, only: '3 after' })).outcome, 'completed');
+  });
+});
+
+describe('signals that come early', () => {
+  const sold = defineWorkflow('sold', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), paid));
+  test('F-58: a signal before the order waits for it is kept', () => {
+    const early = when(paid).comes({ amount: 4 }, { atSeconds: 3 });
+    const { story, tookMs } = rehearse(sold, order, when(shop.pack).takes(8), early);
+    assert.deepEqual([story(), tookMs], ['signal paid ok, shop.pack ok, completed', 8000]);
+  });
+
+  test('one that its schema does not take, or for which nothing will wait, is refused by name', () => {
+    const wrong = when(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
+    assert.throws(() => rehearse(sold, order, when(shop.pack).takes(8), wrong), /does not take signal paid at this point: \/amount /);
+    const nobodys = when(paid).comes({ amount: 4 }, { atSeconds: 0 });
+    assert.throws(() => rehearse(one, order, when(shop.pack).takes(8), nobodys), /Nothing will ever wait for the signal "paid"/);
+  });
+});
+
+describe('clients and operators', () => {
+  test('F-170: a cancel while a step is at work waits for its answer, and undoes it', () => {
+    const cancel = instruct({ kind: 'cancel' }, { atSeconds: 5 });
+    const { story, tookMs } = rehearse(one, order, when(shop.pack).takes(8), cancel);
+    assert.deepEqual([story(), tookMs], ['instruction cancel, shop.pack ok, shop.unpack ok, canceled', 8000]);
+  });
+
+  test('a cancel at a step comes when that is requested', () => {
+    const cancel = instruct({ kind: 'cancel' }).at('order/ship');
+    assert.equal(rehearse(one, order, cancel).story(), 'shop.pack ok, instruction cancel, shop.ship ok, shop.unpack ok, canceled');
+    assert.equal(rehearse(one, order, cancel, when(shop.pack).faults(Sold)).outcome, 'held', 'it is never requested');
+  });
+
+  test('F-60: a person resubmits once the order is held, and compensates it the second time', () => {
+    const sold = when(shop.pack).faults(Sold);
+    const again = instruct({ kind: 'resubmit' });
+    assert.equal(rehearse(one, order, again, sold.once()).outcome, 'completed');
+    assert.equal(
+      rehearse(one, order, again, instruct({ kind: 'compensate' }), sold).story(),
+      'shop.pack Sold, instruction resubmit, shop.pack Sold, instruction compensate, compensated',
+    );
+    assert.equal(rehearse(one, order, instruct({ kind: 'terminate' }), sold).outcome, 'terminated');
+  });
+
+  test('an undo that goes on failing is marked as compensated, at once or later', () => {
+    const stuck = [instruct({ kind: 'cancel' }).at('order/ship'), when(shop.unpack).faults(Lost)];
+    assert.equal(rehearse(one, order, ...stuck).outcome, 'stuck');
+    const run = rehearse(one, order, ...stuck, instruct({ kind: 'mark-compensated', path: 'order/pack' }));
+    assert.match(run.story(), /shop.unpack Lost, instruction mark-compensated, canceled$/);
+    const late = rehearse(one, order, ...stuck, instruct({ kind: 'mark-compensated' }, { atSeconds: 86_400 }));
+    assert.deepEqual([late.outcome, late.tookMs], ['canceled', 86_400_000]);
+  });
+
+  test('after each instruction an undo that goes on failing is tried as often again before the next one comes', () => {
+    const people = (['suspend', 'resume', 'mark-compensated'] as const).map((kind) => instruct({ kind }));
+    const { steps, outcome } = rehearse(
+      one,
+      order,
+      instruct({ kind: 'cancel' }).at('order/ship'),
+      when(shop.unpack).faults(Lost),
+      ...people,
+    );
+    assert.deepEqual([steps.filter(({ answer }) => answer === 'Lost').length, outcome], [10, 'canceled']);
+  });
+
+  test('F-58: the time of a suspended order stands still until it is resumed', () => {
+    const suspended = [when(shop.pack).takes(8), instruct({ kind: 'suspend' }, { atSeconds: 5 })];
+    const { story, tookMs } = rehearse(one, order, ...suspended, instruct({ kind: 'resume' }, { atSeconds: 3600 }));
+    assert.deepEqual([story(), tookMs], ['instruction suspend, shop.pack ok, instruction resume, shop.ship ok, completed', 3_600_000]);
+  });
+
+  test('an instruction that the system would refuse is an error with its reason', () => {
+    assert.throws(
+      () => rehearse(one, order, instruct({ kind: 'compensate' }).at('order/ship')),
+      /The order of one does not take instruction compensate at this point: .*only an order in Error is compensated by instruction/,
+    );
+  });
+
+  test('a crash test says that it plays neither times nor instructions', async () => {
+    const refused = (given: Parameters<typeof rehearse>[2]) => crashTest(one, [shop], { order, when: given });
+    await assert.rejects(refused(when(shop.pack).takes(8)), /A crash test has no \.takes\(seconds\)/);
+    await assert.rejects(refused(instruct({ kind: 'cancel' })), /A crash test plays no instructions/);
+    await assert.rejects(refused(when(paid).comes({ amount: 4 }, { atSeconds: 1 })), /no signals with atSeconds/);
+  });
+});
+
+test('F-163: inputs, times and instructions that cannot be are refused by the compiler', () => {
+  const sold = when(shop.pack).faults(Sold);
+  // @ts-expect-error: there is no such field
+  sold.forInput({ sukk: 'tea' });
+  // @ts-expect-error: it is a text
+  sold.forInput({ sku: 4 });
+  // @ts-expect-error: of a field within a field
+  sold.forInput({ size: { inches: 4 } });
+  // @ts-expect-error: an expression is known nowhere
+  sold.forInput({ sku: cel<string>`'tea'` });
+  // @ts-expect-error: after it is awaited, or at a time of the order
+  when(paid).comes({ amount: 4 }, { afterSeconds: 1, atSecond: 4 });
+  // @ts-expect-error: a signal has no input
+  when(paid).comes({ amount: 4 }).forInput;
+  // @ts-expect-error: there is no such instruction
+  instruct({ kind: 'undo' });
+  // @ts-expect-error: only a resubmission has an answer
+  instruct({ kind: 'suspend', answer: 4 });
+});
