@@ -1,4 +1,5 @@
 import { Backup } from './backup.ts';
+import { standsStillMaxMs } from './disturbances.ts';
 import type { Fleet } from './fleet.ts';
 import type { History } from './history.ts';
 import type { Shared } from './ports.ts';
@@ -17,7 +18,7 @@ export interface Restored {
 const keptAfterMs = [1000, 60_000] as const;
 const restoredAfterMs = [1000, 90_000] as const;
 const leftBehind = 0.5;
-const standsStillMs = [1000, 120_000] as const;
+const standsStillMs = [1000, standsStillMaxMs] as const;
 
 /** What was sent off before everything stopped has arrived by then, and nothing has started again. */
 const arrivedAfterMs = 100;

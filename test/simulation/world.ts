@@ -153,7 +153,8 @@ export class World implements Sight {
       sendsAlong,
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
-      standsStillMaxMs: this.profile['host stands still'] > 0 ? standsStillMaxMs : 0,
+      // Before a restore, a process that was thought to be stopped may stand still, and go on after it.
+      standsStillMaxMs: this.profile['host stands still'] > 0 || isIn(seed, 5) ? standsStillMaxMs : 0,
       quietSince: () => this.quietSince,
     };
     this.laws = lawsFor(this.times);
