@@ -21,7 +21,10 @@ let failed = false;
 const starting = names.map((name) => ({ name, server: started(name) }));
 for (const { name, server } of starting) {
   const emulator = await server;
-  if (emulator instanceof Error) {
+  // The reason of a failure is to be the last thing in the output, so nothing is tried after it.
+  if (failed) {
+    if (emulator && !(emulator instanceof Error)) await emulator.stop();
+  } else if (emulator instanceof Error) {
     process.stderr.write(`NOT TRIED on ${name}: ${emulator.message}\n`);
     failed = true;
   } else if (!emulator) {
