@@ -77,15 +77,23 @@ export const Request = z.object({
   newKey: z.literal(true).optional(),
   /** How often its agent has put it back, because its service was away. */
   putBack: z.int().min(1).optional(),
+  /** A copy of this request may have been sent before, and served. */
+  resent: z.literal(true).optional(),
 });
 export type Request = z.infer<typeof Request>;
 
 /**
- * Whether something may have been done under the key already: by an earlier asking, or an earlier try of this one, before it was put
- * back. A refusal by whoever does not know the key says nothing of that.
+ * Whether something may have been done under the key already: by an earlier asking, an earlier try of this one before it was put
+ * back, or a copy of it. A refusal by whoever does not know the key says nothing of that.
  */
-export const isRepeated = ({ attempt, newKey, settling, putBack }: Pick<Request, 'attempt' | 'newKey' | 'settling' | 'putBack'>): boolean =>
-  settling === true || putBack !== undefined || (attempt > 1 && newKey !== true);
+export const isRepeated = ({
+  attempt,
+  newKey,
+  settling,
+  putBack,
+  resent,
+}: Pick<Request, 'attempt' | 'newKey' | 'settling' | 'putBack' | 'resent'>): boolean =>
+  settling === true || resent === true || putBack !== undefined || (attempt > 1 && newKey !== true);
 
 /** An asking is not wanted any more: whoever is at work on it stops if he can. */
 export const Cancel = z.object({
@@ -174,6 +182,7 @@ export const requestMessage = (orderId: string, ask: AskCommand, now: number): J
   input: ask.input,
   ...(ask.settling ? { settling: true } : {}),
   ...(ask.newKey ? { newKey: true } : {}),
+  ...(ask.resent ? { resent: true } : {}),
 });
 
 export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({

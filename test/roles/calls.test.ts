@@ -236,6 +236,24 @@ describe('what may go wrong between the two', () => {
     assert.ok(on.announced().some(({ id }) => id === `${announced}/unreadable`));
   });
 
+  test('X-37: when a restored caller calls an order that was undone for it since, the answer is that this order was not completed', async (context) => {
+    const on = openDesk(context, app);
+    const { orderId, request } = await called(on, true);
+    for (const id of ['flight', 'hotel']) await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
+    await on.deliver('workflows-replies');
+    for (const id of ['tour', 'no hotel', 'no flight']) {
+      if (id === 'no hotel') await on.deliver('workflows-requests');
+      await on.answer(await on.request('desk'), ok({ id }), { agent: 'desk' });
+    }
+    await on.deliver('workflows-replies');
+    assert.equal((await on.state(orderId)).outcome, 'compensated');
+
+    await on.send('workflows-requests', request);
+    assert.equal(await on.deliver('workflows-requests'), 0);
+    const [reply] = on.messages('workflows-replies');
+    assert.partialDeepStrictEqual(reply, { path: 'order/stay', result: { status: 'failed', fault: { type: 'ChildNotCompleted' } } });
+  });
+
   test('S10: the same call delivered twice makes one order', async (context) => {
     const on = openDesk(context, app);
     const { request } = await called(on);

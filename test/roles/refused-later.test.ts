@@ -79,6 +79,18 @@ const unknown = [['RequestRefused', true, true]];
 const definite = [['RequestRefused', true, false]];
 
 describe('an agent that refuses by itself what may have been done before', () => {
+  test('S7, F-28: when the scheduler sends a request again, a refusal of the copy by a newer schema does not say that the charge was not made', async (context) => {
+    const { charged, deploy, serve, desk } = await ordered(context);
+    const request = await desk().request('bank');
+    await desk().send('bank-requests', { ...request });
+    await serve();
+    await desk().take('bank-replies');
+    deploy(strict);
+    await desk().send('bank-requests', { ...request, resent: true });
+    assert.deepEqual(faultsIn(await serve()), unknown);
+    assert.equal(charged.length, 1);
+  });
+
   test('S7, S11: a charge whose answer was lost, and which a newer schema refuses, is found out about and refunded', async (context) => {
     const { charged, refunded, deploy, serve, apply, again, instruct, state, desk } = await ordered(context);
     await serve();

@@ -256,7 +256,10 @@ describe('the same message again', () => {
     await bothAnswers(desk, requests);
     await desk.deliver('worker-replies');
     assert.deepEqual(since(), ['publish Order In Error, Workflow Terminated', `send ${mine}`, 'send worker-requests']);
-    assert.deepEqual(desk.messages('worker-requests').map(withoutTime), [...first, ...first]);
+    assert.deepEqual(desk.messages('worker-requests').map(withoutTime), [
+      ...first,
+      ...first.map((request) => ({ ...request, resent: true })),
+    ]);
     assert.deepEqual(
       desk.messages(mine).map(({ seq, status }) => [seq, status]),
       [

@@ -20,6 +20,8 @@ export type Command =
       readonly settling?: true;
       /** The first asking under its key, although not the first of its step. */
       readonly newKey?: true;
+      /** A copy of this request may have been sent before. */
+      readonly resent?: true;
     }
   /** An asking is not wanted any more: its agent stops if it can. */
   | {

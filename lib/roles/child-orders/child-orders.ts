@@ -8,7 +8,7 @@ import type { CallerRef, OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { validatorOf } from '#ports/util/validation';
-import { replyTo, replyToCaller } from '#roles/scheduler/caller-reply';
+import { replyTo, replyToCall } from '#roles/scheduler/caller-reply';
 import { decodeInstance } from '#roles/scheduler/instance';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import { bodyProblems, childIdOf } from '#roles/submission/submission';
@@ -106,9 +106,12 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
     if (request.settling) await cancel(child.order.orderId);
   }
 
-  /** The child's own answer, made again from what it has come to. */
+  /**
+   * The child's own answer, made again from its state. After a restore, a caller may call an order that was undone for it
+   * since: this order was not completed.
+   */
   function replyOf({ order, state }: Child) {
-    return replyToCaller(order, decodeInstance(state).state, clock.now());
+    return replyToCall(order, decodeInstance(state).state, clock.now());
   }
 
   async function answer(reply: ReturnType<typeof replyOf>): Promise<void> {

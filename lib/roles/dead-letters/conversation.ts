@@ -35,7 +35,7 @@ export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue
  */
 export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;
-  const { attempt, putBack, type, result } = saidIn(body) ?? {};
+  const { attempt, putBack, resent, type, result } = saidIn(body) ?? {};
   if (typeof attempt === 'number' && attempt > 1) return true;
-  return putBack !== undefined || type === 'cancel' || (isObject(result) && result['status'] === 'rejected');
+  return putBack !== undefined || resent !== undefined || type === 'cancel' || (isObject(result) && result['status'] === 'rejected');
 }

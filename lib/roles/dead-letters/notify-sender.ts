@@ -23,6 +23,7 @@ const Asked = z.object({
   settling: z.literal(true).optional().catch(undefined),
   newKey: z.literal(true).optional().catch(undefined),
   putBack: z.int().optional().catch(undefined),
+  resent: z.literal(true).optional().catch(undefined),
 });
 const Submitted = z.object({
   client: z.string(),
@@ -43,8 +44,8 @@ async function tellScheduler(agent: string, poison: Poison, deadLetter: string, 
   const said = saidIn(poison.body);
   const { data: asked } = Asked.safeParse(said);
   if (!asked || said?.['type'] === 'cancel') return;
-  const { settling, newKey, putBack, completeBy, ...its } = asked;
-  const isUnknown = isRepeated({ attempt: its.attempt, newKey, settling, putBack }) || mayBeDone(poison);
+  const { settling, newKey, putBack, resent, completeBy, ...its } = asked;
+  const isUnknown = isRepeated({ attempt: its.attempt, newKey, settling, putBack, resent }) || mayBeDone(poison);
   // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
   if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {

@@ -94,8 +94,8 @@ function onward({ record: { orderId, processState, outcome } }: Loaded): string 
   return 'the order has gone on, or has asked anew. Discard the message.';
 }
 
-/** A request with all the time that is left, as often as it may have been put back. */
+/** The request with the time that is left. An earlier delivery of it may have been served. */
 export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
   const kept = Object.entries(given).filter(([field]) => field !== 'putBack' && field !== since);
-  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now } as JsonObject;
+  return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, resent: true } as JsonObject;
 }

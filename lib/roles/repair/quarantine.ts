@@ -20,14 +20,14 @@ interface Ports {
 /**
  * Puts one order before a person because it can't be worked on: its record is unreadable, or would become nonsense.
  * Touches only what lies outside the instance, which stays as it is for whoever looks into it; nobody else is stopped.
- * Resolves to the state that the order is in; undefined where that cannot be read.
+ * Resolves to the state that the order is in; undefined where that cannot be read; `lost` where another write came first.
  */
 export async function quarantine(
   orderId: string,
   type: 'RecordUnreadable' | 'InvariantViolated' | 'StateTooLarge',
   reason: string,
   ports: Ports,
-): Promise<ProcessState | undefined> {
+): Promise<ProcessState | 'lost' | undefined> {
   const { store, clock, telemetry } = ports;
   telemetry.log('error', 'order quarantined', { orderId, type, reason });
   const head = await readableHead(orderId, store);
@@ -77,8 +77,8 @@ export async function quarantine(
     updatedAt: now,
   };
   const write = await store.patch({ ...quarantined, ...placeOf(quarantined, now) }, head);
-  // Whoever won has changed the order; if it is still unreadable, the next message says so again.
-  if (write.outcome === 'written') await flush(quarantined, ports);
+  if (write.outcome !== 'written') return 'lost';
+  await flush(quarantined, ports);
   return quarantined.processState;
 }
 

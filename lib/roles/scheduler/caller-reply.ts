@@ -9,10 +9,15 @@ import type { CallerRef, OrderRecord } from '#ports/records';
  * What an order that was called answers at its end: to the call, or, where it was completed before and has been undone
  * since, to the undo of the call. Undefined for an order that nobody called, or that is not at its end.
  */
-export function replyToCaller({ caller, orderId }: OrderRecord, state: State, now: number): JsonObject | undefined {
-  if (!caller || state.phase !== 'closed') return undefined;
-  if (state.recalled) return replyTo(undoOf(caller), { status: 'succeeded', output: {} }, now);
-  return replyTo(caller, resultOf(orderId, state), now);
+export function replyToCaller(order: OrderRecord, state: State, now: number): JsonObject | undefined {
+  const { caller } = order;
+  if (caller && state.phase === 'closed' && state.recalled) return replyTo(undoOf(caller), { status: 'succeeded', output: {} }, now);
+  return replyToCall(order, state, now);
+}
+
+/** The answer to the call itself. A called order that was undone for its caller was not completed. */
+export function replyToCall({ caller, orderId }: OrderRecord, state: State, now: number): JsonObject | undefined {
+  return caller && state.phase === 'closed' ? replyTo(caller, resultOf(orderId, state), now) : undefined;
 }
 
 function resultOf(orderId: string, { outcome, failure, vars }: State): Reply['result'] {

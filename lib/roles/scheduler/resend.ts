@@ -13,6 +13,6 @@ export function asksOf({ program, order, record, instance }: Loaded): readonly A
     if (own?.phase !== 'asked' || own.epoch !== record.epoch || !asks(node)) return [];
 
     const input = inputOf(program, { orderId, order: body }, instance.state, path);
-    return input.ok ? [askCommand(orderId, path, node, own, input.value)] : [];
+    return input.ok ? [{ ...askCommand(orderId, path, node, own, input.value), resent: true }] : [];
   });
 }

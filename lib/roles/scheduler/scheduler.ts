@@ -294,6 +294,26 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
+  /** Quarantines an order that cannot be worked on. `lost`: another write came first, so the messages are applied to that. */
+  async function quarantineFor(orderId: string, incoming: readonly Incoming[], error: unknown): Promise<Accepted> {
+    if (!isOfThisOrder(error)) throw error;
+    const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
+    const isNewer = (newerUntil ?? 0) > clock.now();
+    const isWoken = incoming.every(({ type }) => type === 'wake-up');
+    // The supervisor wakes the order again.
+    if (isNewer && isWoken) return { outcome: 'written' };
+    if (isNewer) throw new NewerMessageError(error.message);
+    options.onServiceException?.(orderId, error);
+    const [type, reason] =
+      error instanceof UnreadableRecordError
+        ? (['RecordUnreadable', error.reason] as const)
+        : ([error instanceof StateTooLargeError ? 'StateTooLarge' : 'InvariantViolated', error.message] as const);
+    const processState = await quarantine(orderId, type, reason, options);
+    // The version that can go on with the order counts the answer as well: it is kept until that version is deployed.
+    if (newerUntil !== undefined && !isWoken && processState !== 'Processed') throw new NewerMessageError(error.message);
+    return processState === 'lost' ? { outcome: 'lost', alive: 0 } : { outcome: 'written' };
+  }
+
   async function postAnew(messages: readonly Outgoing[], delayMs: number): Promise<void> {
     telemetry.count('postedAnew', messages.length);
     await channel.send(messages.map((message) => ({ ...message, delayMs })));
@@ -308,31 +328,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
 
   return {
     async accept(orderId, incoming, again) {
-      try {
-        for (let attempt = 1; ; attempt++) {
-          if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
-          const accepted = await acceptOnce(orderId, incoming, again);
-          if (accepted.outcome === 'written') return;
-          const { outcome, alive } = accepted;
-          if (outcome === 'throttled' || attempt === attemptsMax)
-            return await postAnew(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
-        }
-      } catch (error) {
-        if (!isOfThisOrder(error)) throw error;
-        const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
-        const isNewer = (newerUntil ?? 0) > clock.now();
-        const isWoken = incoming.every(({ type }) => type === 'wake-up');
-        // Whoever wakes an order does so again by himself.
-        if (isNewer && isWoken) return;
-        if (isNewer) throw new NewerMessageError(error.message);
-        options.onServiceException?.(orderId, error);
-        const [type, reason] =
-          error instanceof UnreadableRecordError
-            ? (['RecordUnreadable', error.reason] as const)
-            : ([error instanceof StateTooLargeError ? 'StateTooLarge' : 'InvariantViolated', error.message] as const);
-        const processState = await quarantine(orderId, type, reason, options);
-        // The version that can go on with the order counts the answer as well: it is kept until that version is deployed.
-        if (newerUntil !== undefined && !isWoken && processState !== 'Processed') throw new NewerMessageError(error.message);
+      for (let attempt = 1; ; attempt++) {
+        if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
+        const accepted = await acceptOnce(orderId, incoming, again).catch((error) => quarantineFor(orderId, incoming, error));
+        if (accepted.outcome === 'written') return;
+        const { outcome, alive } = accepted;
+        if (outcome === 'throttled' || attempt === attemptsMax)
+          return await postAnew(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
       }
     },
 

@@ -1,5 +1,5 @@
 import { limits as least } from '#core/definition/definition';
-import type { Tracked } from '../history.ts';
+import type { History, Tracked } from '../history.ts';
 import type { Happening } from '../sight.ts';
 import { type Law, on } from './law.ts';
 
@@ -33,11 +33,13 @@ export function limits(): Law {
   const tooLarge = new Set<string>();
   const tried = new Set<string>();
   const asides: string[] = [];
-  const meter = ({ orderId, write, bytes, units, outcome }: Metered): string | undefined => {
+  const meter = ({ orderId, write, bytes, units, outcome }: Metered, { orders }: Pick<History, 'orders'>): string | undefined => {
+    const name = `update of ${orderId}`;
+    // Another write came between: what follows from the same message is computed again, and refused again.
+    if (outcome === 'written' && orders.get(orderId)?.state.processState === 'Processing') tried.delete(name);
     if (outcome === 'too large') {
       tooLarge.add(orderId);
-      const name = `${write} of ${orderId}`;
-      if (tried.has(name)) return `${name}, ${bytes} bytes, is tried again, and the store never takes it`;
+      if (tried.has(name)) return `${write} of ${orderId}, ${bytes} bytes, is tried again, and the store never takes it`;
       tried.add(name);
       return undefined;
     }
@@ -50,7 +52,7 @@ export function limits(): Law {
   return {
     name: 'limits',
     after: on(['metered', 'dead-lettered', 'calm is over'], (happening, history) => {
-      if (happening.type === 'metered') return meter(happening);
+      if (happening.type === 'metered') return meter(happening, history);
       if (happening.type === 'dead-lettered') return void asides.push(happening.message.body);
       if (spent.size === 0) return undefined;
       if (asides.length > 0) return `nothing but the store was in the way, and dead-lettered is ${asides[0]?.slice(0, 200)}`;

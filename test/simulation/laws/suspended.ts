@@ -53,11 +53,13 @@ type Times = ReadonlyMap<string, { readonly at: number; readonly does: string }>
 const timesIn = ({ instance }: Tracked): Times =>
   new Map(
     Object.entries(instance.state.activities).flatMap(([path, { own }]) => {
-      const { completeBy, until, phase, attempt } = (own ?? {}) as Partial<Pick<StepState, 'completeBy' | 'phase' | 'attempt'>> & {
+      const { completeBy, until, phase, generation, attempt } = (own ?? {}) as Partial<
+        Pick<StepState, 'completeBy' | 'phase' | 'generation' | 'attempt'>
+      > & {
         until?: number;
       };
       const at = completeBy ?? until;
-      return at === undefined ? [] : [[path, { at, does: `${phase} ${attempt}` }] as const];
+      return at === undefined ? [] : [[path, { at, does: `${phase} ${generation}.${attempt}` }] as const];
     }),
   );
 
