@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { InstanceLockedError } from '#ports/errors';
 import { callKey, keyKeptMs } from '#roles/operator/idempotency';
 import { acquireLease, type LockPolicy } from '#roles/scheduler/lease';
-import { lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
+import { failed, lineOf, openDesk, stepsNamed, submitted, timePasses } from './support.ts';
 
 async function withCalls(context: TestContext, lockPolicy: LockPolicy = 'NoRetry') {
   const desk = openDesk(context, lineOf(stepsNamed('pick')), { variables: { INSTANCE_LOCKED_ACTION: lockPolicy } });
@@ -40,6 +40,34 @@ describe('a call with an idempotency key', () => {
     for (let number = 0; number < 20; number++) await give(`key-${number}`, number);
     assert.equal(desk.database.prepare('SELECT count(*) AS count FROM documents').get()?.['count'], 0);
   });
+});
+
+test('F-10, L10: when a host stands still between its read and its answer, it answers what became of the same call meanwhile', async (context) => {
+  let meanwhile: (() => Promise<unknown>) | undefined;
+  const desk = openDesk(context, lineOf(stepsNamed('pick'), { completeWithinSeconds: 60 }), {
+    around: ({ store }) => ({
+      store: {
+        ...store,
+        load: async (orderId) => {
+          const read = await store.load(orderId);
+          const happens = meanwhile;
+          meanwhile = undefined;
+          await happens?.();
+          return read;
+        },
+      },
+    }),
+  });
+  const orderId = await submitted(desk);
+  await desk.answer(await desk.request(), failed('Broken'));
+  const decision = { kind: 'resubmit', by: 'eva', reason: 'mended' } as const;
+  const resubmit = (id: string) =>
+    desk.system.scheduler.instruct(orderId, decision, { id, key: callKey('acme', 'k', decision) }).then(({ outcome }) => outcome);
+  meanwhile = async () => {
+    assert.equal(await resubmit('second'), 'done');
+    await desk.clock.advance(60_000);
+  };
+  assert.equal(await resubmit('first'), 'replayed');
 });
 
 for (const [policy, waits] of [

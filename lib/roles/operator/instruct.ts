@@ -108,11 +108,12 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
   async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const { id, ifMatch, dryRun = false, key } = how;
     for (let race = 1; race <= racesMax; race++) {
+      // Before the read: with a later clock, an old read could be refused although the same call was carried out meanwhile.
+      const now = clock.now();
       const found = await find(orderId);
       if (!found) return { outcome: 'not-found' };
       const { loaded, losses } = found;
       const { rev, heldUntil } = loaded.record;
-      const now = clock.now();
       if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
       const before = await callKeys.before(orderId, loaded.instance, key);
       if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
