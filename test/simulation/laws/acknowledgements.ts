@@ -11,6 +11,8 @@ import { type Law, on } from './law.ts';
 export function acknowledgements(): Law {
   const sent = new Set<string>();
   const times = new Map<string, number>();
+  /** By request: its answers. Copies of one request may be answered differently, and each answer has the id of the request. */
+  const answers = new Map<string, Set<string>>();
   /** Whoever tried to process them died each time: their story waits for a person, and the order for its deadline. */
   const givenUp = new Set<string>();
   /** Orders that could not be read for a while: what came then is put aside. */
@@ -20,6 +22,8 @@ export function acknowledgements(): Law {
     after: on(['sent', 'newer', 'damaged', 'acknowledged'], (happening, history) => {
       if (happening.type === 'sent') {
         times.set(asSent(happening.body), (times.get(asSent(happening.body)) ?? 0) + 1);
+        const requestId = happening.queue.endsWith('-replies') ? /"requestId":"([^"]+)"/.exec(happening.body)?.[1] : undefined;
+        if (requestId !== undefined) answers.set(requestId, (answers.get(requestId) ?? new Set()).add(asSent(happening.body)));
         const poison = happening.queue.endsWith('-dead') ? poisonIn(happening.body, happening.queue.replace(/-dead$/, '')) : undefined;
         if (poison) givenUp.add(poison.body);
         if (happening.queue.endsWith('-requests')) sent.add((JSON.parse(happening.body) as { readonly requestId: string }).requestId);
@@ -33,6 +37,7 @@ export function acknowledgements(): Law {
       const message = parseIncoming(happening.body, happening.queue);
       // What is only woken may find nothing to do now, and something a moment later.
       if (message?.incoming.type !== 'reply' || unread.has(message.orderId)) return undefined;
+      if ((answers.get(message.incoming.id)?.size ?? 0) > 1) return undefined;
       return unsent(message.orderId, message.incoming.id, sent, history);
     }),
   };
