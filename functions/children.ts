@@ -1,7 +1,7 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda';
 import { groupIn } from '#ports/delivery';
 import { inGroup } from '#ports/queues';
-import { createChildren } from '#roles/child-orders/child-orders';
+import { createChildOrders } from '#roles/child-orders/child-orders';
 import { oneByOne } from '#roles/dead-letters/batch';
 import { agentMessageIn } from '#roles/scheduler/incoming';
 import type { FunctionContext } from '#runtime/function';
@@ -9,6 +9,6 @@ import type { FunctionContext } from '#runtime/function';
 /** Orders that other orders call. */
 export const create = ({ system }: FunctionContext) => {
   const take = (record: SQSRecord): Promise<void> =>
-    createChildren({ ...system, channel: inGroup(system.channel, groupIn(record).group) })(agentMessageIn(record.body));
+    createChildOrders({ ...system, queues: inGroup(system.queues, groupIn(record).group) })(agentMessageIn(record.body));
   return (event: SQSEvent) => oneByOne(event, take, system);
 };

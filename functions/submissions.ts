@@ -1,10 +1,10 @@
 import type { SQSEvent } from 'aws-lambda';
 import { oneByOne } from '#roles/dead-letters/batch';
-import { createIntake } from '#roles/submission/queue-consumer';
+import { createSubmissionConsumer } from '#roles/submission/queue-consumer';
 import type { FunctionContext } from '#runtime/function';
 
 /** Orders of clients that post a message instead of calling the API. */
 export const create = ({ system }: FunctionContext) => {
-  const take = createIntake(system);
+  const take = createSubmissionConsumer(system);
   return (event: SQSEvent) => oneByOne(event, (record) => take(record.body, record.attributes.SenderId), system);
 };

@@ -40,7 +40,7 @@ export { cel, orElse, sum, text } from '#authoring/expression';
 export type { Failed, FaultType } from '#authoring/fault';
 export { AnyFault, fault, PermanentFailure, TransientFailure, TransientFault, UnprocessableMessage } from '#authoring/fault';
 export type { Collecting, ForEachOptions, Turn } from '#authoring/loops';
-export { forEach, whilst } from '#authoring/loops';
+export { forEach, repeatWhile } from '#authoring/loops';
 export type {
   HostEvents,
   HostListeners,

@@ -22,21 +22,21 @@ export { CrashTestError, crashTest } from '#testing/crash-test/index';
 export type {
   FaultMatrix,
   FaultRow,
+  OperationStubs,
   PartOf,
   Purpose,
-  QuestionWhens,
+  QuestionStubs,
   Rehearsal,
   RehearsedOutcome,
   RehearsedStep,
   RehearsedWait,
-  RequestWhen,
-  SignalWhens,
+  RequestStub,
+  SignalStubs,
+  Stub,
   TestInstruction,
-  When,
-  Whens,
-  WorkflowWhens,
+  WorkflowStubs,
 } from '#testing/rehearse/index';
-export { instruct, rehearse, when } from '#testing/rehearse/index';
+export { given, instruct, rehearse } from '#testing/rehearse/index';
 
 export interface TestSystemOptions {
   /** Variables as the system itself takes them: `{ MAX_FAILURES: '1' }`. */
@@ -48,7 +48,7 @@ export interface TestSystemOptions {
   /** Functions that are not to run, so that a test can look at their queues: `['agent-payment']`. */
   readonly without?: readonly string[];
   /** Keeps what is sent apart from what is written, as on AWS, where no transaction spans both. */
-  readonly sendsAlong?: boolean;
+  readonly writesAndSendsAtomically?: boolean;
   readonly services?: HostOptions['services'];
 }
 
@@ -111,7 +111,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     dataFolder = ':memory:',
     hostId,
     without = [],
-    sendsAlong = true,
+    writesAndSendsAtomically = true,
     services = [],
   } = options;
   const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
@@ -122,7 +122,7 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
   let started = 0;
   const newProcess = (): TestProcess => {
     const name = hostId && (++started === 1 ? hostId : `${hostId}-${started}`);
-    return new TestProcess({ app, config, clock, database, telemetry, issuer, sendsAlong, without, services, hostId: name });
+    return new TestProcess({ app, config, clock, database, telemetry, issuer, writesAndSendsAtomically, without, services, hostId: name });
   };
   let current = newProcess();
   let isClosed = false;
@@ -158,8 +158,8 @@ export async function startSystem(app: App, options: TestSystemOptions = {}): Pr
     get store() {
       return current.embedded.store;
     },
-    get channel() {
-      return current.embedded.channel;
+    get queues() {
+      return current.embedded.queues;
     },
     get publisher() {
       return current.embedded.publisher;

@@ -31,7 +31,7 @@ function finish(definition: WorkflowDefinition): number {
   const happen = (event: Event): void => {
     const transition = advance(program, subject, state, event);
     state = transition.state;
-    for (const command of transition.commands) if (command.type === 'ask') asked.push(command.requestId);
+    for (const command of transition.commands) if (command.type === 'request') asked.push(command.requestId);
     events += 1;
   };
   happen({ type: 'started', stepMs: 30_000, at: 0, epoch: 1 });

@@ -32,7 +32,7 @@ const app = defineApp({ workflows: [workflow], agents: [first, second, third] })
 async function measure(count: number, inFlight: number) {
   const folder = mkdtempSync(join(tmpdir(), 'redress-bench-'));
   const clock = systemClock;
-  const { store: embedded, channel, publisher, database } = openEmbedded(folder, { clock });
+  const { store: embedded, queues, publisher, database } = openEmbedded(folder, { clock });
   const waiting = new Map<string, () => void>();
   // Whoever waits for an order is told by the write that finishes it: asking the store again and again would be measured, too.
   const store: Store = {
@@ -48,7 +48,7 @@ async function measure(count: number, inFlight: number) {
   const host = await startHost({
     app,
     config,
-    ports: { store, channel, publisher, clock, telemetry, issuer: undefined as never, cursorKey: new Uint8Array() },
+    ports: { store, queues, publisher, clock, telemetry, issuer: undefined as never, cursorKey: new Uint8Array() },
     load: loadFunction,
     without: ['api'],
   });

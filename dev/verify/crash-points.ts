@@ -35,11 +35,13 @@ export const figure: Figure = {
 
 function* piecesOf(form: keyof typeof sizes): Generator<Piece & { readonly [field: string]: string | number | boolean }> {
   const { single, double, pieces } = sizes[form];
-  for (const sendsAlong of [false, true]) {
+  for (const writesAndSendsAtomically of [false, true]) {
     for (const name of smallest)
-      for (let first = 0; first < pieces.double; first++) yield { name, sendsAlong, twice: true, first, every: double * pieces.double };
+      for (let first = 0; first < pieces.double; first++)
+        yield { name, writesAndSendsAtomically, twice: true, first, every: double * pieces.double };
     for (const name of Object.keys(definitions))
-      for (let first = 0; first < pieces.single; first++) yield { name, sendsAlong, twice: false, first, every: single * pieces.single };
+      for (let first = 0; first < pieces.single; first++)
+        yield { name, writesAndSendsAtomically, twice: false, first, every: single * pieces.single };
   }
 }
 

@@ -1,4 +1,4 @@
-import { assign, cel, choice, defineWorkflow, delay, scope, sequence, variable, when, whilst } from 'redress';
+import { assign, cel, choice, defineWorkflow, delay, repeatWhile, scope, sequence, variable, when } from 'redress';
 import * as z from 'zod';
 import { customer, inventory, OutOfStock, shipping } from './agents.ts';
 
@@ -18,7 +18,7 @@ export const handMadeRetry = defineWorkflow(
     const turn = sequence(attempt, choice(when(goesOn, delay({ seconds: 3600 }))).named('again'));
     const shipIfReserved = choice(when(cel<boolean>`${done}`, shipping.ship({ sku: order.sku }))).named('end');
 
-    return sequence(assign(attempts, 0), assign(done, false), whilst(goesOn, turn), shipIfReserved);
+    return sequence(assign(attempts, 0), assign(done, false), repeatWhile(goesOn, turn), shipIfReserved);
   },
 );
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { CardDeclined, customer, payment, Refused } from './agents.ts';
 
 export const again = defineWorkflow('example-retry', { version: 1, order: z.object({ total: z.number() }) }, ({ order }) =>
-  retry(payment.charge({ amount: order.total }), { count: 2, interval: 20, except: [CardDeclined] }).on(Refused, () =>
+  retry(payment.charge({ amount: order.total }), { retries: 2, intervalSeconds: 20, except: [CardDeclined] }).on(Refused, () =>
     customer.tell({ text: 'We could not charge your card.' }),
   ),
 );

@@ -6,10 +6,10 @@ export const patient = defineWorkflow(
   'example-transient',
   { version: 1, order: z.object({ total: z.number() }), toOperator: [CardDeclined] },
   ({ order }) =>
-    sequence(retry(payment.transfer({ amount: order.total }), { count: 1, interval: 20 }), customer.tell({ text: 'Thank you.' })).on(
-      BankBusy,
-      ({ fault }) => customer.tell({ text: text`We shall try again tomorrow: ${fault.message}` }),
-    ),
+    sequence(
+      retry(payment.transfer({ amount: order.total }), { retries: 1, intervalSeconds: 20 }),
+      customer.tell({ text: 'Thank you.' }),
+    ).on(BankBusy, ({ fault }) => customer.tell({ text: text`We shall try again tomorrow: ${fault.message}` })),
 );
 
 export const story = `

@@ -8,10 +8,10 @@ export const undoneByItsHandler = defineWorkflow(
   ({ order }) => {
     const reserve = inventory.reserve({ sku: order.sku }).undo(({ reservationId }) => inventory.release({ reservationId }));
     const charge = payment.charge({ amount: order.total }).undo(({ chargeId }) => payment.refund({ chargeId }));
-    const tell = customer.tell({ text: 'Your card was declined.' }).lasting();
+    const tell = customer.tell({ text: 'Your card was declined.' }).noUndo();
 
     const attempt = sequence(reserve, charge).on(CardDeclined, ({ compensate, rethrow }) => sequence(compensate(), tell, rethrow()));
-    return retry(scope('attempt', attempt), { count: 1, interval: 3600, only: [CardDeclined] }).on(Refused, () =>
+    return retry(scope('attempt', attempt), { retries: 1, intervalSeconds: 3600, only: [CardDeclined] }).on(Refused, () =>
       customer.tell({ text: 'We could not take your order.' }),
     );
   },

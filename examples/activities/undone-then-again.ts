@@ -9,7 +9,7 @@ export const undoneThenAgain = defineWorkflow(
     const reserve = inventory.reserve({ sku: order.sku }).undo(({ reservationId }) => inventory.release({ reservationId }));
     const charge = payment.charge({ amount: order.total }).undo(({ chargeId }) => payment.refund({ chargeId }));
 
-    return retry(sequence(reserve, charge), { count: 1, interval: 3600, only: [CardDeclined], undoFirst: true }).on(
+    return retry(sequence(reserve, charge), { retries: 1, intervalSeconds: 3600, only: [CardDeclined], undoFirst: true }).on(
       Refused,
       ({ compensate }) => sequence(compensate(), customer.tell({ text: 'We could not take your order.' })),
     );

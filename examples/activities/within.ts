@@ -27,7 +27,7 @@ export const story = `
   -> payment order/charge key order/charge/1 attempt 2 by +15s with {"amount":40}
 
   after 15s
-  -> payment order/charge key order/charge/1 attempt 3 settling with {"amount":40}
+  -> payment order/charge key order/charge/1 attempt 3 confirming with {"amount":40}
 
   # Nobody knows whether it was done, so that is found out first.
 

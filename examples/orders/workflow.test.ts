@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crashTest, when } from 'redress/testing';
+import { crashTest, given } from 'redress/testing';
 import { customer, inventory, payment, shipping } from './agents.ts';
 import { CardDeclined } from './faults.ts';
 import sample from './samples/ok.json' with { type: 'json' };
@@ -15,5 +15,5 @@ test('an order comes to its end wherever the process dies', async () => {
 });
 
 test('an order that is refused is undone wherever the process dies', async () => {
-  await crashTest(fulfilOrder, agents, { order, when: when(payment.charge).faults(CardDeclined), mayAskPerson: false });
+  await crashTest(fulfilOrder, agents, { order, stubs: given(payment.charge).faults(CardDeclined), mayBlock: false });
 });

@@ -25,9 +25,9 @@ export const fulfilOrder = defineWorkflow(
     const confirm = customer
       .notify({ orderId, kind: 'shipped', text: text`${order.address.name}, your order ${orderId} is on its way.` })
       .named('confirm')
-      .lasting();
+      .noUndo();
 
-    const fulfil = sequence(reserve, retry(charge, { count: 3, interval: 20, except: [CardDeclined] }), parallel(ship, confirm));
+    const fulfil = sequence(reserve, retry(charge, { retries: 3, intervalSeconds: 20, except: [CardDeclined] }), parallel(ship, confirm));
 
     return fulfil.on(Refused, ({ fault, compensate }) => {
       const apologise = customer

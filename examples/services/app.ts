@@ -15,7 +15,7 @@ const post = defineAgent('post', {
 });
 
 const send = defineWorkflow('send', { version: 1, order: Parcel, toOperator: [Missing] }, ({ order }) =>
-  sequence(post.send({ street: order.street }).lasting()),
+  sequence(post.send({ street: order.street }).noUndo()),
 );
 
 const tally = createTally((line) => void process.stdout.write(`${line}\n`));

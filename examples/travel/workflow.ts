@@ -90,7 +90,7 @@ export const bookTrip = defineWorkflow('book-trip', { version: 1, order: Trip },
   const confirm = post
     .tell({ to: traveller.email, text: text`${name}, your journey to ${to} is booked.` })
     .named('confirm')
-    .lasting();
+    .noUndo();
 
   return sequence(nights, bookings, choice(when(journey.visa, visaCheck(order, orderId))), confirm).on(Refused, ({ fault, compensate }) =>
     sequence(

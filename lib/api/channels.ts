@@ -3,7 +3,7 @@ import { hasCalls } from '#core/checks/calls';
 import { workflowsAgent } from '#core/data/child-order';
 import { type Breaker, phaseOf } from '#ports/circuit-breaker';
 import type { Definitions } from '#ports/definitions';
-import { queues, timeText } from '#ports/messages';
+import { queueNames, timeText } from '#ports/messages';
 import type { QueueDepth } from '#ports/queues';
 import { closeChannel, openChannel, type Turned } from '#roles/channels/operate';
 import { type ChannelState, channelState, letsGo } from '#roles/channels/state';
@@ -59,21 +59,21 @@ function channelsIn(definitions: Definitions): readonly string[] {
   const { agents } = definitions;
   const workflows = definitions.names().flatMap((name) => definitions.newest(name)?.definition ?? []);
   const calls = hasCalls(workflows) ? [workflowsAgent] : [];
-  return [...agents.map(({ name }) => name), ...calls, queues.submissions, queues.wakeUps].toSorted();
+  return [...agents.map(({ name }) => name), ...calls, queueNames.submissions, queueNames.wakeUps].toSorted();
 }
 
 const isPair = (name: string, definitions: Definitions): boolean => isAgent(name, definitions) || name === workflowsAgent;
 
 /** Answers of an agent still come in while nobody asks it any more. */
-const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(name, definitions) ? queues.requests(name) : name);
+const shutQueueOf = (name: string, definitions: Definitions): string => (isPair(name, definitions) ? queueNames.requests(name) : name);
 
-async function channelView(name: string, { channel, store, clock, definitions }: Call['api']) {
+async function channelView(name: string, { queues, store, clock, definitions }: Call['api']) {
   const now = clock.now();
-  const depthOf = async (queue: string) => depthView(await channel.depth(queue));
+  const depthOf = async (queue: string) => depthView(await queues.depth(queue));
   const [state, requests, replies, breaker] = await Promise.all([
     channelState(name, store),
     depthOf(shutQueueOf(name, definitions)),
-    isPair(name, definitions) ? depthOf(queues.replies(name)) : undefined,
+    isPair(name, definitions) ? depthOf(queueNames.replies(name)) : undefined,
     isAgent(name, definitions) ? store.breaker(name).then((found) => breakerView(found, now)) : undefined,
   ]);
   return { name, ...stateView(state, now), requests, ...(replies ? { replies } : {}), ...(breaker ? { breaker } : {}) };

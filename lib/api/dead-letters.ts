@@ -2,9 +2,9 @@ import type * as z from 'zod';
 import { workflowsAgent } from '#core/data/child-order';
 import type { Json, JsonObject } from '#core/data/json';
 import { collections, type Document } from '#ports/documents';
-import { queues, timeText } from '#ports/messages';
+import { queueNames, timeText } from '#ports/messages';
 import { type DeadLetter, deadLetterIn } from '#roles/dead-letters/dead-letter';
-import { discreet, discreetBody } from '#roles/dead-letters/redact';
+import { redacted, redactedBody } from '#roles/dead-letters/redact';
 import { jsonIn, orderBehind, type Treated, treat } from '#roles/dead-letters/resubmit';
 import { openCursor, sealCursor } from './cursor.ts';
 import { badCursor } from './orders.ts';
@@ -39,10 +39,10 @@ export async function showDeadLetter({ api, name, id }: Call): Promise<Answer | 
   const { defaultWorkflow } = api.config;
   return json(200, {
     ...summaryOf(name, message),
-    reason: discreet(message.reason, loaded),
-    attempts: message.attempts.map(({ at, error }) => ({ at: timeText(at), error: discreet(error, loaded) })),
-    body: body === undefined ? null : discreetBody(message.queue, body, { ...api, defaultWorkflow, loaded }),
-    text: body === undefined ? discreet(message.body, loaded) : null,
+    reason: redacted(message.reason, loaded),
+    attempts: message.attempts.map(({ at, error }) => ({ at: timeText(at), error: redacted(error, loaded) })),
+    body: body === undefined ? null : redactedBody(message.queue, body, { ...api, defaultWorkflow, loaded }),
+    text: body === undefined ? redacted(message.body, loaded) : null,
   });
 }
 
@@ -158,8 +158,8 @@ async function documentOf(api: Call['api'], name: string, id: string): Promise<D
 
 /** A queue pair of an agent or of orders that call others, submissions, or wake-ups. */
 const isChannel = (name: string, { definitions }: Pick<Call['api'], 'definitions'>): boolean =>
-  name === queues.submissions ||
-  name === queues.wakeUps ||
+  name === queueNames.submissions ||
+  name === queueNames.wakeUps ||
   name === workflowsAgent ||
   definitions.agents.some((agent) => agent.name === name);
 

@@ -48,8 +48,8 @@ export function entryView(orderId: string, entry: JournalEntry, caller: Caller):
 }
 
 function withRequestId(orderId: string, entry: JournalEntry): object {
-  if (!('asking' in entry) || entry.asking === undefined) return entry;
-  const { asking, ...rest } = entry;
+  if (!('attemptId' in entry) || entry.attemptId === undefined) return entry;
+  const { attemptId: asking, ...rest } = entry;
   return { ...rest, requestId: requestIdFrom(orderId, entry.path, asking) };
 }
 

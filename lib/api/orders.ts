@@ -68,7 +68,7 @@ export async function showOrder(call: Call<unknown, z.output<typeof ReadHeaders>
 
 /** Told without the time of day, so that it is the same as long as the order's ETag is. Null of what the core does not go on with. */
 function explanationOf(program: Program, { processState, suspended }: StateRecord, instance: Instance): string | null {
-  if (processState === 'Error' && instance.state.phase !== 'held') return null;
+  if (processState === 'Error' && instance.state.phase !== 'blocked') return null;
   if (suspended && instance.state.phase === 'initialized') return 'Suspended by an operator: it is not taken up until it is resumed.';
   const isOfProgram = Object.keys(instance.state.activities).every((path) => program.nodes.has(definitionPath(path)));
   return isOfProgram ? explain(program, instance.state) : null;

@@ -3,7 +3,7 @@ import { scopeNamed, type UndoPlan, undoPlan } from '#core/views/undo-plan';
 import { type StateRecord, subjectOf } from '#ports/records';
 import { rebuild } from '#roles/repair/rebuild';
 import { withUndoPages } from '#roles/scheduler/paging';
-import { discreetPlan } from '#roles/scheduler/redaction';
+import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf } from '#roles/scheduler/step-report';
 import { readJournal } from './history.ts';
 import { visibleOrder } from './orders.ts';
@@ -38,7 +38,7 @@ export async function plannedUndo(call: Call, scope: string): Promise<UndoPlan |
     path,
     done.map((step) => step.path),
   );
-  return discreetPlan({ program, order, record, instance }, plan);
+  return redactedPlan({ program, order, record, instance }, plan);
 }
 
 const unknownVersion = ({ workflow: { name, version } }: StateRecord): Refusal =>

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import type { Scheduler } from '#roles/scheduler/scheduler';
@@ -13,7 +13,7 @@ import type { ClientRate } from './rate-limit.ts';
 export interface ApiOptions {
   readonly store: Store;
   readonly scheduler: Scheduler;
-  readonly channel: Pick<Channel, 'depth' | 'send'>;
+  readonly queues: Pick<Queues, 'depth' | 'send'>;
   readonly submit: Submit;
   readonly definitions: Definitions;
   readonly config: { readonly defaultWorkflow: string; readonly clientOrdersPerSecond?: number | undefined };

@@ -238,7 +238,7 @@ export const UndoPlanned = z.strictObject({ orderId: z.string(), ...UndoPlan.sha
 export const InstructionPlan = z.strictObject({
   orderId: z.string(),
   processState,
-  asks: z.array(
+  requests: z.array(
     z.object({
       path: z.string(),
       agent: z.string(),

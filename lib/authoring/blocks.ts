@@ -17,9 +17,9 @@ export const scope = <F extends string>(name: string, child: Activity<F>): Compo
 
 interface RetryRuns {
   /** How often it is run again: 3 means at most 4 runs. */
-  readonly count: number;
+  readonly retries: number;
   /** Seconds between two runs. */
-  readonly interval: number;
+  readonly intervalSeconds: number;
   /** Undoes what the failed run completed before the next one begins. */
   readonly undoFirst?: boolean;
 }

@@ -3,7 +3,7 @@ import { type Composite, composite } from './composite.ts';
 import { celOf, type Expr, expression, fieldOf, type Ref, type ValueOf } from './expression.ts';
 
 /** Repeats an activity while a condition holds, which is asked before each turn. */
-export const whilst = <F extends string>(
+export const repeatWhile = <F extends string>(
   condition: Expr<boolean>,
   activity: Activity<F>,
   options: { readonly maxTurns?: number } = {},

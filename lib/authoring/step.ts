@@ -20,7 +20,7 @@ export interface StepActivity<out F extends string, O> extends AnsweringActivity
    */
   within(seconds: number): StepActivity<F, O>;
   /** There is nothing to take back: what it did is meant to stay when a scope around it is compensated. `check` then asks for no undo. */
-  lasting(): StepActivity<F, O>;
+  noUndo(): StepActivity<F, O>;
 }
 
 export type UndoBy<O> = (output: Ref<O>) => Activity<string>;
@@ -34,7 +34,7 @@ export const recordStep = <F extends string, O>(shape: Shape, undoBy?: UndoBy<O>
     named: (name: string) => recordStep<F, O>({ ...shape, name }, undoBy),
     undo: (by: UndoBy<O>) => recordStep<F, O>(shape, by),
     within: (seconds: number) => recordStep<F, O>({ ...shape, withinSeconds: seconds }, undoBy),
-    lasting: () => recordStep<F, O>({ ...shape, lasting: true }, undoBy),
+    noUndo: () => recordStep<F, O>({ ...shape, noUndo: true }, undoBy),
   }) as StepActivity<F, O>;
 };
 

@@ -13,7 +13,7 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { askedPrefix, breakerPartitionOf } from '#adapters/aws/dynamodb/keys';
+import { breakerPartitionOf, intentPrefix } from '#adapters/aws/dynamodb/keys';
 import { eventSource } from '#adapters/aws/eventbridge';
 import { SetupError } from '#ports/errors';
 import { queueFigures, runs } from '#ports/limits';
@@ -96,7 +96,7 @@ export class Job extends Construct {
       description: `${spec.name} of Redress`,
     });
     for (const statement of statementsOf(props, `${logGroup.logGroupArn}`)) this.role.addToPolicy(statement);
-    const valves = tellsOfClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
+    const consumers = tellsOfClosing(props.permissions) ? { REDRESS_QUEUE_ARNS: props.queueArns } : {};
     this.function = new LambdaFunction(this, 'Function', {
       runtime: Runtime.NODEJS_24_X,
       architecture: Architecture.ARM_64,
@@ -110,7 +110,7 @@ export class Job extends Construct {
       // Scheduler, agent, reply, scheduler: such a chain of queues is what Lambda's loop detection would cut after 16 hops.
       recursiveLoop: RecursiveLoop.ALLOW,
       tracing: props.tracing ? Tracing.ACTIVE : Tracing.DISABLED,
-      environment: { ...environment, ...spec.environment, ...valves, REDRESS_ROLE: spec.name, ...settings.environment },
+      environment: { ...environment, ...spec.environment, ...consumers, REDRESS_ROLE: spec.name, ...settings.environment },
       ...(settings.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: settings.reservedConcurrency }),
     });
     const maxConcurrency = maxConcurrencyOf(spec, settings);
@@ -182,7 +182,7 @@ function statementsOf(props: JobProps, logGroupArn: string): readonly PolicyStat
       [tableArn],
     ),
     ...allow(['dynamodb:PutItem', 'dynamodb:DeleteItem'], permissions.notesAskings ? [tableArn] : [], {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${askedPrefix}*`] },
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [`${intentPrefix}*`] },
     }),
     ...allow(['dynamodb:GetItem', 'dynamodb:PutItem'], permissions.breakers.length > 0 ? [tableArn] : [], {
       'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': permissions.breakers.map(breakerPartitionOf) },

@@ -8,7 +8,7 @@ import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import type { App } from '#authoring/workflow';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { responseQueuePrefix } from '#ports/queues';
 import { readConfig } from '#runtime/config';
 import { type Cut, topologyOf } from '#runtime/topology';
@@ -218,7 +218,7 @@ export class OrderProcessing extends Construct {
 
   /** Lets a program post submissions as messages. It must also be registered as a sender of its client: `PUT /clients/{id}`. */
   grantSubmit(grantee: IGrantable): Grant {
-    return this.queues.queue(queues.submissions).grantSendMessages(grantee);
+    return this.queues.queue(queueNames.submissions).grantSendMessages(grantee);
   }
 
   /** Lets a person's or a program's role hear the alerts, and look after messages that were given up or not delivered. */

@@ -1,7 +1,7 @@
 import { indexes } from '#adapters/aws/dynamodb/table';
 import { hasCalls } from '#core/checks/calls';
 import { collections } from '#ports/documents';
-import { agentOfRequests, queues } from '#ports/messages';
+import { agentOfRequests, queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { type Cast, type FunctionSpec, replyQueuesOf, topologyOf } from '#runtime/topology';
 
@@ -63,7 +63,11 @@ const orderIndexes = [indexes.inError.name, indexes.byClient.name, indexes.byDay
 const scheduling = (app: Cast): Permissions => ({
   ...none,
   table: ['BatchGetItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'],
-  sendsTo: [queues.wakeUps, ...app.agents.map(({ name }) => queues.requests(name)), ...(hasCalls(app.workflows) ? [queues.calls] : [])],
+  sendsTo: [
+    queueNames.wakeUps,
+    ...app.agents.map(({ name }) => queueNames.requests(name)),
+    ...(hasCalls(app.workflows) ? [queueNames.calls] : []),
+  ],
   answersClients: true,
   announces: true,
 });
@@ -73,7 +77,7 @@ const supervising = (app: Cast): Permissions => ({
   ...none,
   table: ['GetItem', 'UpdateItem'],
   documents: [{ actions: ['Query'], partitions: [collections.channels] }],
-  sendsTo: [queues.wakeUps],
+  sendsTo: [queueNames.wakeUps],
   looksInto: replyQueuesOf(app),
 });
 
@@ -81,7 +85,7 @@ const supervising = (app: Cast): Permissions => ({
 const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) => Permissions } = {
   api: (_, app) => ({
     // What was dead-lettered goes to its queue again, whichever that is.
-    ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queues.replies(name))]),
+    ...withQueues(scheduling(app), [...answers(app), ...app.agents.map(({ name }) => queueNames.replies(name))]),
     documents: [{ actions: ['DeleteItem'], partitions: channelsIn(app).map(collections.deadLetters) }],
     looksInto: consumedBy(app),
     indexes: orderIndexes,
@@ -95,7 +99,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
   agent: (spec, { agents }) => {
     const names = new Set(spec.sources.flatMap(({ queue }) => agentOfRequests(queue) ?? []));
     return {
-      ...judging(spec, { ...none, sendsTo: [...names].map((name) => queues.replies(name)) }),
+      ...judging(spec, { ...none, sendsTo: [...names].map((name) => queueNames.replies(name)) }),
       breakers: [...names],
       notesAskings: agents.some(
         ({ name, operations }) => names.has(name) && Object.values(operations).some(({ atMostOnce }) => atMostOnce),
@@ -124,7 +128,7 @@ const permissions: { readonly [file: string]: (spec: FunctionSpec, app: Cast) =>
       { actions: ['PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) },
       { actions: ['PutItem'], partitions: channelsOf(spec).map(collections.deadLetters) },
     ],
-    sendsTo: [...app.agents.map(({ name }) => queues.replies(name)), ...answers(app)],
+    sendsTo: [...app.agents.map(({ name }) => queueNames.replies(name)), ...answers(app)],
     answersClients: true,
     announces: true,
   }),
@@ -139,7 +143,7 @@ function judging(spec: FunctionSpec, given: Permissions): Permissions {
   const tracks = { actions: ['GetItem', 'PutItem', 'DeleteItem'], partitions: channelsOf(spec).map(collections.tracks) };
   const channels = { actions: ['GetItem', 'PutItem'], partitions: [collections.channels, ...channelsOf(spec).map(collections.channel)] };
   const documents = [...given.documents, tracks, channels];
-  return { ...withQueues(given, [...from, ...from.map(queues.deadLetters)]), documents, holds: from, closes: from };
+  return { ...withQueues(given, [...from, ...from.map(queueNames.deadLetters)]), documents, holds: from, closes: from };
 }
 
 /** Queues that functions consume, except dead-letter queues: those are consumed whatever is wrong. */
@@ -157,7 +161,7 @@ const channelsOf = (spec: FunctionSpec): readonly string[] => [...new Set(source
 const sourcesOf = ({ sources }: FunctionSpec): readonly string[] => sources.map(({ queue }) => queue);
 
 /** Where an order that was called tells its end. */
-const answers = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queues.callReplies] : []);
+const answers = (app: Cast): readonly string[] => (hasCalls(app.workflows) ? [queueNames.callReplies] : []);
 
 const withQueues = (given: Permissions, more: readonly string[]): Permissions => ({
   ...given,

@@ -44,7 +44,7 @@ export const phaseOf = (breaker: Breaker | undefined, now: number): Phase => {
 };
 
 /** `chance` spreads those who probe, from 0 to 1. */
-export function opened(agent: string, before: Breaker | undefined, now: number, chance: number): Breaker {
+export function opened(agent: string, before: Breaker | undefined, now: number, random: number): Breaker {
   // Away again before all that waited was let go: it is the same absence, and is looked at no more often than before.
   const again = before && phaseOf(before, now) !== 'closed';
   const failedProbes = again ? before.failedProbes : 0;
@@ -52,24 +52,24 @@ export function opened(agent: string, before: Breaker | undefined, now: number, 
     agent,
     rev: (before?.rev ?? 0) + 1,
     openedAt: again ? waitingFrom(before, now) : now,
-    probeAt: now + pauseMs(failedProbes, chance),
+    probeAt: now + pauseMs(failedProbes, random),
     failedProbes,
     closedAt: null,
   };
 }
 
 /** Whoever writes this is the one who may call; where he is not heard of again, the next one may. */
-export const probing = (breaker: Breaker, now: number, chance: number): Breaker => ({
+export const probing = (breaker: Breaker, now: number, random: number): Breaker => ({
   ...breaker,
   rev: breaker.rev + 1,
   failedProbes: breaker.failedProbes + 1,
-  probeAt: now + pauseMs(breaker.failedProbes + 1, chance),
+  probeAt: now + pauseMs(breaker.failedProbes + 1, random),
 });
 
 export const closed = (breaker: Breaker, now: number): Breaker => ({ ...breaker, rev: breaker.rev + 1, closedAt: now });
 
-const pauseMs = (failedProbes: number, chance: number): number =>
-  Math.round(Math.min(probeMaxMs, firstProbeMs * 2 ** Math.min(failedProbes, 10)) * (0.75 + chance / 2));
+const pauseMs = (failedProbes: number, random: number): number =>
+  Math.round(Math.min(probeMaxMs, firstProbeMs * 2 ** Math.min(failedProbes, 10)) * (0.75 + random / 2));
 
 /** All that waited is let go within three quarters of the time for which the service was away. */
 const releaseMs = ({ openedAt }: Breaker, closedAt: number): number => Math.max(releaseMinMs, 0.75 * (closedAt - openedAt));
@@ -95,7 +95,7 @@ function waitingFrom({ openedAt, closedAt, ...breaker }: Breaker, now: number): 
 }
 
 /** Whether an asking that should have been answered by `dueAt` was behind it for some of its time: then it is not late. */
-export const excuses = (breaker: Breaker | undefined, dueAt: number, stepMs: number, now: number): boolean =>
+export const coversLateStep = (breaker: Breaker | undefined, dueAt: number, stepMs: number, now: number): boolean =>
   breaker !== undefined &&
   (phaseOf(breaker, now) !== 'closed' ||
     (breaker.closedAt !== null && releasedBy(breaker, breaker.closedAt) > dueAt - stepMs && breaker.openedAt < dueAt));

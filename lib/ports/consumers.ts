@@ -1,4 +1,4 @@
 /** Opens and shuts what feeds the functions from queues; the same again changes nothing. */
-export interface Valves {
+export interface Consumers {
   set(queues: readonly string[], state: 'open' | 'closed'): Promise<void>;
 }

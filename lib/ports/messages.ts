@@ -1,12 +1,12 @@
 import * as z from 'zod';
 import { workflowsAgent } from '#core/data/child-order';
-import type { AskCommand, CancelCommand } from '#core/data/command';
+import type { CancelCommand, RequestCommand } from '#core/data/command';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
 import { NewerMessageError } from './errors.ts';
 import { groupOf, type Outgoing } from './queues.ts';
 
 /** Names of the queues; every implementation puts its own prefix before them. */
-export const queues = {
+export const queueNames = {
   requests: (agent: string) => `${agent}-requests`,
   replies: (agent: string) => `${agent}-replies`,
   /** Wake-ups for the scheduler. */
@@ -47,7 +47,7 @@ const id = z.string().min(1).max(2048);
 export const faultName = /^[A-Z][A-Za-z0-9]{0,63}$/;
 
 /** What every asking, and all that is said to it, is named by. */
-export const asking = {
+export const attemptFields = {
   v: z.literal(messageVersion),
   requestId: id,
   orderId: id,
@@ -56,14 +56,19 @@ export const asking = {
   epoch: z.int().min(1),
 };
 
-type Asking = { readonly [K in keyof typeof asking]: z.infer<(typeof asking)[K]> };
+type AttemptFields = { readonly [K in keyof typeof attemptFields]: z.infer<(typeof attemptFields)[K]> };
 
 /** One that contradicts the very asking that it names speaks for none. A cancellation says neither epoch nor attempt. */
-export const namesItsAsking = ({ requestId, orderId, path, ...asked }: Omit<Asking, 'epoch' | 'attempt'> | Asking): boolean =>
+export const namesItsAttempt = ({
+  requestId,
+  orderId,
+  path,
+  ...asked
+}: Omit<AttemptFields, 'epoch' | 'attempt'> | AttemptFields): boolean =>
   requestId.startsWith(`${orderId}/${path}/`) && (!('attempt' in asked) || requestId.endsWith(`#${asked.epoch}.${asked.attempt}`));
 
 export const Request = z.object({
-  ...asking,
+  ...attemptFields,
   type: z.literal('request'),
   operation: id,
   completeBy: time,
@@ -72,11 +77,11 @@ export const Request = z.object({
   idempotencyKey: id,
   input: json,
   /** Only whether the effect under this key exists is wanted; a permanent failure says that it does not. */
-  settling: z.literal(true).optional(),
+  confirming: z.literal(true).optional(),
   /** The first asking under its key, although not the first of its step: the ones before were refused for certain. */
   newKey: z.literal(true).optional(),
   /** How often its agent has put it back, because its service was away. */
-  putBack: z.int().min(1).optional(),
+  requeued: z.int().min(1).optional(),
   /** A copy of this request may have been sent before, and served. */
   resent: z.literal(true).optional(),
 });
@@ -89,11 +94,11 @@ export type Request = z.infer<typeof Request>;
 export const isRepeated = ({
   attempt,
   newKey,
-  settling,
-  putBack,
+  confirming,
+  requeued,
   resent,
-}: Pick<Request, 'attempt' | 'newKey' | 'settling' | 'putBack' | 'resent'>): boolean =>
-  settling === true || resent === true || putBack !== undefined || (attempt > 1 && newKey !== true);
+}: Pick<Request, 'attempt' | 'newKey' | 'confirming' | 'requeued' | 'resent'>): boolean =>
+  confirming === true || resent === true || requeued !== undefined || (attempt > 1 && newKey !== true);
 
 /** An asking is not wanted any more: whoever is at work on it stops if he can. */
 export const Cancel = z.object({
@@ -111,7 +116,7 @@ export const ToAgent = z.discriminatedUnion('type', [Request, Cancel]);
 export type ToAgent = z.infer<typeof ToAgent>;
 
 export const Reply = z.object({
-  ...asking,
+  ...attemptFields,
   type: z.literal('reply'),
   sentAt: time,
   result: z.discriminatedUnion('status', [
@@ -139,7 +144,7 @@ export const Reply = z.object({
 });
 export type Reply = z.infer<typeof Reply>;
 
-export const Heartbeat = z.object({ ...asking, type: z.literal('heartbeat'), sentAt: time, completeBy: time });
+export const Heartbeat = z.object({ ...attemptFields, type: z.literal('heartbeat'), sentAt: time, completeBy: time });
 export type Heartbeat = z.infer<typeof Heartbeat>;
 
 export const WakeUp = z.object({ v: z.literal(messageVersion), type: z.literal('wake-up'), orderId: id, sentAt: time });
@@ -167,22 +172,22 @@ export type ToScheduler = z.infer<typeof ToScheduler>;
 
 export const timeText = (at: number): string => new Date(at).toISOString();
 
-export const requestMessage = (orderId: string, ask: AskCommand, now: number): JsonObject => ({
+export const requestMessage = (orderId: string, command: RequestCommand, now: number): JsonObject => ({
   v: 1,
   type: 'request',
-  requestId: ask.requestId,
+  requestId: command.requestId,
   orderId,
-  path: ask.path,
-  operation: ask.operation,
-  attempt: ask.attempt,
-  epoch: ask.epoch,
-  completeBy: timeText(ask.completeBy),
-  remainingMs: ask.completeBy - now,
-  idempotencyKey: ask.idempotencyKey,
-  input: ask.input,
-  ...(ask.settling ? { settling: true } : {}),
-  ...(ask.newKey ? { newKey: true } : {}),
-  ...(ask.resent ? { resent: true } : {}),
+  path: command.path,
+  operation: command.operation,
+  attempt: command.attempt,
+  epoch: command.epoch,
+  completeBy: timeText(command.completeBy),
+  remainingMs: command.completeBy - now,
+  idempotencyKey: command.idempotencyKey,
+  input: command.input,
+  ...(command.confirming ? { confirming: true } : {}),
+  ...(command.newKey ? { newKey: true } : {}),
+  ...(command.resent ? { resent: true } : {}),
 });
 
 export const cancelMessage = (orderId: string, { requestId, path, idempotencyKey }: CancelCommand): JsonObject => ({
@@ -202,7 +207,7 @@ export interface Whose {
 
 /** On its way to the scheduler, as work of the order's client. */
 export const wakeUpOf = ({ orderId, client }: Whose, now: number): Outgoing => ({
-  queue: queues.wakeUps,
+  queue: queueNames.wakeUps,
   body: JSON.stringify(wakeUpMessage(orderId, now)),
   ...groupOf({ group: client }),
 });

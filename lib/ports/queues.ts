@@ -41,7 +41,7 @@ export interface QueueDepth {
  * Queues in the manner of SQS: at least once, in no particular order, fair to groups. Every message may come twice, late, or, after
  * its retention, never. A `send` that rejects may have sent some of it, or all.
  */
-export interface Channel {
+export interface Queues {
   send(messages: readonly Outgoing[]): Promise<void>;
   /** Waits up to `waitMs` for at least one message; what is received is invisible to others for `visibilityMs`. */
   receive(
@@ -56,8 +56,8 @@ export interface Channel {
 }
 
 /** Sends for one group: what follows from a message of that group. */
-export const inGroup = (channel: Pick<Channel, 'send'>, group: string | undefined): Pick<Channel, 'send'> =>
-  group === undefined ? channel : { send: (messages) => channel.send(messages.map((message) => ({ ...message, group }))) };
+export const inGroup = (queues: Pick<Queues, 'send'>, group: string | undefined): Pick<Queues, 'send'> =>
+  group === undefined ? queues : { send: (messages) => queues.send(messages.map((message) => ({ ...message, group }))) };
 
 /** The group of what follows from a message: its own. */
 export const groupOf = ({ group }: { readonly group?: string | undefined }): { readonly group?: string } =>

@@ -42,7 +42,7 @@ export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 't
 
 /** What the next deadline is about. Only `step` and `claim` count as failures when they pass. */
 export interface DueFor {
-  readonly kind: 'unclaimed' | 'step' | 'claim' | 'ask' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended';
+  readonly kind: 'unclaimed' | 'step' | 'claim' | 'request' | 'timer' | 'outbox' | 'unsent' | 'reminder' | 'suspended';
   readonly path?: string;
   readonly agent?: string;
   /** How often what is due was late before; absent for never. */

@@ -16,7 +16,7 @@ export interface Fence {
 export type Write = { readonly outcome: 'written' } | { readonly outcome: 'refused'; readonly current: StateRecord | null };
 
 /** What may travel in the transaction of a write, where store, channel and publisher share one. */
-export interface Along {
+export interface SentWithWrite {
   readonly messages: readonly Outgoing[];
   readonly announcements: readonly Announcement[];
   /** Entries of the journal that the write drops from the state. */
@@ -65,21 +65,21 @@ export interface SweepPage {
 }
 
 /** One asking for an effect that may be asked for only once. */
-export interface OneAsking {
+export interface Intent {
   readonly orderId: string;
   readonly idempotencyKey: string;
   readonly requestId: string;
 }
 
 /** Where agents note what they are about to ask a service for that has no idempotency: all that they may write. */
-export interface Asked {
+export interface IntentLog {
   /**
    * Notes the asking where none stands under its key. `noted`: nobody else may ask any more, until it is withdrawn since
    * nothing was sent. `refused` tells which stands there: perhaps the same one, delivered twice.
    */
-  noteAsked(
-    asking: OneAsking,
-  ): Promise<{ readonly outcome: 'noted'; withdraw(): Promise<void> } | { readonly outcome: 'refused'; readonly requestId: string }>;
+  recordIntent(
+    asking: Intent,
+  ): Promise<{ readonly outcome: 'recorded'; withdraw(): Promise<void> } | { readonly outcome: 'refused'; readonly requestId: string }>;
 }
 
 /**
@@ -87,22 +87,22 @@ export interface Asked {
  * whether the write happened: whoever wrote loads again and looks for his `writeId`. Rejected with StoreRefusesError, nothing
  * was written, and never will be: it is too large.
  */
-export interface Store extends Asked, Breakers, Documents {
+export interface Store extends IntentLog, Breakers, Documents {
   /** True where `along` is part of the write's own transaction: what was written is then sent as well, or neither. */
-  readonly sendsAlong: boolean;
+  readonly writesAndSendsAtomically: boolean;
 
   /** Writes both records or neither. `exists` carries the order that was there first, of the same id. */
   create(
     order: OrderRecord,
     state: StateRecord,
-    along: Along,
+    sentWithWrite: SentWithWrite,
   ): Promise<{ readonly outcome: 'written' } | { readonly outcome: 'exists'; readonly order: OrderRecord }>;
   /** Both records as of one moment; undefined where there is no such order. Rejects with UnreadableRecordError. */
   load(orderId: string): Promise<{ readonly order: OrderRecord; readonly state: StateRecord } | undefined>;
   /** The state without its instance. Rejects with UnreadableRecordError. */
   head(orderId: string): Promise<StateHead | undefined>;
   /** Replaces the state where the fence holds. */
-  update(state: StateRecord, when: Fence, along: Along): Promise<Write>;
+  update(state: StateRecord, when: Fence, sentWithWrite: SentWithWrite): Promise<Write>;
   /** Replaces the state without touching its instance. */
   patch(head: StateHead, when: Fence): Promise<Write>;
 

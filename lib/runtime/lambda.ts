@@ -71,8 +71,8 @@ export function inLambda({ app, create, environment, print = toLog }: LambdaOpti
 async function open({ app, create, environment }: LambdaOptions, telemetry: Telemetry) {
   const config = readConfig(environment);
   const clock = systemClock;
-  const { store, channel, publisher, valves } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
-  const ports = { store, channel, publisher, valves, clock, telemetry };
+  const { store, queues, publisher, consumers } = openAws(readAwsConfig(environment), { clock, retentionMs: config.retentionMs });
+  const ports = { store, queues, publisher, consumers, clock, telemetry };
   const issuer = readIssuer(environment) ?? nobody;
   const hostId = newHostId();
   const services = createAppServices({ app, hostId, role: environment['REDRESS_ROLE'] ?? 'lambda', ports });

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Issuer } from '#api/app';
 import type { App } from '#authoring/workflow';
 import type { Clock } from '#ports/clock';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import type { Definitions } from '#ports/definitions';
 import type { Publisher } from '#ports/event-bus';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -20,7 +20,7 @@ import { visibilityOf } from './visibility.ts';
 /** The four ports and what every role needs beside them; one per process. */
 export interface Ports {
   readonly store: Store;
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -29,7 +29,7 @@ export interface Ports {
   /** Signs list cursors. */
   readonly cursorKey: Uint8Array;
   /** Where something beside the system feeds the functions; else whoever does it looks at the channels' records himself. */
-  readonly valves?: Valves | undefined;
+  readonly consumers?: Consumers | undefined;
   /** Removes what nobody needs any more, where the ports do not do so by themselves. */
   readonly tidy?: (() => Promise<void>) | undefined;
 }

@@ -2,7 +2,7 @@ import type { AgentDefinition } from '#authoring/agent';
 import type { App } from '#authoring/workflow';
 import { hasCalls } from '#core/checks/calls';
 import { queueFigures, runs, steps } from '#ports/limits';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { Redrive } from '#ports/queues';
 import { channelOf, policyOf } from '#roles/channels/policy';
 
@@ -81,9 +81,9 @@ const plain = { environment: {}, sources: [], schedules: [] } as const;
 export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.stepMs }: TopologyOptions = {}): readonly FunctionSpec[] {
   const { agents } = app;
   const source = sourcesFor(app);
-  const inbound = source(queues.submissions, schedulerVisibilityMs, 2);
-  const calls = hasCalls(app.workflows) ? [source(queues.calls, schedulerVisibilityMs, 4)] : [];
-  const toScheduler = [queues.wakeUps, ...replyQueuesOf(app)].map((queue) => source(queue, schedulerVisibilityMs, 4));
+  const inbound = source(queueNames.submissions, schedulerVisibilityMs, 2);
+  const calls = hasCalls(app.workflows) ? [source(queueNames.calls, schedulerVisibilityMs, 4)] : [];
+  const toScheduler = [queueNames.wakeUps, ...replyQueuesOf(app)].map((queue) => source(queue, schedulerVisibilityMs, 4));
   const ofAgents =
     cut === 'each'
       ? agents.map((agent) => agentFunction(`agent-${agent.name}`, [agent], source, stepMs))
@@ -91,7 +91,7 @@ export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.ste
         ? [agentFunction('agents', agents, source, stepMs)]
         : [];
   const consumed = [inbound, ...calls, ...ofAgents.flatMap(({ sources }) => sources), ...toScheduler].map(({ queue }) => queue);
-  const dead = consumed.map((queue) => source(queues.deadLetters(queue), schedulerVisibilityMs, 1));
+  const dead = consumed.map((queue) => source(queueNames.deadLetters(queue), schedulerVisibilityMs, 1));
   return [
     { ...plain, name: 'api', file: 'api', trigger: 'http', timeoutMs: runs.answerMs, stopsIn: 1 },
     { ...plain, name: 'submissions', file: 'submissions', sources: [inbound], trigger: 'queue', timeoutMs: runs.queueMs, stopsIn: 1 },
@@ -108,8 +108,8 @@ export function topologyOf(app: Cast, { agents: cut = 'each', stepMs = steps.ste
 
 /** Where whoever is asked answers. */
 export const replyQueuesOf = (app: Cast): readonly string[] => [
-  ...app.agents.map(({ name }) => queues.replies(name)),
-  ...(hasCalls(app.workflows) ? [queues.callReplies] : []),
+  ...app.agents.map(({ name }) => queueNames.replies(name)),
+  ...(hasCalls(app.workflows) ? [queueNames.callReplies] : []),
 ];
 
 /** What the functions and queues follow from. */
@@ -120,7 +120,7 @@ const agentFunction = (name: string, agents: readonly AgentDefinition[], source:
   name,
   file: 'agent',
   environment: { REDRESS_AGENTS: agents.map((agent) => agent.name).join(',') },
-  sources: agents.map((agent) => source(queues.requests(agent.name), agentVisibilityMs, 20)),
+  sources: agents.map((agent) => source(queueNames.requests(agent.name), agentVisibilityMs, 20)),
   trigger: 'queue',
   timeoutMs: Math.max(steps.stepMs + runs.answeringMs, ...agents.map((agent) => longestMs(agent, stepMs + runs.answeringMs))),
   stopsIn: 1,
@@ -150,6 +150,6 @@ export const redriveIn = (functions: readonly FunctionSpec[]): ((queue: string) 
   const counts = new Map(functions.flatMap(({ sources }) => sources.map((source) => [source.queue, source.maxReceiveCount])));
   return (queue) => {
     const count = queue.endsWith('-dead') ? undefined : counts.get(queue);
-    return count === undefined ? undefined : { maxReceiveCount: count, deadLetterQueue: queues.deadLetters(queue) };
+    return count === undefined ? undefined : { maxReceiveCount: count, deadLetterQueue: queueNames.deadLetters(queue) };
   };
 };

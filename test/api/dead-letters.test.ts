@@ -7,14 +7,14 @@ type Body = { [field: string]: unknown };
 /** A system in which messages can be dead-lettered, as the dead-letter function does it. */
 function withDeadLetter(change: Parameters<typeof startApi>[0] = {}) {
   const system = startApi(change);
-  const { ask, channel, deadLetter } = system;
+  const { ask, queues, deadLetter } = system;
 
   /** Takes the request of an agent off its queue. */
   async function taken(agent: string): Promise<Body> {
     const queue = `${agent}-requests`;
-    const [message] = await channel.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
+    const [message] = await queues.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.ok(message, `${agent} was asked nothing`);
-    await channel.acknowledge(queue, [message.receipt]);
+    await queues.acknowledge(queue, [message.receipt]);
     return JSON.parse(message.body) as Body;
   }
 
@@ -38,7 +38,7 @@ function withDeadLetter(change: Parameters<typeof startApi>[0] = {}) {
     discard: (name: string, id: string, body: Body = { reason: 'nobody needs it' }) =>
       ask('DELETE', at(name, `/${id}`), { as: 'operator', body }),
     bulk: (name: string, body: Body) => ask('POST', at(name, '/bulk'), { as: 'operator', body: { reason: 'all of them', ...body } }),
-    depth: async (queue: string) => (await channel.depth(queue)).visible,
+    depth: async (queue: string) => (await queues.depth(queue)).visible,
     history: async (orderId: string, as: Who = 'operator') =>
       (await ask('GET', `/orders/${orderId}/history?limit=100`, { as })).json.items as Body[],
   };
@@ -203,16 +203,16 @@ test('F-120: of operators who treat a message at the same time one has it, and t
 });
 
 test('F-120: what broke off between its note and its sending is still there, says so, and is sent twice only by who knows', async () => {
-  const { orderWith, deadLetter, channel, resubmit, show, list, depth, clock, history } = withDeadLetter();
+  const { orderWith, deadLetter, queues, resubmit, show, list, depth, clock, history } = withDeadLetter();
   const { orderId, request } = await orderWith({});
   const id = await deadLetter({ queue: 'stock-replies', body: replyTo(request, { reservationId: 'r-1' }) });
-  const { send } = channel;
-  channel.send = () => Promise.reject(new Error('The process is gone.'));
+  const { send } = queues;
+  queues.send = () => Promise.reject(new Error('The process is gone.'));
   assert.equal((await resubmit('stock', id)).status, 500);
   const { handling } = (await show('stock', id)).json;
   assert.deepEqual([handling.action, handling.by, handling.reason], ['resubmit', 'olga', 'mended']);
 
-  channel.send = send;
+  queues.send = send;
   const soon = await resubmit('stock', id, { again: true });
   assert.deepEqual([soon.status, /half a minute/.test(soon.json.errors[0].detail)], [409, true], 'perhaps it is still at work');
   await clock.advance(30_000);

@@ -44,8 +44,8 @@ test('an instruction is tried out first: the plan is shown, and nothing is chang
   const before = await stored();
   const { status, json } = await instruct({ ...resubmit, dryRun: true });
   assert.equal(status, 200);
-  assert.deepEqual([json.orderId, json.processState, json.asks.length], [orderId, 'Processing', 1]);
-  assert.deepEqual([json.asks[0].path, json.asks[0].agent, json.asks[0].attempt], ['order/charge', 'payment', 2]);
+  assert.deepEqual([json.orderId, json.processState, json.requests.length], [orderId, 'Processing', 1]);
+  assert.deepEqual([json.requests[0].path, json.requests[0].agent, json.requests[0].attempt], ['order/charge', 'payment', 2]);
   assert.equal((await instruct({ ...resubmit, dryRun: true }, '"1"')).status, 412);
   assert.equal(await stored(), before);
 });
@@ -145,7 +145,7 @@ test('an order is suspended and resumed: what is left of its time is shown, and 
   await clock.advance(3_600_000);
   const planned = (await instruct({ kind: 'resume', dryRun: true })).json;
   const until = new Date(Date.parse(completeBy) + 3_600_000).toISOString();
-  assert.deepEqual([planned.suspended, planned.completeBy, planned.asks], [false, until, []]);
+  assert.deepEqual([planned.suspended, planned.completeBy, planned.requests], [false, until, []]);
   assert.equal((await instruct({ kind: 'resume' })).status, 202);
   const resumed = await shown();
   assert.deepEqual(

@@ -61,10 +61,10 @@ describe('an order that waits for an answer', () => {
   });
 
   test('its answer is given with a resubmission, and read by what follows', async () => {
-    const { resubmit, channel, show } = await withQuestion();
-    assert.equal((await resubmit({ answer: { price: 7 }, dryRun: true })).json.asks[0].path, 'order/tell');
+    const { resubmit, queues, show } = await withQuestion();
+    assert.equal((await resubmit({ answer: { price: 7 }, dryRun: true })).json.requests[0].path, 'order/tell');
     assert.equal((await resubmit({ answer: { price: 7 } })).status, 202);
-    const [message] = await channel.receive('till-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
+    const [message] = await queues.receive('till-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.deepEqual((JSON.parse(message?.body ?? '{}') as { input: unknown }).input, { price: 7 });
     assert.equal((await show()).processState, 'Processing');
   });

@@ -125,13 +125,13 @@ test('operators are told in a sentence why an order is where it is; it says the 
 });
 
 test('of an order that was dead-lettered, or that is not of its workflow any more, nothing is said that would be wrong', async () => {
-  const { ask, submitOrder, store, channel, clock, database } = startApi();
+  const { ask, submitOrder, store, queues, clock, database } = startApi();
   const explained = async (orderId: string) => (await ask('GET', `/orders/${orderId}`, { as: 'operator' })).json.explanation;
   const telemetry = createTelemetry({ level: 'off' });
   const aside = await submitOrder('k');
   await quarantine(aside, 'InvariantViolated', 'for a test', {
     store,
-    channel,
+    queues,
     clock,
     telemetry,
     publisher: sqlitePublisher(database, clock),
@@ -219,12 +219,12 @@ test('the history tells an operator everything, and a client what concerns it', 
     body: { kind: 'resubmit', reason: 'reason_canary' },
   });
   const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
-  assert.deepEqual(all.map(({ type }) => type).slice(0, 4), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked']);
+  assert.deepEqual(all.map(({ type }) => type).slice(0, 4), ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepRequested']);
   const given = all.find(({ type }) => type === 'InstructionGiven');
   assert.deepEqual([given?.['by'], given?.['kind'], given?.['reason']], ['olga', 'resubmit', 'reason_canary']);
-  const asked = all.find(({ type }) => type === 'StepAsked');
+  const asked = all.find(({ type }) => type === 'StepRequested');
   assert.equal(asked?.['completeBy'], '2026-01-01T00:00:10.000Z');
-  assert.equal((all.find(({ type }) => type === 'OrderHeld')?.['fault'] as Step | undefined)?.['type'], 'CardDeclined');
+  assert.equal((all.find(({ type }) => type === 'OrderBlocked')?.['fault'] as Step | undefined)?.['type'], 'CardDeclined');
 
   const own = await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'acme' });
   assert.deepEqual(
@@ -239,9 +239,9 @@ test('F-168: the history names each request by the id under which it was sent', 
   const { ask, orderInError } = startApi();
   const orderId = await orderInError('k');
   const all = (await ask('GET', `/orders/${orderId}/history?limit=100`, { as: 'operator' })).json.items as Step[];
-  const requests = all.flatMap(({ type, requestId }) => (type === 'StepAsked' ? [requestId] : []));
+  const requests = all.flatMap(({ type, requestId }) => (type === 'StepRequested' ? [requestId] : []));
   assert.deepEqual(requests, [`${orderId}/order/reserve/1#1.1`, `${orderId}/order/charge/1#1.1`]);
-  assert.ok(all.every((entry) => !('asking' in entry)));
+  assert.ok(all.every((entry) => !('attemptId' in entry)));
 });
 
 test('F-08: a list shows a client nothing of who is at work on its orders, and operators who it is', async () => {

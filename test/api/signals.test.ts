@@ -39,7 +39,7 @@ async function withOrder(change: Parameters<typeof startApi>[0] = {}) {
 
 describe('a signal from outside', () => {
   test('what waits for it goes on, and reads what it brought along; a secret of it is in no history', async () => {
-    const { signal, answer, orderId, history, channel } = await withOrder();
+    const { signal, answer, orderId, history, queues } = await withOrder();
     await answer('desk', filed);
     const { status, json, headers } = await signal('visa', visa);
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe('a signal from outside', () => {
     );
     assert.equal(headers.get('etag'), `"${json.rev}"`);
     assert.equal((await signal('ticket', null)).status, 202);
-    const [message] = await channel.receive('desk-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
+    const [message] = await queues.receive('desk-requests', { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.deepEqual((JSON.parse(message?.body ?? '{}') as { input: unknown }).input, { name: 'Ann' });
     const told = JSON.stringify(await history());
     assert.match(told, /SignalReceived/);

@@ -21,7 +21,7 @@ const program = programOf(definition);
 const told = (...facts: readonly object[]): JournalEntry[] =>
   facts.map((fact, index) => ({ seq: index + 1, at: (index + 1) * 100, ...fact }) as Fact<JournalEntry>);
 const asked = (path: string, attempt: number) => ({
-  type: 'StepAsked',
+  type: 'StepRequested',
   path,
   attempt,
   requestId: `r${attempt}`,
@@ -29,12 +29,12 @@ const asked = (path: string, attempt: number) => ({
 });
 const closed = (path: string, result = 'Succeeded', output?: unknown) => ({ type: 'ActivityClosed', path, result, output });
 const alive = (path: string, status: string): State =>
-  ({ phase: 'running', activities: { [path]: { status, own: {} } }, outputs: {}, stepMs: 0 }) as unknown as State;
+  ({ phase: 'running', activities: { [path]: { status, local: {} } }, outputs: {}, stepMs: 0 }) as unknown as State;
 
 /** Journal, state now, and the first step as it should be told: status, result, attempts, completeBy, startedAt, closedAt. */
 const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][] = [
   ['nothing has happened', [], undefined, ['Initialized', null, 0, null, null, null]],
-  ['asked', told(asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
+  ['requested', told(asked('order/pick', 1)), alive('order/pick', 'Executing'), ['Executing', null, 1, 5001, 100, null]],
   [
     'asked three times, given longer',
     told(asked('order/pick', 1), asked('order/pick', 2), asked('order/pick', 3), {
@@ -54,7 +54,7 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
   ],
   [
     'could not even be asked',
-    told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderHeld', path: 'order/pick', fault: {} }),
+    told({ type: 'ActivityStarted', path: 'order/pick' }, { type: 'OrderBlocked', path: 'order/pick', fault: {} }),
     alive('order/pick', 'Faulting'),
     ['Faulting', null, 0, null, 100, null],
   ],
@@ -62,8 +62,8 @@ const courses: readonly [string, JournalEntry[], State | undefined, unknown[]][]
     'held, then resubmitted',
     told(
       asked('order/pick', 1),
-      { type: 'OrderHeld', path: 'order/pick', fault: {} },
-      { type: 'OrderReleased', path: 'order/pick' },
+      { type: 'OrderBlocked', path: 'order/pick', fault: {} },
+      { type: 'OrderUnblocked', path: 'order/pick' },
       asked('order/pick', 2),
     ),
     undefined,

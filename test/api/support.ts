@@ -7,7 +7,7 @@ import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, par
 import * as z from 'zod';
 import { openDatabase } from '#adapters/sqlite/database';
 import { sqlitePublisher } from '#adapters/sqlite/event-bus';
-import { sqliteChannel } from '#adapters/sqlite/queues';
+import { sqliteQueues } from '#adapters/sqlite/queues';
 import { sqliteStore } from '#adapters/sqlite/store';
 import { type ApiOptions, createApi } from '#api/app';
 import type { Role } from '#api/authentication';
@@ -105,14 +105,14 @@ export function startApi({
   const lines: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void lines.push(line) });
   const database = openDatabase(':memory:');
-  const channel = sqliteChannel(database, clock);
+  const queues = sqliteQueues(database, clock);
   const publisher = sqlitePublisher(database, clock);
   const store = sqliteStore(database, ({ messages, announcements }) => {
     publisher.publishWithin(announcements);
-    return channel.sendWithin(messages);
+    return queues.sendWithin(messages);
   });
   const definitions = loadDefinitions(app);
-  const scheduler = createScheduler({ store, channel, publisher, clock, telemetry, definitions, hostId: 'host-canary' });
+  const scheduler = createScheduler({ store, queues, publisher, clock, telemetry, definitions, hostId: 'host-canary' });
   const submit = createSubmission({
     store,
     scheduler,
@@ -126,7 +126,7 @@ export function startApi({
   const api = createApi({
     store,
     scheduler,
-    channel,
+    queues,
     submit,
     definitions,
     config: { defaultWorkflow: 'fulfil-order' },
@@ -171,7 +171,7 @@ export function startApi({
 
   /** Answers what an agent was asked last. */
   const answer = async (agent: string, reply: StepReply): Promise<void> => {
-    const [message] = await channel.receive(`${agent}-requests`, { max: 1, visibilityMs: 3_600_000, waitMs: 0 });
+    const [message] = await queues.receive(`${agent}-requests`, { max: 1, visibilityMs: 3_600_000, waitMs: 0 });
     assert.ok(message, `${agent} was asked nothing`);
     const { orderId, requestId } = JSON.parse(message.body) as { orderId: string; requestId: string };
     await scheduler.accept(orderId, [{ id: requestId, type: 'reply', requestId, agent, sentAt: clock.now(), reply }], []);
@@ -214,7 +214,7 @@ export function startApi({
     stored,
     store,
     scheduler,
-    channel,
+    queues,
     publisher,
     database,
     clock,

@@ -85,7 +85,7 @@ describe('the data folder at the command line', () => {
 
   test('nobody takes work away from the system by mistake', async (context) => {
     const data = folderFor(context);
-    await storeIn(data, ({ channel }) => channel.send([{ queue: 'stock-requests', body: '{"v":1}' }]));
+    await storeIn(data, ({ queues }) => queues.send([{ queue: 'stock-requests', body: '{"v":1}' }]));
     assert.equal((await redress(['channel', 'receive', 'stock-requests', '--data', data])).exitCode, 2);
     assert.equal((await redress(['channel', 'receive', 'stock-requests', '--keep', '--data', data])).out, '{"v":1}\n');
     assert.match((await redress(['channel', 'list', '--data', data])).out, /stock-requests +1 /);
@@ -93,7 +93,7 @@ describe('the data folder at the command line', () => {
 
   test('what a message says cannot make the terminal do anything', async (context) => {
     const data = folderFor(context);
-    await storeIn(data, ({ channel }) => channel.send([{ queue: 'redress-response-a', body: '\u001b]0;mine\u0007\nline' }]));
+    await storeIn(data, ({ queues }) => queues.send([{ queue: 'redress-response-a', body: '\u001b]0;mine\u0007\nline' }]));
     assert.equal((await redress(['channel', 'receive', 'redress-response-a', '--data', data])).out, '\ufffd]0;mine\ufffd\ufffdline\n');
   });
 

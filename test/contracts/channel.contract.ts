@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import fc from 'fast-check';
 import type { ManualClock } from '#ports/clock';
-import type { Channel, Outgoing, Received, Redrive } from '#ports/queues';
+import type { Outgoing, Queues, Received, Redrive } from '#ports/queues';
 import { listOf } from '../support/workflows.ts';
 
 /** A channel under test, a clock that it obeys, and the same queues as another process sees them. */
 export interface OpenChannel {
-  readonly channel: Channel;
-  readonly other: Channel;
+  readonly queues: Queues;
+  readonly other: Queues;
   readonly clock: ManualClock;
   /** False where only the platform's own metrics know how old the oldest message is. */
   readonly tellsAge?: boolean;
@@ -27,9 +27,9 @@ const bodiesOf = (messages: readonly Received[]): string[] => messages.map(({ bo
 const messages = (count: number, queue = 'q'): Outgoing[] => listOf(count, (index) => ({ queue, body: `m${index}` }));
 
 /** All that can be had from a queue without time passing. */
-async function drain(channel: Channel, queue = 'q'): Promise<Received[]> {
-  const received = await channel.receive(queue, now);
-  return received.length === 0 ? [] : [...received, ...(await drain(channel, queue))];
+async function drain(queues: Queues, queue = 'q'): Promise<Received[]> {
+  const received = await queues.receive(queue, now);
+  return received.length === 0 ? [] : [...received, ...(await drain(queues, queue))];
 }
 
 /** What every channel promises; each implementation calls it once. */
@@ -48,174 +48,174 @@ export function channelContract(name: string, open: OpenChannels): void {
       }
     });
 
-  it('a message arrives as it was sent, with its time and its first count', async ({ channel, clock }) => {
+  it('a message arrives as it was sent, with its time and its first count', async ({ queues, clock }) => {
     const sentAt = clock.now();
-    await channel.send([{ queue: 'q', body: '{"text":"Größe 😀 \\u0000"}' }]);
+    await queues.send([{ queue: 'q', body: '{"text":"Größe 😀 \\u0000"}' }]);
     await clock.advance(5000);
-    const [received] = await channel.receive('q', now);
+    const [received] = await queues.receive('q', now);
     assert.deepEqual([received?.body, received?.receiveCount, received?.sentAt], ['{"text":"Größe 😀 \\u0000"}', 1, sentAt]);
   });
 
-  it('a message that nobody acknowledged comes again after its visibility, and not before', async ({ channel, clock }) => {
-    await channel.send(messages(1));
-    await channel.receive('q', now);
+  it('a message that nobody acknowledged comes again after its visibility, and not before', async ({ queues, clock }) => {
+    await queues.send(messages(1));
+    await queues.receive('q', now);
     await clock.advance(visibilityMs - 1);
-    assert.deepEqual(await channel.receive('q', now), []);
+    assert.deepEqual(await queues.receive('q', now), []);
     await clock.advance(1);
-    const [again] = await channel.receive('q', now);
+    const [again] = await queues.receive('q', now);
     assert.deepEqual([again?.body, again?.receiveCount], ['m0', 2]);
   });
 
-  it('an acknowledged message is gone for good', async ({ channel, clock }) => {
-    await channel.send(messages(3));
-    const received = await drain(channel);
-    await channel.acknowledge(
+  it('an acknowledged message is gone for good', async ({ queues, clock }) => {
+    await queues.send(messages(3));
+    const received = await drain(queues);
+    await queues.acknowledge(
       'q',
       received.map(({ receipt }) => receipt),
     );
     await clock.advance(10 * visibilityMs);
-    assert.deepEqual(await drain(channel), []);
-    assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+    assert.deepEqual(await drain(queues), []);
+    assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
-  it('a delayed message comes after its delay, and not before', async ({ channel, clock }) => {
-    await channel.send([
+  it('a delayed message comes after its delay, and not before', async ({ queues, clock }) => {
+    await queues.send([
       { queue: 'q', body: 'later', delayMs: 60_000 },
       { queue: 'q', body: 'at once' },
     ]);
-    assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
+    assert.deepEqual(bodiesOf(await drain(queues)), ['at once']);
     await clock.advance(59_999);
-    assert.deepEqual(bodiesOf(await drain(channel)), ['at once']);
+    assert.deepEqual(bodiesOf(await drain(queues)), ['at once']);
     await clock.advance(1);
-    assert.deepEqual(bodiesOf(await drain(channel)), ['later']);
+    assert.deepEqual(bodiesOf(await drain(queues)), ['later']);
   });
 
-  it('F-42: a receipt is void once its message has been delivered again', async ({ channel, clock }) => {
-    await channel.send(messages(1));
-    const [first] = await channel.receive('q', now);
+  it('F-42: a receipt is void once its message has been delivered again', async ({ queues, clock }) => {
+    await queues.send(messages(1));
+    const [first] = await queues.receive('q', now);
     await clock.advance(visibilityMs);
-    const [second] = await channel.receive('q', now);
-    await channel.acknowledge('q', [first?.receipt ?? '']);
-    await channel.release('q', [first?.receipt ?? ''], 0);
-    assert.deepEqual(await drain(channel), [], 'the second receiver has it still');
+    const [second] = await queues.receive('q', now);
+    await queues.acknowledge('q', [first?.receipt ?? '']);
+    await queues.release('q', [first?.receipt ?? ''], 0);
+    assert.deepEqual(await drain(queues), [], 'the second receiver has it still');
     await clock.advance(visibilityMs);
-    const [third] = await channel.receive('q', now);
+    const [third] = await queues.receive('q', now);
     assert.equal(third?.receiveCount, 3);
     assert.notEqual(second?.receipt, first?.receipt);
   });
 
-  it('a receipt of another queue, or of no message, is passed over', async ({ channel, clock }) => {
-    await channel.send(messages(1));
-    const [received] = await channel.receive('q', now);
-    await channel.acknowledge('other', [received?.receipt ?? '']);
-    await channel.acknowledge('q', ['', '1', 'x:y', '999999:1']);
-    await channel.release('q', ['', '999999:1'], 0);
+  it('a receipt of another queue, or of no message, is passed over', async ({ queues, clock }) => {
+    await queues.send(messages(1));
+    const [received] = await queues.receive('q', now);
+    await queues.acknowledge('other', [received?.receipt ?? '']);
+    await queues.acknowledge('q', ['', '1', 'x:y', '999999:1']);
+    await queues.release('q', ['', '999999:1'], 0);
     await clock.advance(visibilityMs);
-    assert.deepEqual(bodiesOf(await drain(channel)), ['m0']);
+    assert.deepEqual(bodiesOf(await drain(queues)), ['m0']);
   });
 
-  it('a released message is visible again when it was told to be', async ({ channel, clock }) => {
-    await channel.send(messages(1));
-    const [first] = await channel.receive('q', now);
-    await channel.release('q', [first?.receipt ?? ''], 0);
-    const [second] = await channel.receive('q', now);
+  it('a released message is visible again when it was told to be', async ({ queues, clock }) => {
+    await queues.send(messages(1));
+    const [first] = await queues.receive('q', now);
+    await queues.release('q', [first?.receipt ?? ''], 0);
+    const [second] = await queues.receive('q', now);
     assert.equal(second?.receiveCount, 2);
-    await channel.release('q', [second?.receipt ?? ''], 10_000);
+    await queues.release('q', [second?.receipt ?? ''], 10_000);
     await clock.advance(9_999);
-    assert.deepEqual(await drain(channel), []);
+    assert.deepEqual(await drain(queues), []);
     await clock.advance(1);
-    assert.equal((await drain(channel)).length, 1);
+    assert.equal((await drain(queues)).length, 1);
   });
 
   it(
     'F-108: a message that was delivered too often goes to the dead letters, with its body and its age',
-    async ({ channel, clock }) => {
+    async ({ queues, clock }) => {
       const sentAt = clock.now();
-      await channel.send(messages(1));
+      await queues.send(messages(1));
       for (let count = 1; count <= 3; count++) {
         assert.deepEqual(
-          (await channel.receive('q', now)).map(({ receiveCount }) => receiveCount),
+          (await queues.receive('q', now)).map(({ receiveCount }) => receiveCount),
           [count],
         );
         await clock.advance(visibilityMs);
       }
-      assert.deepEqual(await channel.receive('q', now), []);
-      const [dead] = await channel.receive('q-dead', now);
+      assert.deepEqual(await queues.receive('q', now), []);
+      const [dead] = await queues.receive('q-dead', now);
       assert.deepEqual([dead?.body, dead?.sentAt], ['m0', sentAt]);
       await clock.advance(visibilityMs);
-      assert.deepEqual(await drain(channel), [], 'it does not come back');
-      assert.equal((await drain(channel, 'q-dead')).length, 1);
+      assert.deepEqual(await drain(queues), [], 'it does not come back');
+      assert.equal((await drain(queues, 'q-dead')).length, 1);
     },
     (queue) => (queue === 'q' ? { maxReceiveCount: 3, deadLetterQueue: 'q-dead' } : undefined),
   );
 
   it(
     'a late acknowledgement does not take a message from the dead letters',
-    async ({ channel, clock }) => {
-      await channel.send(messages(1));
-      const [first] = await channel.receive('q', now);
+    async ({ queues, clock }) => {
+      await queues.send(messages(1));
+      const [first] = await queues.receive('q', now);
       await clock.advance(visibilityMs);
-      await channel.receive('q', now);
-      await channel.receive('q-dead', now);
-      await channel.acknowledge('q', [first?.receipt ?? '']);
-      await channel.release('q', [first?.receipt ?? ''], 0);
+      await queues.receive('q', now);
+      await queues.receive('q-dead', now);
+      await queues.acknowledge('q', [first?.receipt ?? '']);
+      await queues.release('q', [first?.receipt ?? ''], 0);
       await clock.advance(visibilityMs);
-      assert.equal((await drain(channel, 'q-dead')).length, 1);
+      assert.equal((await drain(queues, 'q-dead')).length, 1);
     },
     (queue) => (queue === 'q' ? { maxReceiveCount: 1, deadLetterQueue: 'q-dead' } : undefined),
   );
 
-  it('F-45: several receivers share a queue, and nobody gets what another one has', async ({ channel }) => {
-    await channel.send(messages(25));
-    const shares = await Promise.all(listOf(6, () => channel.receive('q', { ...now, max: 5 })));
+  it('F-45: several receivers share a queue, and nobody gets what another one has', async ({ queues }) => {
+    await queues.send(messages(25));
+    const shares = await Promise.all(listOf(6, () => queues.receive('q', { ...now, max: 5 })));
     assert.ok(shares.every((share) => share.length <= 5));
-    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(25) as unknown as Received[]));
+    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(25) as unknown as Received[]));
   });
 
-  it('queues are apart from each other', async ({ channel }) => {
-    await channel.send([
+  it('queues are apart from each other', async ({ queues }) => {
+    await queues.send([
       { queue: 'a', body: 'for a' },
       { queue: 'b', body: 'for b' },
     ]);
-    assert.deepEqual(bodiesOf(await drain(channel, 'b')), ['for b']);
-    assert.deepEqual(bodiesOf(await drain(channel, 'a')), ['for a']);
-    assert.deepEqual(await drain(channel, 'c'), []);
+    assert.deepEqual(bodiesOf(await drain(queues, 'b')), ['for b']);
+    assert.deepEqual(bodiesOf(await drain(queues, 'a')), ['for a']);
+    assert.deepEqual(await drain(queues, 'c'), []);
   });
 
-  it('whoever waits gets what is sent meanwhile', async ({ channel }) => {
-    const received = channel.receive('q', waiting);
-    await channel.send([{ queue: 'other', body: 'x' }]);
-    await channel.send(messages(1));
+  it('whoever waits gets what is sent meanwhile', async ({ queues }) => {
+    const received = queues.receive('q', waiting);
+    await queues.send([{ queue: 'other', body: 'x' }]);
+    await queues.send(messages(1));
     const [message] = await received;
     assert.deepEqual([message?.body, message?.receiveCount], ['m0', 1]);
   });
 
-  it('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ channel, clock }) => {
-    const received = channel.receive('q', waiting);
-    await channel.send(messages(1));
+  it('what a waiting receiver got is invisible to others, and comes again when it is not acknowledged', async ({ queues, clock }) => {
+    const received = queues.receive('q', waiting);
+    await queues.send(messages(1));
     const [first] = await received;
-    assert.deepEqual(await drain(channel), []);
+    assert.deepEqual(await drain(queues), []);
     await clock.advance(visibilityMs);
-    const [second] = await channel.receive('q', now);
+    const [second] = await queues.receive('q', now);
     assert.equal(second?.receiveCount, 2);
-    await channel.acknowledge('q', [first?.receipt ?? '']);
+    await queues.acknowledge('q', [first?.receipt ?? '']);
     await clock.advance(visibilityMs);
-    assert.equal((await drain(channel)).length, 1);
+    assert.equal((await drain(queues)).length, 1);
   });
 
-  it('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ channel, clock }) => {
-    const timed = channel.receive('q', waiting);
+  it('whoever waits in vain gets nothing when his time is over, or his signal aborts', async ({ queues, clock }) => {
+    const timed = queues.receive('q', waiting);
     await clock.advance(waiting.waitMs);
     assert.deepEqual(await timed, []);
 
     const controller = new AbortController();
-    const aborted = channel.receive('q', { ...waiting, signal: controller.signal });
+    const aborted = queues.receive('q', { ...waiting, signal: controller.signal });
     controller.abort();
     assert.deepEqual(await aborted, []);
-    assert.deepEqual(await channel.receive('q', { ...waiting, signal: controller.signal }), []);
+    assert.deepEqual(await queues.receive('q', { ...waiting, signal: controller.signal }), []);
 
-    await channel.send(messages(1));
-    assert.deepEqual(bodiesOf(await drain(channel)), ['m0'], 'nobody who has gone got it');
+    await queues.send(messages(1));
+    assert.deepEqual(bodiesOf(await drain(queues)), ['m0'], 'nobody who has gone got it');
   });
 
   for (const [senders, max] of [
@@ -224,70 +224,70 @@ export function channelContract(name: string, open: OpenChannels): void {
     [3, 10],
     [30, 10],
   ] as const) {
-    it(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ channel }) => {
-      const received = channel.receive('q', { ...waiting, max });
-      await Promise.all(messages(senders).map((message) => channel.send([message])));
+    it(`${senders} sends of one turn that meet one waiter with room for ${max} leave no message stuck`, async ({ queues }) => {
+      const received = queues.receive('q', { ...waiting, max });
+      await Promise.all(messages(senders).map((message) => queues.send([message])));
       const first = await received;
       assert.ok(first.length >= 1 && first.length <= max);
-      assert.deepEqual(bodiesOf([...first, ...(await drain(channel))]), bodiesOf(messages(senders) as unknown as Received[]));
+      assert.deepEqual(bodiesOf([...first, ...(await drain(queues))]), bodiesOf(messages(senders) as unknown as Received[]));
     });
   }
 
-  it('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ channel }) => {
-    const receivers = listOf(4, () => channel.receive('q', { ...waiting, max: 2 }));
-    await Promise.all(messages(8).map((message) => channel.send([message])));
+  it('sends of one turn that meet several waiters reach all of them, and each message one of them', async ({ queues }) => {
+    const receivers = listOf(4, () => queues.receive('q', { ...waiting, max: 2 }));
+    await Promise.all(messages(8).map((message) => queues.send([message])));
     const shares = await Promise.all(receivers);
-    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(channel))]), bodiesOf(messages(8) as unknown as Received[]));
+    assert.deepEqual(bodiesOf([...shares.flat(), ...(await drain(queues))]), bodiesOf(messages(8) as unknown as Received[]));
   });
 
-  it('a waiter who gives up in the very turn of the sending loses no message', async ({ channel }) => {
+  it('a waiter who gives up in the very turn of the sending loses no message', async ({ queues }) => {
     const controller = new AbortController();
-    const received = channel.receive('q', { ...waiting, signal: controller.signal });
-    const sent = channel.send(messages(3));
+    const received = queues.receive('q', { ...waiting, signal: controller.signal });
+    const sent = queues.send(messages(3));
     void sent.then(() => controller.abort());
     await sent;
-    assert.deepEqual(bodiesOf([...(await received), ...(await drain(channel))]), ['m0', 'm1', 'm2']);
+    assert.deepEqual(bodiesOf([...(await received), ...(await drain(queues))]), ['m0', 'm1', 'm2']);
   });
 
-  it('whoever waits gets what was delayed, or released, when its time has come', async ({ channel, clock }) => {
-    await channel.send([{ queue: 'q', body: 'later', delayMs: 5_000 }]);
-    const delayed = channel.receive('q', waiting);
+  it('whoever waits gets what was delayed, or released, when its time has come', async ({ queues, clock }) => {
+    await queues.send([{ queue: 'q', body: 'later', delayMs: 5_000 }]);
+    const delayed = queues.receive('q', waiting);
     await clock.advance(5_000 + noticeMs);
     const [message] = await delayed;
     assert.equal(message?.body, 'later');
 
-    const released = channel.receive('q', waiting);
-    await channel.release('q', [message?.receipt ?? ''], 0);
+    const released = queues.receive('q', waiting);
+    await queues.release('q', [message?.receipt ?? ''], 0);
     await clock.advance(noticeMs);
     assert.equal((await released)[0]?.receiveCount, 2);
   });
 
-  it('F-26: two processes share the queues', async ({ channel, other, clock }) => {
-    await channel.send(messages(1));
+  it('F-26: two processes share the queues', async ({ queues, other, clock }) => {
+    await queues.send(messages(1));
     const [received] = await other.receive('q', now);
     assert.equal(received?.body, 'm0');
-    assert.deepEqual(await channel.receive('q', now), [], 'it is invisible here as well');
-    await channel.acknowledge('q', [received?.receipt ?? '']);
+    assert.deepEqual(await queues.receive('q', now), [], 'it is invisible here as well');
+    await queues.acknowledge('q', [received?.receipt ?? '']);
 
     const waited = other.receive('q', waiting);
-    await channel.send([{ queue: 'q', body: 'from here' }]);
+    await queues.send([{ queue: 'q', body: 'from here' }]);
     await clock.advance(noticeMs);
     assert.deepEqual(bodiesOf(await waited), ['from here']);
     await clock.advance(visibilityMs);
-    assert.deepEqual(bodiesOf(await drain(channel)), ['from here'], 'not acknowledged there');
+    assert.deepEqual(bodiesOf(await drain(queues)), ['from here'], 'not acknowledged there');
   });
 
   it('the depth of a queue tells what is visible, in flight and delayed, and how old the oldest is', async ({
-    channel,
+    queues,
     clock,
     tellsAge = true,
   }) => {
-    await channel.send(messages(3));
+    await queues.send(messages(3));
     await clock.advance(2_000);
-    await channel.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
-    await channel.receive('q', { ...now, max: 1 });
-    assert.deepEqual(await channel.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: tellsAge ? 2_000 : 0 });
-    assert.deepEqual(await channel.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+    await queues.send([{ queue: 'q', body: 'later', delayMs: 60_000 }]);
+    await queues.receive('q', { ...now, max: 1 });
+    assert.deepEqual(await queues.depth('q'), { visible: 2, inFlight: 1, delayed: 1, oldestAgeMs: tellsAge ? 2_000 : 0 });
+    assert.deepEqual(await queues.depth('none'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   });
 
   test(`${name}: whatever is done with it, a message comes until it is acknowledged, and not afterwards`, async () => {
@@ -298,13 +298,13 @@ export function channelContract(name: string, open: OpenChannels): void {
           size: 'max',
         }),
         async (deeds) => {
-          const { channel, other, clock, close } = await open(() => undefined);
+          const { queues, other, clock, close } = await open(() => undefined);
           const unacknowledged = new Set<string>();
           const held: Received[] = [];
           const receiving: Promise<void>[] = [];
           const got = (received: readonly Received[]) => void held.push(...received);
           for (const [index, [deed, size]] of deeds.entries()) {
-            const at = size % 2 === 0 ? channel : other;
+            const at = size % 2 === 0 ? queues : other;
             if (deed === 'send') {
               unacknowledged.add(`m${index}`);
               await at.send([{ queue: 'q', body: `m${index}`, delayMs: size % 3 === 0 ? size : 0 }]);
@@ -321,15 +321,15 @@ export function channelContract(name: string, open: OpenChannels): void {
           for (const message of held) assert.ok(unacknowledged.has(message.body), 'only what was sent arrives');
 
           await clock.advance(100_000);
-          const left = await drain(channel);
+          const left = await drain(queues);
           assert.equal(new Set(bodiesOf(left)).size, left.length, 'each message is there once');
-          const depth = await channel.depth('q');
+          const depth = await queues.depth('q');
           assert.equal(depth.inFlight, left.length, 'what is not acknowledged can be had');
           await other.acknowledge(
             'q',
             left.map(({ receipt }) => receipt),
           );
-          assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+          assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
           await close();
         },
       ),
@@ -341,42 +341,42 @@ export function channelContract(name: string, open: OpenChannels): void {
 /** What a channel promises that gives each group its turn by itself; of SQS no emulator does. */
 export function fairChannelContract(name: string, open: OpenChannels): void {
   test(`${name}: X-46: who sends a hundred times as much makes nobody else wait for all of it`, async () => {
-    const { channel, clock, close } = await open(() => undefined);
+    const { queues, clock, close } = await open(() => undefined);
     const ofNoisy = listOf(1000, (index): Outgoing => ({ queue: 'q', body: `noisy ${index}`, group: 'noisy' }));
     const quiet = listOf(10, (index) => `quiet ${index}`);
-    await channel.send(ofNoisy);
+    await queues.send(ofNoisy);
     await clock.advance(1000);
-    await channel.send(quiet.map((group) => ({ queue: 'q', body: group, group })));
-    const first = [...(await channel.receive('q', now)), ...(await channel.receive('q', now))].map(({ body }) => body);
+    await queues.send(quiet.map((group) => ({ queue: 'q', body: group, group })));
+    const first = [...(await queues.receive('q', now)), ...(await queues.receive('q', now))].map(({ body }) => body);
     assert.deepEqual(
       quiet.filter((body) => !first.includes(body)),
       [],
     );
-    const rest = await drain(channel);
+    const rest = await drain(queues);
     assert.equal(new Set([...first, ...rest.map(({ body }) => body)]).size, 1010);
     await close();
   });
 
   test(`${name}: X-46: groups have their turns, and within a group whoever waits longest`, async () => {
-    const { channel, clock, close } = await open(() => undefined);
+    const { queues, clock, close } = await open(() => undefined);
     for (const body of ['a1', 'a2', 'a3', 'b1', 'b2', '1', 'c1']) {
-      await channel.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);
+      await queues.send([{ queue: 'q', body, ...(body === '1' ? {} : { group: body.slice(0, 1) }) }]);
       await clock.advance(1);
     }
     const order: string[] = [];
-    for (let turn = 0; turn < 7; turn++) order.push(...bodiesOf(await channel.receive('q', { ...now, max: 1 })));
+    for (let turn = 0; turn < 7; turn++) order.push(...bodiesOf(await queues.receive('q', { ...now, max: 1 })));
     assert.deepEqual(order, ['a1', 'b1', 'c1', '1', 'a2', 'b2', 'a3']);
     await close();
   });
 
   test(`${name}: a group comes with its message, each time; a message without one has none`, async () => {
-    const { channel, clock, close } = await open(() => undefined);
-    await channel.send([
+    const { queues, clock, close } = await open(() => undefined);
+    await queues.send([
       { queue: 'q', body: 'm0', group: 'acme' },
       { queue: 'q', body: 'm1' },
     ]);
     for (let delivery = 1; delivery <= 2; delivery++) {
-      const received = await channel.receive('q', now);
+      const received = await queues.receive('q', now);
       assert.deepEqual(
         new Map(received.map(({ body, group }) => [body, group])),
         new Map([

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { openDatabase } from '#adapters/sqlite/database';
-import { sqliteChannel } from '#adapters/sqlite/queues';
+import { sqliteQueues } from '#adapters/sqlite/queues';
 import { manualClock } from '#ports/clock';
 import { openSqsChannels } from '../adapters/aws/support.ts';
 import { startFauxqs } from '../support/emulators.ts';
@@ -14,8 +14,8 @@ const inMemory: OpenChannels = (redriveOf) => {
   const database = openDatabase(':memory:');
   return {
     clock,
-    channel: sqliteChannel(database, clock, redriveOf),
-    other: sqliteChannel(database, clock, redriveOf),
+    queues: sqliteQueues(database, clock, redriveOf),
+    other: sqliteQueues(database, clock, redriveOf),
     close: () => database.close(),
   };
 };
@@ -28,8 +28,8 @@ const inSharedFile: OpenChannels = (redriveOf) => {
   const [here, there] = [openDatabase(dataFile(folder)), openDatabase(dataFile(folder))];
   return {
     clock,
-    channel: sqliteChannel(here, clock, redriveOf),
-    other: sqliteChannel(there, clock, redriveOf),
+    queues: sqliteQueues(here, clock, redriveOf),
+    other: sqliteQueues(there, clock, redriveOf),
     async close() {
       await here.close();
       await there.close();
@@ -48,9 +48,9 @@ const waiting = { max: 10, visibilityMs: 30_000, waitMs: 20_000 };
 
 test('a message that is handed over in one commit with a failing neighbour is not stuck', async () => {
   const database = openDatabase(':memory:');
-  const channel = sqliteChannel(database, manualClock());
-  const received = channel.receive('q', waiting);
-  const sent = channel.send([{ queue: 'q', body: 'good' }]);
+  const queues = sqliteQueues(database, manualClock());
+  const received = queues.receive('q', waiting);
+  const sent = queues.send([{ queue: 'q', body: 'good' }]);
   const failed = database.write(() => assert.fail('the neighbour fails'));
   await assert.rejects(failed, /the neighbour fails/);
   await sent;
@@ -62,19 +62,19 @@ test('a message that is handed over in one commit with a failing neighbour is no
 
 test('a message is not handed over when its own sending fails', async () => {
   const database = openDatabase(':memory:');
-  const channel = sqliteChannel(database, manualClock());
-  const received = channel.receive('q', waiting);
+  const queues = sqliteQueues(database, manualClock());
+  const received = queues.receive('q', waiting);
   const sending = database.write(() => {
-    channel.sendWithin([{ queue: 'q', body: 'never' }]);
+    queues.sendWithin([{ queue: 'q', body: 'never' }]);
     throw new Error('rolled back');
   });
   await assert.rejects(sending, /rolled back/);
-  await channel.send([{ queue: 'q', body: 'good' }]);
+  await queues.send([{ queue: 'q', body: 'good' }]);
   assert.deepEqual(
     (await received).map(({ body }) => body),
     ['good'],
   );
-  assert.deepEqual(await channel.depth('q'), { visible: 0, inFlight: 1, delayed: 0, oldestAgeMs: 0 });
+  assert.deepEqual(await queues.depth('q'), { visible: 0, inFlight: 1, delayed: 0, oldestAgeMs: 0 });
 });
 
 test('a message of this process and one of another that reach one waiter in one commit both arrive', async () => {
@@ -82,17 +82,17 @@ test('a message of this process and one of another that reach one waiter in one 
   const [here, there] = [openDatabase(dataFile(folder)), openDatabase(dataFile(folder))];
   const looks: (() => void)[] = [];
   const clock = { now: () => 0, sleep: (ms: number) => new Promise<void>((resolve) => ms < 1000 && looks.push(resolve)) };
-  const channel = sqliteChannel(here, clock);
-  const received = channel.receive('q', waiting);
-  await sqliteChannel(there, clock).send([{ queue: 'q', body: 'from there' }]);
+  const queues = sqliteQueues(here, clock);
+  const received = queues.receive('q', waiting);
+  await sqliteQueues(there, clock).send([{ queue: 'q', body: 'from there' }]);
 
   // The look for foreign messages and the sending of our own wait for the same commit.
   for (const look of looks.splice(0)) look();
   for (const _ of listOf(5, String)) await Promise.resolve();
-  await channel.send([{ queue: 'q', body: 'from here' }]);
+  await queues.send([{ queue: 'q', body: 'from here' }]);
 
   const first = await received;
-  const rest = await channel.receive('q', { ...waiting, waitMs: 0 });
+  const rest = await queues.receive('q', { ...waiting, waitMs: 0 });
   assert.deepEqual([...first, ...rest].map(({ body }) => body).toSorted(), ['from here', 'from there']);
   await here.close();
   await there.close();

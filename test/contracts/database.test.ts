@@ -225,7 +225,7 @@ test('a data file that an older version wrote is brought up to date, and keeps w
   older.close();
   const { store, database } = openEmbedded(folder.path, { clock: manualClock() });
   assert.equal((await store.client('a'))?.id, 'a');
-  assert.equal((await store.noteAsked({ orderId: 'o', idempotencyKey: 'k', requestId: 'r' })).outcome, 'noted');
+  assert.equal((await store.recordIntent({ orderId: 'o', idempotencyKey: 'k', requestId: 'r' })).outcome, 'recorded');
   assert.equal(await store.undoPage('o', 1), undefined);
   await database.close();
 });

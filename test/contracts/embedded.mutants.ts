@@ -1,6 +1,6 @@
 import { openDatabase } from '#adapters/sqlite/database';
 import { sqlitePublisher } from '#adapters/sqlite/event-bus';
-import { sqliteChannel } from '#adapters/sqlite/queues';
+import { sqliteQueues } from '#adapters/sqlite/queues';
 import { manualClock } from '#ports/clock';
 import { channelContract } from './channel.contract.ts';
 import { publisherContract } from './publisher.contract.ts';
@@ -9,8 +9,8 @@ import { publisherContract } from './publisher.contract.ts';
 channelContract('SQLite in memory', (redriveOf) => {
   const clock = manualClock();
   const database = openDatabase(':memory:');
-  const open = () => sqliteChannel(database, clock, redriveOf);
-  return { clock, channel: open(), other: open(), close: () => database.close() };
+  const open = () => sqliteQueues(database, clock, redriveOf);
+  return { clock, queues: open(), other: open(), close: () => database.close() };
 });
 
 publisherContract('SQLite in memory', () => {

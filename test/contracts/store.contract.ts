@@ -3,9 +3,9 @@ import type { UndoPage } from '#core/data/state';
 import type { Breaker } from '#ports/circuit-breaker';
 import { UnreadableRecordError } from '#ports/errors';
 import { tableFigures } from '#ports/limits';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { shardCount, shardOf } from '#ports/records';
-import type { Along, OneAsking, Store } from '#ports/store';
+import type { Intent, SentWithWrite, Store } from '#ports/store';
 import { alone, headOf, idsOf, next, noon, orderRecord, put, stateRecord } from '../support/records.ts';
 import { listOf } from '../support/workflows.ts';
 import { contractTest } from './contract-test.ts';
@@ -18,7 +18,7 @@ export interface OpenStore {
   readonly other: Store;
   /** The same, which looks at few orders for one page of a list. */
   readonly few: Store;
-  readonly channel: Channel;
+  readonly queues: Queues;
   /** Ids of what was announced. */
   announced(): readonly string[];
   /** Replaces a stored text, as a broken disk or a newer program would. */
@@ -26,7 +26,7 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-const withOne = (id: string): Along => ({
+const withOne = (id: string): SentWithWrite => ({
   messages: [{ queue: 'q', body: id }],
   announcements: [{ id, detailType: 'Order Processed', detail: { id } }],
 });
@@ -96,12 +96,12 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     for (const answer of answers) if (answer.outcome === 'exists') assert.deepEqual(answer.order, winner);
   });
 
-  it('F-02: an order whose state cannot be written is not stored either, nor is anything sent', async ({ store, channel, announced }) => {
+  it('F-02: an order whose state cannot be written is not stored either, nor is anything sent', async ({ store, queues, announced }) => {
     const impossible = stateRecord('o1', { notes: [{ at: 1n as unknown as number, type: 'RecordUnreadable', reason: 'no JSON' }] });
     await assert.rejects(store.create(orderRecord('o1'), impossible, withOne('a')));
     assert.equal(await store.load('o1'), undefined);
     assert.deepEqual((await store.sweep(undefined, 10)).ids, []);
-    assert.deepEqual([(await channel.depth('q')).visible, announced().length], [0, 0]);
+    assert.deepEqual([(await queues.depth('q')).visible, announced().length], [0, 0]);
     assert.deepEqual(await store.create(orderRecord('o1'), stateRecord('o1'), alone), { outcome: 'written' });
   });
 
@@ -183,7 +183,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   it('S26: what a write wants sent is sent with it, where the store says so, and never when it is refused', async ({
     store,
-    channel,
+    queues,
     announced,
   }) => {
     const state = stateRecord('o1');
@@ -191,15 +191,15 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await store.create(orderRecord('o1'), state, withOne('created twice'));
     await store.update(next(state), state, withOne('updated'));
     await store.update(next(state), state, withOne('refused'));
-    const sent = (await channel.receive('q', { max: 10, visibilityMs: 1000, waitMs: 0 })).map(({ body }) => body).toSorted();
-    const expected = store.sendsAlong ? ['created', 'updated'] : [];
+    const sent = (await queues.receive('q', { max: 10, visibilityMs: 1000, waitMs: 0 })).map(({ body }) => body).toSorted();
+    const expected = store.writesAndSendsAtomically ? ['created', 'updated'] : [];
     assert.deepEqual(sent, expected);
     assert.deepEqual(announced(), expected);
   });
 
-  it('S26: whoever waits for a message gets what travelled along with a write', async ({ store, channel }) => {
-    if (!store.sendsAlong) return;
-    const received = channel.receive('q', { max: 10, visibilityMs: 1000, waitMs: 1000 });
+  it('S26: whoever waits for a message gets what travelled along with a write', async ({ store, queues }) => {
+    if (!store.writesAndSendsAtomically) return;
+    const received = queues.receive('q', { max: 10, visibilityMs: 1000, waitMs: 1000 });
     const state = stateRecord('o1');
     await Promise.all([store.create(orderRecord('o1'), state, withOne('created')), store.update(next(state), state, withOne('updated'))]);
     assert.deepEqual(
@@ -266,7 +266,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   // ---- journal pages
 
   it('F-159: pages of the journal are kept under their rev, once each, and read in order', async ({ store, other }) => {
-    const page = (...seqs: number[]) => seqs.map((seq) => ({ seq, type: 'StepAsked', at: noon }));
+    const page = (...seqs: number[]) => seqs.map((seq) => ({ seq, type: 'StepRequested', at: noon }));
     await store.putPage('o1', 7, page(4, 5, 6));
     await store.putPage('o1', 10, page(7));
     await other.putPage('o1', 3, page(1, 2, 3));
@@ -278,8 +278,8 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   it('a page that travels with a write is there when the write is', async ({ store }) => {
     const state = await put(store, 'o1');
-    const page = [{ seq: 1, type: 'StepAsked' }];
-    if (!store.sendsAlong) return;
+    const page = [{ seq: 1, type: 'StepRequested' }];
+    if (!store.writesAndSendsAtomically) return;
     await store.update(next(state), state, { ...alone, page });
     assert.deepEqual(await store.pages('o1'), [page]);
   });
@@ -309,7 +309,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
 
   // ---- what may be asked for only once
 
-  const asking = (requestId: string, more: Partial<OneAsking> = {}): OneAsking => ({
+  const asking = (requestId: string, more: Partial<Intent> = {}): Intent => ({
     orderId: 'o1',
     idempotencyKey: 'o1/order/pay/1',
     requestId,
@@ -317,44 +317,44 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   });
 
   it('X-20: what was asked for under a key is noted once, and whoever comes later learns by which asking', async ({ store, other }) => {
-    assert.equal((await store.noteAsked(asking('r1'))).outcome, 'noted');
+    assert.equal((await store.recordIntent(asking('r1'))).outcome, 'recorded');
     for (const each of [store, other])
       for (const requestId of ['r1', 'r2'])
-        assert.deepEqual(await each.noteAsked(asking(requestId)), { outcome: 'refused', requestId: 'r1' });
-    assert.equal((await other.noteAsked(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'noted');
-    assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'noted');
+        assert.deepEqual(await each.recordIntent(asking(requestId)), { outcome: 'refused', requestId: 'r1' });
+    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'recorded');
   });
 
   it('X-20: of fifty who note the same key at once, also of the same asking, one succeeds', async ({ store, other }) => {
-    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).noteAsked(asking(`r${index % 5}`))));
-    assert.equal(notes.filter(({ outcome }) => outcome === 'noted').length, 1);
+    const notes = await Promise.all(listOf(50, (index) => (index % 2 ? store : other).recordIntent(asking(`r${index % 5}`))));
+    assert.equal(notes.filter(({ outcome }) => outcome === 'recorded').length, 1);
   });
 
   it('X-20: keys that are too long to sort by, and differ at their ends only, are told apart', async ({ store }) => {
     const long = (end: string) => asking(end, { idempotencyKey: `o1/${'order/'.repeat(300)}${end}` });
-    assert.equal((await store.noteAsked(long('1'))).outcome, 'noted');
-    assert.equal((await store.noteAsked(long('2'))).outcome, 'noted');
-    assert.deepEqual(await store.noteAsked({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
+    assert.equal((await store.recordIntent(long('1'))).outcome, 'recorded');
+    assert.equal((await store.recordIntent(long('2'))).outcome, 'recorded');
+    assert.deepEqual(await store.recordIntent({ ...long('1'), requestId: 'r9' }), { outcome: 'refused', requestId: '1' });
   });
 
   it('X-20: a note that is withdrawn is gone, and another one is not withdrawn with it', async ({ store, other }) => {
-    const note = await store.noteAsked(asking('r1'));
-    await store.noteAsked(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
-    assert.ok(note.outcome === 'noted');
+    const note = await store.recordIntent(asking('r1'));
+    await store.recordIntent(asking('r1', { idempotencyKey: 'o1/order/pay/2' }));
+    assert.ok(note.outcome === 'recorded');
     await note.withdraw();
-    assert.equal((await other.noteAsked(asking('r2'))).outcome, 'noted');
-    assert.equal((await other.noteAsked(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(asking('r2', { idempotencyKey: 'o1/order/pay/2' }))).outcome, 'refused');
   });
 
   it('S22, X-20: notes are forgotten with their order, and with no other', async ({ store, other }) => {
     const state = await put(store, 'o1');
     await put(store, 'o2');
-    for (const orderId of ['o1', 'o2']) await store.noteAsked(asking('r1', { orderId }));
+    for (const orderId of ['o1', 'o2']) await store.recordIntent(asking('r1', { orderId }));
     await store.update(next(state, { processState: 'Processed', outcome: 'completed', worklist: null, worklistAt: null }), state, alone);
-    assert.equal((await store.noteAsked(asking('r2'))).outcome, 'refused', 'finished, but not forgotten');
+    assert.equal((await store.recordIntent(asking('r2'))).outcome, 'refused', 'finished, but not forgotten');
     assert.equal(await store.forget(noon + 1000, 10), 1);
-    assert.equal((await other.noteAsked(asking('r2'))).outcome, 'noted');
-    assert.equal((await other.noteAsked(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
+    assert.equal((await other.recordIntent(asking('r2'))).outcome, 'recorded');
+    assert.equal((await other.recordIntent(asking('r2', { orderId: 'o2' }))).outcome, 'refused');
   });
 
   // ---- what services are away
@@ -411,7 +411,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
   it('a page of the undo list that travels with a write is there when the write is', async ({ store }) => {
     const state = await put(store, 'o1');
     const undoPage = { entries: [{ path: 'order/a', generation: 1, input: {} }] };
-    if (!store.sendsAlong) return;
+    if (!store.writesAndSendsAtomically) return;
     await store.update(next(state), state, { ...alone, undoPage });
     assert.deepEqual(await store.undoPage('o1', state.rev), undoPage);
   });
@@ -437,13 +437,13 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     await put(store, 'young', { ...finished, updatedAt: noon + 1000 });
     await put(store, 'telling', { ...finished, worklist: 'due', worklistAt: noon, updatedAt: noon });
     await put(store, 'running', { updatedAt: noon });
-    await put(store, 'held', { processState: 'Error', updatedAt: noon });
+    await put(store, 'blocked', { processState: 'Error', updatedAt: noon });
     await store.putPage('old', 1, [{ seq: 1 }]);
     await store.update(old, { epoch: old.epoch, rev: old.rev }, { ...alone, overflow: [[{ seq: 2 }]] });
     await store.putUndoPage('old', 1, { entries: [{ path: 'order/a', generation: 1 }] });
     await store.update(next(old, { ...finished, updatedAt: noon }), old, alone);
     assert.equal(await store.forget(noon + 1000, 10), 1);
-    assert.deepEqual(idsOf(await store.list({}, undefined, 10)).toSorted(), ['held', 'running', 'telling', 'young']);
+    assert.deepEqual(idsOf(await store.list({}, undefined, 10)).toSorted(), ['blocked', 'running', 'telling', 'young']);
     assert.deepEqual([await store.load('old'), await store.head('old'), await store.pages('old')], [undefined, undefined, []]);
     assert.equal(await store.undoPage('old', 1), undefined);
   });
@@ -458,7 +458,7 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     const first = await put(store, 'o1');
     await store.putPage('o1', 1, [{ seq: 1 }]);
     await store.putUndoPage('o1', 1, undoPage);
-    await store.noteAsked(note);
+    await store.recordIntent(note);
     const over = next(first, finished);
     await store.update(over, first, alone);
 
@@ -468,14 +468,14 @@ export function storeContract(name: string, open: () => OpenStore | Promise<Open
     assert.deepEqual(await store.load('o1'), { order: orderRecord('o1'), state: undoing });
     assert.deepEqual(idsOf(await store.list({}, undefined, 10)), ['o1']);
     assert.deepEqual([await store.pages('o1'), await store.undoPage('o1', 1)], [[[{ seq: 1 }]], undoPage]);
-    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'refused');
+    assert.equal((await other.recordIntent({ ...note, requestId: 'r2' })).outcome, 'refused');
 
     await store.update(next(undoing, { ...finished, outcome: 'compensated', updatedAt: noon + 5000 }), undoing, alone);
     assert.equal(await store.forget(noon + 4000, 10), 0);
     assert.equal((await store.load('o1'))?.state.outcome, 'compensated');
     assert.equal(await store.forget(noon + 6000, 10), 1);
     assert.deepEqual([await store.load('o1'), await store.pages('o1'), await store.undoPage('o1', 1)], [undefined, [], undefined]);
-    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'noted');
+    assert.equal((await other.recordIntent({ ...note, requestId: 'r2' })).outcome, 'recorded');
   });
 
   it('S22: an order that was called is forgotten with the one that called it, whichever of them finishes first', async ({

@@ -20,14 +20,14 @@ const damaging =
       database.prepare(change).run(text, orderId);
     });
 
-function openInMemory(sendsAlong: boolean): OpenStore {
-  const embedded = openEmbedded(':memory:', { clock: manualClock(), sendsAlong });
-  const { store, channel, publisher, database } = embedded;
+function openInMemory(writesAndSendsAtomically: boolean): OpenStore {
+  const embedded = openEmbedded(':memory:', { clock: manualClock(), writesAndSendsAtomically });
+  const { store, queues, publisher, database } = embedded;
   return {
     store,
     other: sqliteStore(database),
     few: { ...store, ...sqliteListing(database, fewLooked) },
-    channel,
+    queues,
     announced: () => publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(embedded),
     close: () => database.close(),
@@ -43,7 +43,7 @@ function openInFile(): OpenStore {
     store: here.store,
     other: there.store,
     few: { ...here.store, ...sqliteListing(here.database, fewLooked) },
-    channel: here.channel,
+    queues: here.queues,
     announced: () => there.publisher.published(0, 100).map(({ id }) => id),
     damage: damaging(there),
     async close() {

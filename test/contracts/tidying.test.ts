@@ -22,18 +22,18 @@ function opened(context: TestContext) {
 const alert = (id: string): Announcement => ({ id, detailType: 'Order In Error', detail: {} });
 
 test('S22: what lies unread on any queue for 14 days is removed, as SQS does, and nothing that is younger', async (context) => {
-  const { channel, clock, tidy } = opened(context);
-  const queues = ['redress-response-acme', 'wake-ups'];
-  await channel.send(queues.flatMap((queue) => listOf(1200, () => ({ queue, body: 'old' }))));
+  const { queues, clock, tidy } = opened(context);
+  const names = ['redress-response-acme', 'wake-ups'];
+  await queues.send(names.flatMap((queue) => listOf(1200, () => ({ queue, body: 'old' }))));
   await clock.advance(14 * dayMs);
-  await channel.send(queues.map((queue) => ({ queue, body: 'new' })));
+  await queues.send(names.map((queue) => ({ queue, body: 'new' })));
   await tidy();
-  assert.equal((await channel.depth('wake-ups')).visible, 1201, 'not a moment too soon');
+  assert.equal((await queues.depth('wake-ups')).visible, 1201, 'not a moment too soon');
   await clock.advance(1);
   await tidy();
-  for (const queue of queues)
+  for (const queue of names)
     assert.deepEqual(
-      (await channel.receive(queue, { max: 10, visibilityMs: 0, waitMs: 0 })).map(({ body }) => body),
+      (await queues.receive(queue, { max: 10, visibilityMs: 0, waitMs: 0 })).map(({ body }) => body),
       ['new'],
     );
 });
@@ -73,7 +73,7 @@ test('S22: a document whose time is over is removed, also where orders are kept 
 });
 
 for (const [what, table, most, fill] of [
-  ['messages', 'messages', 1000, ({ channel }: Opened) => channel.send(listOf(2500, () => ({ queue: 'wake-ups', body: 'old' })))],
+  ['messages', 'messages', 1000, ({ queues }: Opened) => queues.send(listOf(2500, () => ({ queue: 'wake-ups', body: 'old' })))],
   ['announcements', 'announcements', 1000, ({ publisher }: Opened) => publisher.publish(listOf(2500, (index) => alert(`a${index}`)))],
   ['finished orders', 'orders', 500, ({ store }: Opened) => Promise.all(listOf(1200, (index) => put(store, `o${index}`, finished)))],
 ] as const)

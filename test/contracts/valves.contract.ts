@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import { contractTest } from './contract-test.ts';
 
 /** Valves under test, and whether anything is taken from a queue. */
 export interface OpenValves {
-  readonly valves: Valves;
+  readonly valves: Consumers;
   /** Of another process. */
-  readonly other: Valves;
+  readonly other: Consumers;
   readonly queues: readonly [string, string];
   isTaken(queue: string): Promise<boolean>;
   close(): Promise<void>;

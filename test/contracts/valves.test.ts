@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { lambdaValves } from '#adapters/aws/event-source-mappings';
+import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
 import { createTelemetry } from '#ports/telemetry';
-import { createChannelKeeper } from '#roles/channels/reconciler';
+import { createChannelReconciler } from '#roles/channels/reconciler';
 import { closed, opened } from '#roles/channels/state';
 import { startLambdaApi } from '../support/lambda-api.ts';
 import { valvesContract } from './valves.contract.ts';
@@ -19,7 +19,7 @@ const client = new LambdaClient({
   credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
   maxAttempts: 1,
 });
-const valvesOf = () => lambdaValves({ client: async () => client, queueArns });
+const valvesOf = () => lambdaConsumers({ client: async () => client, queueArns });
 const stateOf = (queue: string): string => lambda.stateOf(queueArns + queue);
 
 valvesContract('Lambda in its protocol', async () => ({
@@ -45,7 +45,7 @@ test('F-108: what Lambda refuses for now is tried again in the next pass, and un
   const clock = manualClock();
   const lines: string[] = [];
   const telemetry = createTelemetry({ write: (line) => void lines.push(line) });
-  const keeper = createChannelKeeper({ ...alerting, valves: valvesOf(), clock, telemetry });
+  const keeper = createChannelReconciler({ ...alerting, consumers: valvesOf(), clock, telemetry });
   const state = closed(undefined, 'b', ['b-requests'], { by: 'olga', reason: '', now: clock.now() });
   lambda.isBusy(2);
   const seen: string[] = [];
@@ -59,7 +59,7 @@ test('F-108: what Lambda refuses for now is tried again in the next pass, and un
 
 test('F-108: what somebody else has switched on again is switched off within a minute; opened, the pair is open', async () => {
   const clock = manualClock();
-  const keeper = createChannelKeeper({ ...alerting, valves: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
+  const keeper = createChannelReconciler({ ...alerting, consumers: valvesOf(), clock, telemetry: createTelemetry({ level: 'off' }) });
   const state = closed(undefined, 'c', ['c-replies'], { by: 'olga', reason: '', now: clock.now() });
   await keeper.follow(new Map([['c', state]]));
   await valvesOf().set(['c-replies'], 'open');

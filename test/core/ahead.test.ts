@@ -52,7 +52,7 @@ describe('what may still run of an order', () => {
   test('in a sequence what lies behind is not ahead, in a parallel only what is alive', () => {
     const run = begun(sequence('order', parallel('both', step('a'), visa), step('b')));
     assert.ok(waitsAhead(run));
-    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    run.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.deepEqual([...ahead(run.program, run.state)].sort(), ['order', 'order/b', 'order/both', 'order/both/a']);
   });
 
@@ -66,17 +66,19 @@ describe('what may still run of an order', () => {
     const body = (): Activity => sequence('body', visa, step('a'));
     const loop: Activity = { activity: 'forEach', name: 'loop', list: [1, 2], maxConcurrency: 1, do: body() };
     const run = begun(sequence('order', loop));
-    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    run.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.ok(waitsAhead(run), 'in the second turn');
     run.reply('order/loop[0]/body/a', ok());
-    run.happen({ type: 'signalled', name: 'visa', payload: {} });
+    run.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.ok(!waitsAhead(run));
 
-    const retry = begun(sequence('order', { activity: 'retry', name: 'retry', count: 1, interval: 0, evenPermanent: true, do: body() }));
-    retry.happen({ type: 'signalled', name: 'visa', payload: {} });
+    const retry = begun(
+      sequence('order', { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 0, evenPermanent: true, do: body() }),
+    );
+    retry.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.ok(waitsAhead(retry), 'in the second run');
     retry.reply('order/retry/body/a', fault('No'));
-    retry.happen({ type: 'signalled', name: 'visa', payload: {} });
+    retry.happen({ type: 'signaled', name: 'visa', payload: {} });
     assert.ok(!waitsAhead(retry));
   });
 

@@ -34,7 +34,7 @@ describe('a handler for every fault', () => {
     const asking = { activity: 'askOperator', name: 'ask', question: 'Go on?' } as Activity;
     const run = startRun(workflow(handling(sequence('order', asking, step('a')), { fault: '*', do: told('any') })));
     run.happen({ type: 'started', stepMs });
-    assert.equal(run.state.phase, 'held');
+    assert.equal(run.state.phase, 'blocked');
     run.happen({ type: 'resubmitted', answer: {} });
     run.now += stepMs;
     run.happen({ type: 'overdue', path: 'order/a' });

@@ -22,6 +22,7 @@ import {
   parallel,
   type Ref,
   raise,
+  repeatWhile,
   retry,
   scope,
   secret,
@@ -31,7 +32,6 @@ import {
   text,
   variable,
   when,
-  whilst,
 } from 'redress';
 import * as z from 'zod';
 import { celOf, expression } from '#authoring/expression';
@@ -125,14 +125,14 @@ test('a workflow becomes plain data: what the functions leave behind is all ther
 });
 
 test('a step says that there is nothing to take back, under whatever name', () => {
-  const tell = customer.tell({ text: 'x' }).lasting().named('letter');
+  const tell = customer.tell({ text: 'x' }).noUndo().named('letter');
   assert.deepEqual(throughJson(tell), {
     activity: 'step',
     name: 'letter',
     agent: 'customer',
     operation: 'tell',
     input: { text: 'x' },
-    lasting: true,
+    noUndo: true,
   });
 });
 
@@ -360,7 +360,7 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
   const Fraud = fault('Fraud', Refused);
   const { children } = rootOf(({ order }) =>
     sequence(
-      retry(charge(), { count: 3, interval: 20, except: [CardDeclined], evenPermanent: true, undoFirst: true }),
+      retry(charge(), { retries: 3, intervalSeconds: 20, except: [CardDeclined], evenPermanent: true, undoFirst: true }),
       scope('paid', sequence()),
       choice(
         when(cel<boolean>`${order.city} == "Bonn"`, sequence()),
@@ -369,7 +369,7 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
       ),
       choice(when(cel<boolean>`${order.city} == "Ulm"`, raise(Fraud, text`in ${order.city}`, { city: order.city, grade: 3 }))).named('odd'),
       compensate('paid'),
-      retry(tell('told'), { count: 1, interval: 0, only: [CardDeclined, Fraud] }).named('after-a-no'),
+      retry(tell('told'), { retries: 1, intervalSeconds: 0, only: [CardDeclined, Fraud] }).named('after-a-no'),
       terminate(),
     ),
   );
@@ -377,8 +377,8 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
   assert.deepEqual(retried, {
     activity: 'retry',
     name: 'retry',
-    count: 3,
-    interval: 20,
+    retries: 3,
+    intervalSeconds: 20,
     evenPermanent: true,
     undoFirst: true,
     except: ['Refused/CardDeclined'],
@@ -410,8 +410,8 @@ test('a retry, a scope, a choice and what stands by itself are recorded as the e
     {
       activity: 'retry',
       name: 'after-a-no',
-      count: 1,
-      interval: 0,
+      retries: 1,
+      intervalSeconds: 0,
       only: ['Refused/CardDeclined', 'Refused/Fraud'],
       do: { activity: 'step', name: 'told', agent: 'customer', operation: 'tell', input: { text: 'x' } },
     },
@@ -473,7 +473,7 @@ test('what may be missing has something else in its place: a field, or the answe
   const lookUp = payment['look-up']({ chargeId: 'c1' });
   const { children } = rootOf(({ order }) =>
     sequence(
-      whilst(cel<boolean>`${orElse(lookUp.output.in, 'work')} == "work"`, lookUp),
+      repeatWhile(cel<boolean>`${orElse(lookUp.output.in, 'work')} == "work"`, lookUp),
       customer.tell({ text: orElse(order.note, order.city) }),
     ),
   );
@@ -511,7 +511,7 @@ test('a forEach keeps its handlers under another name', () => {
 test('variables are set and read under one name', () => {
   const left = variable<number>('left');
   const { children } = rootOf(() =>
-    sequence(assign(left, 2), whilst(cel<boolean>`${left} > 0`, assign(left, cel<number>`${left} - 1`), { maxTurns: 5 })),
+    sequence(assign(left, 2), repeatWhile(cel<boolean>`${left} > 0`, assign(left, cel<number>`${left} - 1`), { maxTurns: 5 })),
   );
   assert.deepEqual(children, [
     { activity: 'assign', name: 'set-left', variable: 'left', value: 2 },
@@ -530,7 +530,7 @@ test('a root that has a name of its own keeps it inside a sequence, and its hand
   for (const [build, name] of [
     [() => charge(), 'charge'],
     [({ order }: Context) => forEach(order.items, () => charge()), 'items'],
-    [() => whilst(cel<boolean>`false`, charge()), 'while'],
+    [() => repeatWhile(cel<boolean>`false`, charge()), 'while'],
     [() => scope('paid', charge()), 'paid'],
     [() => sequence(charge()).named('mine'), 'mine'],
   ] as const) {
@@ -539,7 +539,7 @@ test('a root that has a name of its own keeps it inside a sequence, and its hand
   }
   const handled = rootOf(() => scope('paid', charge()).on(Refused, ({ compensate }) => compensate()));
   assert.deepEqual([handled.faultHandlers.length, 'faultHandlers' in (handled.children[0] ?? {})], [1, false]);
-  assert.equal(rootOf(() => retry(charge(), { count: 1, interval: 1 })).activity, 'retry');
+  assert.equal(rootOf(() => retry(charge(), { retries: 1, intervalSeconds: 1 })).activity, 'retry');
 });
 
 test('an undo of an undo, and a general handler of the engine’s faults before a special one, do not load', () => {

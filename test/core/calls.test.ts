@@ -48,7 +48,7 @@ describe('an order calls another workflow', () => {
     assert.deepEqual(after(run, 599).commands, []);
     for (const attempt of [2, 3]) {
       const { commands } = after(run, attempt === 2 ? 1 : 600);
-      assert.partialDeepStrictEqual(commands, [{ type: 'ask', attempt, idempotencyKey: 'o1/order/ship/1', input: { of: 'o1' } }]);
+      assert.partialDeepStrictEqual(commands, [{ type: 'request', attempt, idempotencyKey: 'o1/order/ship/1', input: { of: 'o1' } }]);
     }
   });
 
@@ -86,8 +86,8 @@ describe('an order calls another workflow', () => {
     after(run, 600);
     assert.equal(run.asked(path).completeBy, run.now + 300_000);
     after(run, 300);
-    assert.partialDeepStrictEqual(run.state.held, { path, fault: { type: 'Engine/DeadlineExceeded' } });
-    assert.partialDeepStrictEqual(run.state.activities[path], { own: { phase: 'unknown' } });
+    assert.partialDeepStrictEqual(run.state.blocked, { path, fault: { type: 'Engine/DeadlineExceeded' } });
+    assert.partialDeepStrictEqual(run.state.activities[path], { local: { phase: 'unknown' } });
   });
 
   test('a call that fails for now is asked again at its time', () => {
@@ -113,7 +113,7 @@ describe('an order calls another workflow', () => {
     const { commands } = run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.partialDeepStrictEqual(commands, [{ type: 'cancel', agent: 'workflows', idempotencyKey: 'o1/order/ship/1' }]);
     after(run, 600);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
     run.reply(path, fault('Refused'));
     assert.equal(run.state.outcome, 'canceled');
   });
@@ -143,7 +143,7 @@ describe('an order that another one called', () => {
     other.reply('order/quote', fault('Odd'));
     const own = started(definition);
     own.reply('order/quote', fault('Refused'));
-    assert.deepEqual([other.state.held?.fault.type, own.state.held?.fault.type], ['Odd', 'Refused']);
+    assert.deepEqual([other.state.blocked?.fault.type, own.state.blocked?.fault.type], ['Odd', 'Refused']);
   });
 
   test('can be undone as a whole after it was completed', () => {
@@ -151,8 +151,8 @@ describe('an order that another one called', () => {
     run.reply('order/quote', ok());
     run.reply('order/pay', ok());
     assert.deepEqual([run.state.outcome, run.state.undo?.length], ['completed', 1]);
-    run.happen({ type: 'recalled' });
-    assert.partialDeepStrictEqual(run.state, { phase: 'running', recalled: true });
+    run.happen({ type: 'compensatedByCaller' });
+    assert.partialDeepStrictEqual(run.state, { phase: 'running', compensatedByCaller: true });
     run.reply('order/quote/undo', ok());
     assert.partialDeepStrictEqual(run.state, { phase: 'closed', outcome: 'compensated', undone: true });
   });
@@ -166,7 +166,7 @@ describe('an order that another one called', () => {
     gone.happen({ type: 'terminated' });
     for (const run of [open, own, gone]) {
       const { state } = run;
-      run.happen({ type: 'recalled' });
+      run.happen({ type: 'compensatedByCaller' });
       assert.deepEqual(run.state, state);
     }
   });

@@ -32,7 +32,7 @@ const forEach = (name: string, body: Activity, until?: string): Activity => ({
 });
 const collecting = (name: string, body: Activity, collect: string): Activity =>
   ({ ...forEach(name, body), collect: { $cel: collect } }) as Activity;
-const whilst = (name: string, condition: string, body: Activity): Activity => ({
+const repeatWhile = (name: string, condition: string, body: Activity): Activity => ({
   activity: 'while',
   name,
   condition: { $cel: condition },
@@ -42,8 +42,8 @@ const scope = (name: string, body: Activity): Activity => ({ activity: 'scope', 
 const retry = (body: Activity, more: object = {}): Activity => ({
   activity: 'retry',
   name: 'retry',
-  count: 1,
-  interval: 1,
+  retries: 1,
+  intervalSeconds: 1,
   do: body,
   ...more,
 });
@@ -271,19 +271,19 @@ const reads: typeof table = [
   ],
   [
     'a step inside of a while, read from outside however carefully',
-    workflow(sequence('', whilst('polling', 'order.big', step('poll')), reading('ship', 'orElse(steps.?poll.?id, 1)'))),
+    workflow(sequence('', repeatWhile('polling', 'order.big', step('poll')), reading('ship', 'orElse(steps.?poll.?id, 1)'))),
     'order/ship',
     'inside the loop order/polling',
   ],
   [
     'a condition that reads a turn before there is one',
-    workflow(whilst('', 'steps.poll.busy', step('poll'))),
+    workflow(repeatWhile('', 'steps.poll.busy', step('poll'))),
     'order',
     'it is inside order, which is asked this before',
   ],
   [
     'a turn that reads the one before it',
-    workflow(whilst('', 'order.big', sequence('turn', reading('wait', 'steps.poll.pause'), step('poll')))),
+    workflow(repeatWhile('', 'order.big', sequence('turn', reading('wait', 'steps.poll.pause'), step('poll')))),
     'order/turn/wait',
     '"poll" (order/turn/poll) need not have run',
     'comes later',
@@ -341,7 +341,7 @@ const reads: typeof table = [
   ],
   [
     'a variable that only a turn sets',
-    workflow(whilst('', 'vars.left > 0', assign('left'))),
+    workflow(repeatWhile('', 'vars.left > 0', assign('left'))),
     'order',
     'the variable "left" need not be set',
   ],
@@ -401,7 +401,7 @@ const reads: typeof table = [
   ],
   [
     'a condition that yields a number',
-    workflow(whilst('', 'size(orderId)', step('a'))),
+    workflow(repeatWhile('', 'size(orderId)', step('a'))),
     'order',
     'A condition is wanted, not a number.',
     '\n  size(orderId)\n  ^',
@@ -457,11 +457,11 @@ const handling: typeof table = [
   ],
   [
     'an undo of what is to stay',
-    workflow(step('a', { lasting: true, undo: step('undo') as Step })),
+    workflow(step('a', { noUndo: true, undo: step('undo') as Step })),
     'order',
     'It has an undo although it says that what it does is to stay',
   ],
-  ['a mark that is no mark', workflow(step('a', { lasting: 'yes' as never })), 'order', 'lasting is "yes"; it is true, or left out'],
+  ['a mark that is no mark', workflow(step('a', { noUndo: 'yes' as never })), 'order', 'noUndo is "yes"; it is true, or left out'],
   ['an undo of another name', workflow(step('a', { undo: step('release') as Step })), 'order', 'Its undo is no step named "undo"'],
   [
     'a compensation of nothing in particular',
@@ -552,7 +552,11 @@ test('what is certain to be there may be read: after either branch, in the same 
     workflow(sequence('', choice('big', assign('left'), sequence('else', assign('left'))), reading('a', 'vars.left'))),
     workflow(sequence('', choice('big', raise('Refused'), step('charge')), reading('a', 'steps.charge.id')), { toOperator: ['Refused'] }),
     workflow(
-      sequence('', assign('left'), whilst('l', 'vars.left > 0', sequence('turn', step('b'), reading('a', 'steps.b.id'), assign('left')))),
+      sequence(
+        '',
+        assign('left'),
+        repeatWhile('l', 'vars.left > 0', sequence('turn', step('b'), reading('a', 'steps.b.id'), assign('left'))),
+      ),
     ),
     workflow(
       sequence('', collecting('items', sequence('turn', step('a'), reading('b', 'steps.a.id')), 'steps.b.id'), reading('c', 'steps.items')),
@@ -592,7 +596,7 @@ test('what is certain to be there may be read: after either branch, in the same 
     workflow(
       sequence('', forEach('items', sequence('s', step('a'), assign('best', 'steps.a.price')), 'steps.a.price < 10 || vars.best == 1')),
     ),
-    workflow(on(sequence('', undoable('a', '1'), step('letter', { lasting: true }), raise('Refused')), ['Refused', compensate()])),
+    workflow(on(sequence('', undoable('a', '1'), step('letter', { noUndo: true }), raise('Refused')), ['Refused', compensate()])),
     workflow(sequence('', scope('travel', undoable('a', '1')), compensate('travel'))),
     workflow(on(sequence('', scope('travel', undoable('a', '1')), raise('Refused')), ['Refused', compensate('travel')])),
     workflow(on(parallel('', scope('travel', undoable('a', '1')), raise('Refused')), ['Refused', compensate('travel')])),
@@ -669,8 +673,8 @@ test('each oddity is told once, and only where it is', () => {
 test('F-91: a retry has one activity inside it, and neither its count nor its interval is below zero', () => {
   const wrong = (part: object) =>
     check(workflow({ ...retry(step('a')), ...part } as never)).map(({ path, message }) => `${path}: ${message}`);
-  assert.deepEqual(wrong({ count: -1 }), ['order: count is -1; it is a whole number from 0 up.']);
-  assert.deepEqual(wrong({ interval: -1 }), ['order: interval is -1; it is a number of seconds from 0 up.']);
+  assert.deepEqual(wrong({ retries: -1 }), ['order: retries is -1; it is a whole number from 0 up.']);
+  assert.deepEqual(wrong({ intervalSeconds: -1 }), ['order: intervalSeconds is -1; it is a number of seconds from 0 up.']);
   assert.match(wrong({ only: ['No'], except: ['Never'] })[0] ?? '', /^order: It has both "only" and "except"/);
   assert.match(wrong({ only: ['No'], evenPermanent: true })[0] ?? '', /^order: It has both "only" and "evenPermanent"/);
   for (const only of [[], 'No']) assert.match(wrong({ only })[0] ?? '', /^order: "only" names no fault/);

@@ -16,7 +16,7 @@ const on = (activity: Activity, ...handlers: (readonly [fault: string, body: Act
 });
 const forEach = (name: string, body: Activity, more: object = {}) =>
   written('forEach', name, { list: { $cel: 'order.items' }, do: body, ...more });
-const whilst = (name: string, body: Activity) => written('while', name, { condition: { $cel: 'order.total > 1' }, do: body });
+const repeatWhile = (name: string, body: Activity) => written('while', name, { condition: { $cel: 'order.total > 1' }, do: body });
 const scope = (name: string, body: Activity) => written('scope', name, { do: body });
 const raise = (fault: string, name = 'raise') => written('raise', name, { fault, message: 'no' });
 const compensate = (name?: string) => written('compensate', 'compensate', name ? { scope: name } : {});
@@ -145,7 +145,7 @@ describe('who takes which fault', () => {
   });
 
   test('what a retry excepts, or is for, must be raised inside it, unless the engine raises it', () => {
-    const retry = (more: object) => written('retry', 'retry', { count: 1, interval: 1, ...more, do: faulty('a', 'Refused/Late') });
+    const retry = (more: object) => written('retry', 'retry', { retries: 1, intervalSeconds: 1, ...more, do: faulty('a', 'Refused/Late') });
     const named = ['Refused', 'Fraud', 'Engine/NoSignal', '*'];
     assert.deepEqual(warned(sequence('', retry({ except: named })), 'Refused'), [
       'warning order/retry No step inside declares or raises "Fraud", which it excepts.',
@@ -242,7 +242,7 @@ describe('F-99: what stays when its scope is compensated', () => {
 
   test('a scope in a loop is named only in the same turn', () => {
     const many = 'error order/compensate "s" (order/loop/s) is inside a loop, so it is not one scope but many.';
-    for (const loop of [forEach('loop', scope('s', undoable('a'))), whilst('loop', scope('s', undoable('a')))])
+    for (const loop of [forEach('loop', scope('s', undoable('a'))), repeatWhile('loop', scope('s', undoable('a')))])
       assert.deepEqual(stays(sequence('', loop, compensate('s'))), [many]);
     assert.deepEqual(stays(sequence('', forEach('loop', sequence('turn', scope('s', undoable('a')), compensate('s'))))), []);
     assert.deepEqual(stays(sequence('', sequence('plain', scope('s', undoable('a'))), compensate('s'))), []);

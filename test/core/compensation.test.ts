@@ -67,7 +67,7 @@ test('F-103: undos that fail together are not repeated together, and each comes 
     run.reply('order/a', ok());
     run.reply('order/fails', fault('Refused'));
     run.reply('order/a/undo', fault('Busy', { permanent: false }));
-    const own = run.state.activities['order/a/undo']?.own as StepState | undefined;
+    const own = run.state.activities['order/a/undo']?.local as StepState | undefined;
     return (own?.completeBy ?? 0) - run.now;
   });
   for (const pause of pauses) assert.ok(pause >= 4000 && pause <= 6000, `${pause} ms are 5 s, more or less`);

@@ -31,9 +31,9 @@ const seldom = sequence(
   written('compensate', 'back', { scope: 'order' }),
   written('call', 'child', { agent: 'workflows', operation: 'ship-one@1', input: {}, undo: step('undo', { agent: 'workflows' }) }),
   written('sequence', 'whole', { children: [step('part')], undo: step('undo', { agent: 'shop', operation: 'take-back' }) }),
-  written('retry', 'at-once', { count: 1, interval: 0, do: nothing('none') }),
-  written('retry', 'not-after', { count: 2, interval: 90, except: ['Refused/Late', 'Odd'], do: step('tried') }),
-  written('retry', 'only-after', { count: 1, interval: 5, only: ['Refused/Late', 'Odd'], undoFirst: true, do: step('tried-too') }),
+  written('retry', 'at-once', { retries: 1, intervalSeconds: 0, do: nothing('none') }),
+  written('retry', 'not-after', { retries: 2, intervalSeconds: 90, except: ['Refused/Late', 'Odd'], do: step('tried') }),
+  written('retry', 'only-after', { retries: 1, intervalSeconds: 5, only: ['Refused/Late', 'Odd'], undoFirst: true, do: step('tried-too') }),
   written('forEach', 'each', { list: [1, 2], collect: { $cel: 'each.each.index' }, do: choice('some', step('a')) }),
   written('while', 'loop', { condition: true, do: parallel('two', step('b'), step('c')) }),
   written('scope', 'handled', {

@@ -78,7 +78,7 @@ describe('why an order is where it is', () => {
   });
 
   test('a retry waits before its next run', () => {
-    const run = started(sequence('order', { activity: 'retry', name: 'retry', count: 3, interval: 20, do: step('charge') }));
+    const run = started(sequence('order', { activity: 'retry', name: 'retry', retries: 3, intervalSeconds: 20, do: step('charge') }));
     run.reply('order/retry/charge', fault('Engine/ServiceUnavailable', { permanent: false }));
     assert.equal(why(run, run.now + 5000), 'Waits 15 s before it runs order/retry once more, after one failure.');
     assert.equal(
@@ -105,8 +105,8 @@ describe('why an order is where it is', () => {
     const run = started(sequence('order', step('charge')));
     const count = (attempt: number): string | undefined => {
       const { activities } = run.state;
-      const own = { ...(activities['order/charge']?.own as object), attempt };
-      const state = { ...run.state, activities: { ...activities, 'order/charge': { status: 'Executing' as const, own } } };
+      const own = { ...(activities['order/charge']?.local as object), attempt };
+      const state = { ...run.state, activities: { ...activities, 'order/charge': { status: 'Executing' as const, local: own } } };
       return /\((\w+) asking\)/.exec(explain(run.program, state, run.now))?.[1];
     };
     assert.deepEqual(

@@ -10,7 +10,7 @@ import type { Activity, WorkflowDefinition } from '#core/definition/definition';
 import { definitionPath, programOf } from '#core/definition/program';
 import { type FaultPath, faultPathOf, faultPathsOf, silence } from '#core/views/fault-paths';
 import { type Rehearsal, rehearse } from '#testing/rehearse/index';
-import { type Rule, type When, whenever } from '#testing/rehearse/stubs';
+import { type Rule, type Stub, stubOf } from '#testing/rehearse/stubs';
 import okOrder from '../../examples/orders/samples/ok.json' with { type: 'json' };
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
 import { definitionOf, faultTypes, roots } from '../support/shapes.ts';
@@ -20,8 +20,8 @@ const failing = (type: string, permanent: boolean): StepReply => ({
   status: 'failed',
   fault: { type, class: 'expected', permanent, message: `${type} it is` },
 });
-const always = (path: string, answer: Rule['answer']): When =>
-  whenever({ concerns: (asking) => asking.path === path && asking.purpose === 'do', first: 1, last: Infinity, answer });
+const always = (path: string, answer: Rule['answer']): Stub =>
+  stubOf({ concerns: (asking) => asking.path === path && asking.purpose === 'do', first: 1, last: Infinity, answer });
 
 const isAround = (path: string, inside: string): boolean =>
   path === inside || inside.startsWith(`${path}/`) || inside.startsWith(`${path}[`);
@@ -44,9 +44,9 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   const ran = facts
     .filter((fact) => fact.type === 'RunFailed' && isIt(fact.fault))
     .map(({ path = '' }: { path?: string }) => definitionPath(path));
-  const runs = retries.map(({ path, count }, index) => [
+  const runs = retries.map(({ path, retries: count }, index) => [
     path,
-    count * retries.slice(index + 1).reduce((all, outer) => all * (outer.count + 1), 1),
+    count * retries.slice(index + 1).reduce((all, outer) => all * (outer.retries + 1), 1),
   ]);
   const counted = Object.entries(Object.groupBy(ran, (path) => path)).map(([path, all = []]) => [path, all.length]);
   assert.deepEqual(counted.toSorted(), runs.filter(([, count]) => count !== 0).toSorted(), `${what}: runs again`);
@@ -56,7 +56,7 @@ function agrees(verdict: FaultPath, { facts: all, outcome, fault: held }: Rehear
   assert.equal(taken, end.kind === 'handled' ? end.handler : undefined, `${what}: taken by`);
   if (end.kind === 'operator') {
     const forIt = verdict.askedAgain ? held?.source === source : held && isIt(held);
-    assert.ok(outcome === 'held' && forIt, `${what}: held, not ${outcome}`);
+    assert.ok(outcome === 'blocked' && forIt, `${what}: held, not ${outcome}`);
   }
   if (end.kind === 'waits') assert.equal(outcome, 'stuck', what);
   if (end.kind === 'undone') assert.equal(outcome, 'compensated', what);
@@ -109,7 +109,7 @@ describe('who takes which fault', () => {
     });
   }
 
-  const done = whenever({ concerns: () => true, first: 1, last: Infinity, answer: { status: 'succeeded', output: { key: 'k' } } });
+  const done = stubOf({ concerns: () => true, first: 1, last: Infinity, answer: { status: 'succeeded', output: { key: 'k' } } });
   const refused = failing('Refused', true);
   const on = (activity: Activity, ...handlers: readonly Activity[]): Activity => ({
     ...activity,
@@ -118,8 +118,8 @@ describe('who takes which fault', () => {
   const retried = (name: string, body: Activity, count = 2): Activity => ({
     activity: 'retry',
     name,
-    count,
-    interval: 5,
+    retries: count,
+    intervalSeconds: 5,
     evenPermanent: true,
     do: body,
   });
@@ -177,7 +177,7 @@ describe('who takes which fault', () => {
     const handled = { ...sequence('order', step('charge')), faultHandlers: [{ fault: 'Engine', do: delay('rest', 1) }] };
     const ends = (['error', 'wait', 'undo', 'fault'] as const).map((onExhausted) => {
       const definition = workflow(handled, { onExhausted });
-      const done = whenever({ concerns: () => true, first: 1, last: Infinity, answer: 'silence' });
+      const done = stubOf({ concerns: () => true, first: 1, last: Infinity, answer: 'silence' });
       const [verdict] = faultPathsOf(definition).filter(({ fault }) => fault === silence);
       assert.ok(verdict?.askedAgain);
       if (onExhausted !== 'undo') agrees(verdict, rehearse(definition, {}, done), 'order/charge');

@@ -6,7 +6,7 @@ import { type FaultEnd, type FaultPath, faultPathsOf, type HandlerAct, type Retr
 import { everything } from '../support/everything-drawn.ts';
 import { delay, outline, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
-const retryText = ({ path, count, interval, except, only, undoFirst }: RetryTaken): string =>
+const retryText = ({ path, retries: count, intervalSeconds: interval, except, only, undoFirst }: RetryTaken): string =>
   `${path} runs it ${count} times more every ${interval}s${except.length > 0 ? ` except ${except}` : ''}${only ? ` only after ${only}` : ''}${undoFirst ? ' undo first' : ''}`;
 const actText = (act: HandlerAct): string =>
   act.kind === 'undoes' ? `undoes ${act.scope}` : act.kind === 'raises' ? `raises ${act.fault}` : act.kind;
@@ -26,7 +26,7 @@ const on = (activity: Activity, ...handlers: readonly (readonly [string, Activit
   faultHandlers: handlers.map(([fault, body]) => ({ fault, do: body })),
 });
 const retry = (name: string, body: Activity, more: object = {}): Activity =>
-  ({ activity: 'retry', name, count: 2, interval: 5, do: body, ...more }) as unknown as Activity;
+  ({ activity: 'retry', name, retries: 2, intervalSeconds: 5, do: body, ...more }) as unknown as Activity;
 const no = (name: string): Activity => step(name, { faults: ['No', 'No/Never', 'Other'] });
 const choice = (name: string, one: Activity, otherwise?: Activity): Activity =>
   ({ activity: 'choice', name, branches: [{ when: true, do: one }], ...(otherwise ? { otherwise } : {}) }) as unknown as Activity;
@@ -96,7 +96,7 @@ const written: readonly (readonly [string, WorkflowDefinition])[] = [
           'No',
           no('d'),
         ]),
-        { evenPermanent: true, undoFirst: true, except: ['Other'], count: 0 },
+        { evenPermanent: true, undoFirst: true, except: ['Other'], retries: 0 },
       ),
     ),
   ],

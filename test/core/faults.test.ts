@@ -44,12 +44,12 @@ test('F-71: a fault is raised, its activity is closed with it, and only then its
     'ActivityFaulting order/both/inner',
     'ActivityClosed Faulted order/both/inner',
     'ActivityFaulting order/both',
-    'CancelAsked order/both/ship',
+    'CancelRequested order/both/ship',
   ]);
   assert.deepEqual(said(run.reply('order/both/ship', fault('No')).facts), [
     'ActivityClosed Canceled order/both/ship',
     'FaultHandled order/both',
-    'StepAsked order/both/apologise',
+    'StepRequested order/both/apologise',
   ]);
   assert.deepEqual(said(run.reply('order/both/apologise', ok()).facts), [
     'ActivityClosed Succeeded order/both/apologise',
@@ -78,9 +78,9 @@ test('F-71, F-79: what a handler begins is canceled when the handler itself has 
     assert.deepEqual(facts.slice(-3), [
       'ActivityClosed Faulted order/inner/both/raise',
       'ActivityFaulting order/inner/both',
-      `CancelAsked ${path}`,
+      `CancelRequested ${path}`,
     ]);
-    assert.equal(said(run.reply(path, fault('No')).facts).at(-1), 'StepAsked order/last');
+    assert.equal(said(run.reply(path, fault('No')).facts).at(-1), 'StepRequested order/last');
   }
 });
 
@@ -104,13 +104,13 @@ test('F-71: the history names each scope that a fault comes up to, when it begin
     'ActivityClosed Faulted order/locked/work',
     'ActivityFaulting order/locked',
     'CleanUpStarted order/locked',
-    'StepAsked order/locked/unlock',
+    'StepRequested order/locked/unlock',
   ]);
   const { facts } = run.reply('order/locked/unlock', ok());
   assert.deepEqual(said(facts), [
     'ActivityClosed Succeeded order/locked/unlock',
     'FaultHandled order/locked',
-    'StepAsked order/locked/tell',
+    'StepRequested order/locked/tell',
   ]);
   assert.partialDeepStrictEqual(facts[1], { handler: 'tell', fault: { type: 'Refused', source: 'order/locked/work/charge' } });
 });
@@ -135,7 +135,15 @@ test('F-98: what is canceled while it waits is woken no more and has no timer, a
 test('F-98, F-102: a retry that is canceled while it undoes a run begins no other one', () => {
   const undo = step('undo', { operation: 'release' }) as Step;
   const body = sequence('body', step('reserve', { undo }), step('pack'));
-  const again: Activity = { activity: 'retry', name: 'retry', count: 3, interval: 0, evenPermanent: true, undoFirst: true, do: body };
+  const again: Activity = {
+    activity: 'retry',
+    name: 'retry',
+    retries: 3,
+    intervalSeconds: 0,
+    evenPermanent: true,
+    undoFirst: true,
+    do: body,
+  };
   const both = parallel('order', step('charge'), again);
   const run = started(workflow({ ...both, faultHandlers: [{ fault: 'Refused', do: step('apologise') }] }));
   run.reply('order/retry/body/reserve', ok());
@@ -196,8 +204,8 @@ for (const count of [0, 1, 3]) {
     const retry: Activity = {
       activity: 'retry',
       name: 'retry',
-      count,
-      interval: 10,
+      retries: count,
+      intervalSeconds: 10,
       do: sequence('body', step('charge')),
       faultHandlers: [{ fault: 'Busy', do: step('note') }],
     };
@@ -213,13 +221,15 @@ for (const count of [0, 1, 3]) {
     const running = started(workflow(sequence('order', retry, delay('pause', 3600))));
     running.reply('order/retry/body/charge', ok());
     assert.deepEqual(Object.keys(running.state.activities), ['order', 'order/pause']);
-    assert.equal(running.state.known, undefined);
+    assert.equal(running.state.memos, undefined);
   });
 }
 
 for (const onExhausted of ['wait', 'fault', 'undo'] as const)
   test(`F-53, F-93: with onExhausted "${onExhausted}" a retry that is used up blocks no order: its step is asked again until the threshold`, () => {
-    const run = started(workflow({ activity: 'retry', name: 'order', count: 0, interval: 0, do: step('charge') }, { onExhausted }));
+    const run = started(
+      workflow({ activity: 'retry', name: 'order', retries: 0, intervalSeconds: 0, do: step('charge') }, { onExhausted }),
+    );
     run.reply('order/charge', fault('Busy', { permanent: false }));
     assert.deepEqual([run.state.phase, run.state.activities['order/charge']?.status], ['running', 'Executing']);
     run.now += stepMs;
@@ -230,7 +240,7 @@ for (const onExhausted of ['wait', 'fault', 'undo'] as const)
 
 test('F-93: a fault that asking again cannot help is not retried, unless that is wanted; nor is one that is excepted', () => {
   const runs = (more: object, reply: ReturnType<typeof fault>): boolean => {
-    const retry: Activity = { activity: 'retry', name: 'retry', count: 1, interval: 10, do: step('charge'), ...more };
+    const retry: Activity = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 10, do: step('charge'), ...more };
     const run = started(workflow(sequence('order', retry)));
     run.reply('order/retry/charge', reply);
     return run.turns.some(({ facts }) => facts.some(({ type }) => type === 'RunFailed'));
@@ -243,7 +253,7 @@ test('F-93: a fault that asking again cannot help is not retried, unless that is
 
 test('F-93, F-96: with "only", a retry runs again after the named faults, permanent or not, and all others go to its handlers', () => {
   const taken = (type: string, permanent: boolean): string => {
-    const again: Activity = { activity: 'retry', name: 'retry', count: 1, interval: 10, only: ['Refused'], do: step('charge') };
+    const again: Activity = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 10, only: ['Refused'], do: step('charge') };
     const run = started(workflow(sequence('order', { ...again, faultHandlers: [{ fault: '*', do: step('note') }] })));
     run.reply('order/retry/charge', fault(type, { permanent }));
     return run.state.activities['order/retry/note'] ? 'handled' : 'run again';
@@ -270,12 +280,12 @@ test('F-43, F-72: of two faults in one instant one is dealt with after the other
       ),
     ),
   );
-  assert.equal(run.state.held?.path, 'order/first');
+  assert.equal(run.state.blocked?.path, 'order/first');
   assert.equal(run.asks.length, 0);
 
   // In vain for the first, so the second goes on waiting.
   run.happen({ type: 'resubmitted' });
-  assert.equal(run.state.held?.path, 'order/first');
+  assert.equal(run.state.blocked?.path, 'order/first');
   run.happen({ type: 'canceled', outcome: 'canceled' });
   assert.equal(run.state.outcome, 'canceled');
 });
@@ -296,7 +306,7 @@ test('F-43: a second fault that has a handler is handled once a person has dealt
   );
   run.now += 20_000;
   run.happen({ type: 'woken' });
-  assert.equal(run.state.held?.path, 'order/parallel/charge');
+  assert.equal(run.state.blocked?.path, 'order/parallel/charge');
   assert.equal(run.state.vars, undefined);
 
   run.happen({ type: 'resubmitted', completeWithinSeconds: 100 });
@@ -324,7 +334,7 @@ test('F-51, F-58: an order that exceeds its threshold in a handler, an undo or a
   run.reply('order/charge', fault('Refused'));
   const exhaustAndGoOn = () => {
     run.happen({ type: 'exhausted' });
-    assert.equal(run.state.phase, 'held');
+    assert.equal(run.state.phase, 'blocked');
     run.happen({ type: 'resubmitted' });
   };
   exhaustAndGoOn();

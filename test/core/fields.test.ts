@@ -8,8 +8,8 @@ import { sequence, step, workflow } from '../support/workflows.ts';
 const written = (activity: string, fields: object): Activity => ({ activity, name: 'x', ...fields }) as unknown as Activity;
 
 const forEach = (fields: object) => written('forEach', { list: [], do: step('a'), ...fields });
-const whilst = (fields: object) => written('while', { condition: true, do: step('a'), ...fields });
-const retry = (fields: object) => written('retry', { count: 0, interval: 0, do: step('a'), ...fields });
+const repeatWhile = (fields: object) => written('while', { condition: true, do: step('a'), ...fields });
+const retry = (fields: object) => written('retry', { retries: 0, intervalSeconds: 0, do: step('a'), ...fields });
 const assign = (variable: string) => written('assign', { variable, value: 1 });
 const raise = (fault: unknown) => written('raise', { fault, message: 'no' });
 const wait = (seconds: unknown) => written('delay', { seconds });
@@ -28,17 +28,17 @@ const wrong: readonly (readonly [what: string, activity: Activity, message: stri
   ['a choice without branches', written('choice', {}), 'Its branches are no list.'],
   ['a forEach of no branches at once', forEach({ maxConcurrency: 0 }), 'maxConcurrency is 0; it is a whole number from 1 up.'],
   ['a forEach of half a branch', forEach({ maxConcurrency: 1.5 }), 'maxConcurrency is 1.5; it is a whole number from 1 up.'],
-  ['a while of no turns', whilst({ maxTurns: 0 }), 'maxTurns is 0; it is a whole number from 1 up.'],
-  ['a while of half a turn', whilst({ maxTurns: 1.5 }), 'maxTurns is 1.5; it is a whole number from 1 up.'],
-  ['a retry of less than nothing', retry({ count: -1 }), 'count is -1; it is a whole number from 0 up.'],
-  ['a retry of half a run', retry({ count: 1.5 }), 'count is 1.5; it is a whole number from 0 up.'],
-  ['a retry before its time', retry({ interval: -1 }), 'interval is -1; it is a number of seconds from 0 up.'],
+  ['a while of no turns', repeatWhile({ maxTurns: 0 }), 'maxTurns is 0; it is a whole number from 1 up.'],
+  ['a while of half a turn', repeatWhile({ maxTurns: 1.5 }), 'maxTurns is 1.5; it is a whole number from 1 up.'],
+  ['a retry of less than nothing', retry({ retries: -1 }), 'retries is -1; it is a whole number from 0 up.'],
+  ['a retry of half a run', retry({ retries: 1.5 }), 'retries is 1.5; it is a whole number from 0 up.'],
+  ['a retry before its time', retry({ intervalSeconds: -1 }), 'intervalSeconds is -1; it is a number of seconds from 0 up.'],
   [
     'a retry after more than a year',
-    retry({ interval: 1e12 }),
-    'interval is 1000000000000; at most 31622400 seconds, a year, can be waited for.',
+    retry({ intervalSeconds: 1e12 }),
+    'intervalSeconds is 1000000000000; at most 31622400 seconds, a year, can be waited for.',
   ],
-  ['a retry after a word', retry({ interval: '5' }), 'interval is "5"; it is a number of seconds from 0 up.'],
+  ['a retry after a word', retry({ intervalSeconds: '5' }), 'intervalSeconds is "5"; it is a number of seconds from 0 up.'],
   ['a variable that begins with a digit', assign('1st'), '"1st" is no name for a variable.'],
   ['a variable with a dot', assign('a.b'), '"a.b" is no name for a variable.'],
   ['a variable of 65 letters', assign(long), `"${long}" is no name for a variable.`],
@@ -80,10 +80,10 @@ for (const [what, activity, message] of wrong) {
 const right: readonly Activity[] = [
   forEach({}),
   forEach({ maxConcurrency: 1 }),
-  whilst({}),
-  whilst({ maxTurns: 1 }),
+  repeatWhile({}),
+  repeatWhile({ maxTurns: 1 }),
   retry({}),
-  retry({ count: 1, interval: 0.5 }),
+  retry({ retries: 1, intervalSeconds: 0.5 }),
   assign('_'),
   assign('x'.repeat(64)),
   wait(0),
@@ -136,7 +136,7 @@ test('every activity says which of its fields hold expressions: a mistake in any
   const places: readonly Activity[] = [
     forEach({ list: bad }),
     forEach({ until: bad }),
-    whilst({ condition: bad }),
+    repeatWhile({ condition: bad }),
     written('choice', { branches: [{ when: bad, do: step('a') }] }),
     written('assign', { variable: 'a', value: bad }),
     written('raise', { fault: 'Refused', message: bad }),

@@ -41,7 +41,7 @@ describe('an order computes what an expression can’t say', () => {
   ];
   for (const [what, name, input, fault] of failures) {
     test(`one that ${what} is a fault of the order`, () => {
-      assert.partialDeepStrictEqual(started(name, input).state.held, { path: 'order/quote', fault });
+      assert.partialDeepStrictEqual(started(name, input).state.blocked, { path: 'order/quote', fault });
     });
   }
 

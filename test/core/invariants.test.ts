@@ -17,8 +17,8 @@ const fault = { type: 'X', class: 'expected', permanent: true, message: 'x' } as
 
 /** States that must never be stored, and the essential words of what is said about them. */
 const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[] = [
-  ['held without a reason', { ...sound, phase: 'held' }, /phase held, but held is not set/],
-  ['running with a reason to be held', { ...sound, held: { path, fault, at: 1 } }, /phase running, but held is set/],
+  ['held without a reason', { ...sound, phase: 'blocked' }, /phase blocked, but "blocked" is not set/],
+  ['running with a reason to be held', { ...sound, blocked: { path, fault, at: 1 } }, /phase running, but "blocked" is set/],
   ['closed with something alive', { ...sound, phase: 'closed' }, /closed, but 2 activities are alive/],
   ['not started with something alive', { ...sound, phase: 'initialized' }, /not started, but 2 activities are alive/],
   ['running with nothing alive', { ...sound, activities: {} }, /running, but no activity is alive/],
@@ -32,32 +32,36 @@ const nonsense: readonly (readonly [what: string, state: State, words: RegExp])[
     withCharge({ reply: { status: 'succeeded', output: {} } }),
     /order\/charge has an answer that waits/,
   ],
-  ['running with a fault that waits', withCharge({ status: 'Faulting', fault, waits: true }), /order\/charge has a fault that waits/],
+  [
+    'running with a fault that waits',
+    withCharge({ status: 'Faulting', fault, awaitsPerson: true }),
+    /order\/charge has a fault that waits/,
+  ],
   ['running with a step that has a fault', withCharge({ status: 'Faulting', fault }), /order\/charge is Faulting/],
   [
     'held with a fault that is not known',
-    { ...withCharge({ status: 'Faulting' }), phase: 'held', held: { path, fault, at: 1 } },
+    { ...withCharge({ status: 'Faulting' }), phase: 'blocked', blocked: { path, fault, at: 1 } },
     /^order\/charge is Faulting, but without a fault$/,
   ],
   [
     'running with a step of no attempt',
-    withCharge({ own: { ...charge.own, attempt: -1 } }),
+    withCharge({ local: { ...charge.local, attempt: -1 } }),
     /order\/charge has generation 1 and attempt -1/,
   ],
-  ['running with a step of no generation', withCharge({ own: { ...charge.own, generation: 0 } }), /order\/charge has generation 0/],
-  ['running with a step of no deadline', withCharge({ own: { ...charge.own, completeBy: null } }), /order\/charge has no time/],
+  ['running with a step of no generation', withCharge({ local: { ...charge.local, generation: 0 } }), /order\/charge has generation 0/],
+  ['running with a step of no deadline', withCharge({ local: { ...charge.local, completeBy: null } }), /order\/charge has no time/],
 ];
 
 test('a sound state has nothing to be said against it', () => {
   const couldNotBegin = {
     ...sound,
-    phase: 'held' as const,
-    held: { path, fault, at: 1 },
+    phase: 'blocked' as const,
+    blocked: { path, fault, at: 1 },
     activities: { order: { status: 'Executing' as const } },
   };
   const waits = {
     ...couldNotBegin,
-    activities: { ...sound.activities, [path]: { status: 'Faulting' as const, fault, waits: true as const } },
+    activities: { ...sound.activities, [path]: { status: 'Faulting' as const, fault, awaitsPerson: true as const } },
   };
   for (const state of [sound, initialState, couldNotBegin, waits]) assert.deepEqual(violations(run.program, state), []);
 });

@@ -20,14 +20,14 @@ describe('the journal has all that happened to an order', () => {
       after(run, () => run.happen({ type: 'started', stepMs })),
       [
         'ActivityStarted order',
-        'StepAsked order/charge 1#1.1 by +30s',
+        'StepRequested order/charge 1#1.1 by +30s',
         'ActivityStarted order/post',
-        'StepAsked order/post/pack 1#1.1 by +30s',
+        'StepRequested order/post/pack 1#1.1 by +30s',
       ],
     );
     assert.deepEqual(
       after(run, () => run.reply('order/charge', fault('Declined'))),
-      ['OrderHeld order/charge Declined of order/charge'],
+      ['OrderBlocked order/charge Declined of order/charge'],
     );
     assert.deepEqual(
       after(run, () => run.reply('order/post/pack', ok({ box: 7 }))),
@@ -36,10 +36,10 @@ describe('the journal has all that happened to an order', () => {
     assert.deepEqual(
       after(run, () => run.happen({ type: 'resubmitted' })),
       [
-        'OrderReleased order/charge',
-        'StepAsked order/charge 2#1.2 by +30s',
+        'OrderUnblocked order/charge',
+        'StepRequested order/charge 2#1.2 by +30s',
         'ActivityClosed order/post/pack Succeeded 1#1.1 output {"box":7}',
-        'StepAsked order/post/tell 1#1.1 by +30s',
+        'StepRequested order/post/tell 1#1.1 by +30s',
       ],
     );
   });
@@ -66,7 +66,7 @@ describe('the journal has all that happened to an order', () => {
     run.now += 5000;
     assert.deepEqual(
       after(run, () => run.happen({ type: 'woken' })),
-      ['StepAsked order/retry/charge 1#1.2 by +30s'],
+      ['StepRequested order/retry/charge 1#1.2 by +30s'],
     );
     assert.deepEqual(
       after(run, () => run.reply('order/retry/charge', busy)),
@@ -77,7 +77,7 @@ describe('the journal has all that happened to an order', () => {
         'ActivityClosed order/retry Faulted',
         'ActivityFaulting order order/retry',
         'FaultHandled order tell Busy of order/retry/charge',
-        'StepAsked order/tell 1#1.1 by +30s',
+        'StepRequested order/tell 1#1.1 by +30s',
       ],
     );
   });
@@ -101,13 +101,13 @@ describe('the journal has all that happened to an order', () => {
     );
     assert.deepEqual(
       after(run, () => run.happen({ type: 'canceled', outcome: 'canceled' })),
-      paths.map((path) => `CancelAsked ${path} 1#1.1`),
+      paths.map((path) => `CancelRequested ${path} 1#1.1`),
     );
     const answers = [ok(), ok(), fault('Odd', { unknown: true }), fault('Odd', { unknown: true })];
     assert.deepEqual(
       answers.map((answer, index) => after(run, () => run.reply(paths[index] ?? '', answer))),
       [
-        ['LateResult order/ship 1#1.1', 'StepAsked order/ship/undo 1#1.1 by +30s'],
+        ['LateResult order/ship 1#1.1', 'StepRequested order/ship/undo 1#1.1 by +30s'],
         ['LateResult order/tell 1#1.1', 'ActivityClosed order/tell Canceled 1#1.1'],
         ['OutcomeUnknown order/count 1#1.1', 'ActivityClosed order/count Canceled 1#1.1'],
         ['AttemptFailed order/book 1#1.1 Odd'],
@@ -120,7 +120,7 @@ describe('the journal has all that happened to an order', () => {
     run.now = run.asked('order/book').completeBy;
     assert.deepEqual(
       after(run, () => run.happen({ type: 'woken' })).filter((line) => line.includes('book')),
-      ['StepAsked order/book 1#1.2 by +30s'],
+      ['StepRequested order/book 1#1.2 by +30s'],
     );
     assert.deepEqual(
       after(run, () => run.reply('order/book', fault('No'))),

@@ -33,7 +33,7 @@ test('S11, F-100, F-106: whatever befalls an order that another one has called, 
       world.run.happen({ type: 'started', stepMs, called: true });
       suffer(world, happen);
       goWell(world);
-      if (recalls) world.run.happen({ type: 'recalled' });
+      if (recalls) world.run.happen({ type: 'compensatedByCaller' });
       goWell(world);
       checkEffects(world);
     }),

@@ -13,7 +13,7 @@ const nested = (levels: number): Activity =>
     step('charge', { faults: ['Refused'] }),
   );
 
-const noted: Activity = { activity: 'assign', name: 'noted', variable: 'noted', value: true };
+const noted: Activity = { activity: 'assign', name: 'recorded', variable: 'recorded', value: true };
 
 test(`an order may be ${limits.depthMax} levels deep, and a fault finds its way from the last to the first`, () => {
   const root = { ...sequence('order', nested(limits.depthMax)), faultHandlers: [{ fault: 'Refused', do: noted }] };
@@ -52,7 +52,7 @@ test('F-84: a loop over a thousand entries, fifty at a time, keeps the state bel
 
 test(`F-84: a loop over ${limits.itemsMax + 1} entries is a fault of its own, and nothing of it begins`, () => {
   const { state, askings } = drive(workflow(sequence('order', parts({}))), { order: { items: listOf(limits.itemsMax + 1, () => 0) } });
-  assert.equal(state.held?.fault.type, 'Engine/TooManyItems');
+  assert.equal(state.blocked?.fault.type, 'Engine/TooManyItems');
   assert.equal(askings, 0);
 });
 
@@ -84,7 +84,7 @@ test('F-87: ten thousand turns leave nothing behind in the state', () => {
 
 test(`F-87: a loop that says nothing of it makes at most ${limits.turnsMax} turns`, () => {
   const { state, askings } = drive(workflow(loop(10_000)));
-  assert.equal(state.held?.fault.type, 'Engine/TooManyTurns');
+  assert.equal(state.blocked?.fault.type, 'Engine/TooManyTurns');
   assert.equal(askings, 2 * limits.turnsMax);
 });
 
@@ -97,7 +97,7 @@ test('a sequence without undo keeps its state as small at the thousandth step as
 });
 
 test('F-93: what a retry knows of the runs before is gone when it is closed', () => {
-  const retry: Activity = { activity: 'retry', name: 'retry', count: 3, interval: 1, do: sequence('body', step('a'), step('b')) };
+  const retry: Activity = { activity: 'retry', name: 'retry', retries: 3, intervalSeconds: 1, do: sequence('body', step('a'), step('b')) };
   const { state, bytes } = drive(
     workflow(
       sequence('order', {

@@ -8,7 +8,7 @@ import { delay, listOf, sequence, step, workflow } from '../support/workflows.ts
 
 const cel = ($cel: string): Template => ({ $cel });
 const forEach = (list: Template, more: object = {}): Activity => ({ activity: 'forEach', name: 'each', list, do: step('a'), ...more });
-const whilst = (condition: Template, more: object = {}): Activity => ({
+const repeatWhile = (condition: Template, more: object = {}): Activity => ({
   activity: 'while',
   name: 'while',
   condition,
@@ -29,7 +29,7 @@ function heldFor(root: Activity, happen: (run: Run) => void = () => {}, more: { 
   const run = startRun(workflow(sequence('', root), more), { order });
   run.happen({ type: 'started', stepMs });
   happen(run);
-  return run.state.held?.fault;
+  return run.state.blocked?.fault;
 }
 
 const engine = (type: string, message: string, more: Partial<Fault> = {}): Fault => ({
@@ -59,12 +59,12 @@ const table: readonly (readonly [what: string, held: () => Fault | undefined, ex
   ],
   [
     'goes round for ever',
-    () => heldFor(whilst(true, { maxTurns: 3 })),
+    () => heldFor(repeatWhile(true, { maxTurns: 3 })),
     engine('TooManyTurns', 'The loop has made 3 turns, the most it may make. Set maxTurns if it may make more.', { source: 'order/while' }),
   ],
   [
     'asks whether a word holds',
-    () => heldFor(whilst(cel('order.word'))),
+    () => heldFor(repeatWhile(cel('order.word'))),
     engine('ExpressionFailed', `A condition is true or false, not ${w100}.`, { source: 'order/while' }),
   ],
   [
@@ -183,7 +183,7 @@ describe('F-43, F-59: whoever has to decide about an order is told what is wrong
 const unreadable: readonly (readonly [where: string, path: string, root: Activity])[] = [
   ['the input of a step', 'order/a', step('a', { input: { deep: [{ $cel: 'order.nothing' }] } })],
   ['a list', 'order/each', forEach(cel('order.nothing'))],
-  ['the condition of a loop', 'order/while', whilst(cel('order.nothing'))],
+  ['the condition of a loop', 'order/while', repeatWhile(cel('order.nothing'))],
   ['the length of a wait', 'order/pause', delay('pause', cel('order.nothing'))],
   ['the message of a fault', 'order/raise', raise(cel('order.nothing'))],
   ['the data of a fault', 'order/raise', raise('late', cel('order.nothing'))],

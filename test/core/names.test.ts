@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { didYouMean } from '#core/checks/suggest';
 import { isKindOf, shortType } from '#core/data/fault';
-import { askingOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } from '#core/data/ids';
+import { attemptIdOf, generationOf, requestIdFrom, requestIdOf, stepOfRequest } from '#core/data/ids';
 import { fits, utf8Bytes } from '#core/data/json';
 import { mayChange } from '#core/definition/template';
 
@@ -11,7 +11,7 @@ const asked = { generation: 12, epoch: 345, attempt: 67 };
 test('a request id names one asking of one step of one order, and says which', () => {
   const id = requestIdOf('o1', 'order/items[3]/pack', asked);
   assert.equal(id, 'o1/order/items[3]/pack/12#345.67');
-  assert.equal(requestIdFrom('o1', 'order/items[3]/pack', askingOf(asked)), id);
+  assert.equal(requestIdFrom('o1', 'order/items[3]/pack', attemptIdOf(asked)), id);
   assert.deepEqual([stepOfRequest('o1', id), generationOf(id)], ['order/items[3]/pack', 12]);
   assert.deepEqual(
     ['order', 'order[1]/a', 'order/a'].map((path) => stepOfRequest('o1', requestIdOf('o1', path, asked))),

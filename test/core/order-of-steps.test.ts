@@ -34,7 +34,7 @@ const activityOf = (shape: Shape, name: string): Activity => {
   return shape.kind === 'sequence' ? sequence(name, ...children) : parallel(name, ...children);
 };
 
-const phaseOf = (run: Run, path: string): string | undefined => (run.state.activities[path]?.own as StepState | undefined)?.phase;
+const phaseOf = (run: Run, path: string): string | undefined => (run.state.activities[path]?.local as StepState | undefined)?.phase;
 const liveSteps = (run: Run): string[] => Object.keys(run.state.activities).filter((path) => nodeAt(run.program, path).activity === 'step');
 
 /** What may befall an order, and to which of its steps: every one of the laws in `run.ts` must outlive it. */
@@ -83,8 +83,8 @@ function suffer(run: Run, events: readonly (readonly [number, number])[]): void 
 function goWell(run: Run): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 500, `the order comes to no end: ${JSON.stringify(run.state)}`);
-    if (run.state.held) run.happen({ type: 'resubmitted' });
-    for (const path of liveSteps(run)) if (phaseOf(run, path) === 'asked') run.reply(path, ok());
+    if (run.state.blocked) run.happen({ type: 'resubmitted' });
+    for (const path of liveSteps(run)) if (phaseOf(run, path) === 'requested') run.reply(path, ok());
     run.now += 90_000;
     run.happen({ type: 'woken' });
     run.happen({ type: 'expired' });
@@ -98,7 +98,7 @@ function spansOf(run: Run): ReadonlyMap<string, { start: number; end: number }> 
   for (const { facts } of run.turns) {
     for (const fact of facts) {
       place += 1;
-      if ((fact.type === 'ActivityStarted' || fact.type === 'StepAsked') && !spans.has(fact.path))
+      if ((fact.type === 'ActivityStarted' || fact.type === 'StepRequested') && !spans.has(fact.path))
         spans.set(fact.path, { start: place, end: Infinity });
       if (fact.type === 'ActivityClosed') spans.set(fact.path, { start: spans.get(fact.path)?.start ?? Number.NaN, end: place });
     }

@@ -33,13 +33,16 @@ for (const name of readdirSync(folder).filter((each) => each.endsWith('.txt') &&
         made.filter(({ path }) => actual.has(path)).map(({ path, generation }) => ({ path, generation })),
         [...actual.values()].map(({ path, generation }) => ({ path, generation })),
       );
-      for (const { path, input, attempt, asked } of made) {
+      for (const { path, input, attempt, requestInput: asked } of made) {
         const entry = actual.get(path);
         // What a step answered that nobody wanted any more, or to whether it was done, is not in the journal: it is asked once more.
         const isLate =
           late.has(path) || state.activities[path] || state.activities[`${path}/undo`] || (entry === undefined && input === undefined);
         if (!isLate)
-          assert.deepEqual({ path, input, attempt, asked }, { path, input: entry?.input, attempt: entry?.attempt, asked: entry?.asked });
+          assert.deepEqual(
+            { path, input, attempt, asked },
+            { path, input: entry?.input, attempt: entry?.attempt, asked: entry?.requestInput },
+          );
       }
       assert.deepEqual(rebuilt.state.undone, state.undone);
       assert.deepEqual(rebuilt.problems, []);

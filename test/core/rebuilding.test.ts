@@ -26,7 +26,7 @@ const rebuiltFrom = (run: Run, facts: readonly Fact[], whole: boolean, order: Js
     stepMs,
     lastAt: run.now,
   });
-const heldIn = (facts: readonly Fact[]): number => facts.filter(({ type }) => type === 'OrderHeld').length;
+const heldIn = (facts: readonly Fact[]): number => facts.filter(({ type }) => type === 'OrderBlocked').length;
 const undoable = (name: string, input: Json = {}): Activity =>
   step(name, { input, undo: step('undo', { operation: `un-${name}`, input: { of: { $cel: `steps.${name}.id` } } }) as Step });
 const begun = (root: Activity): Run => {
@@ -61,7 +61,7 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
     run.reply('order/a', ok({ id: 'A' }));
     const { state } = rebuiltFrom(run, factsOf(run), false);
     assert.deepEqual(
-      state.undo?.map(({ path, input, asked }) => [path, input, asked]),
+      state.undo?.map(({ path, input, requestInput: asked }) => [path, input, asked]),
       [
         ['order/a', { of: 'A' }, undefined],
         ['order/c', undefined, {}],
@@ -90,7 +90,14 @@ describe('what the journal still says of an order whose state is lost (F-29)', (
 
   test('what is said of places that the workflow has no more, or in a form that nobody writes, counts for nothing', () => {
     const run = begun(sequence('order', undoable('a')));
-    const asked = (path: string, asking: string): Fact => ({ type: 'StepAsked', path, asking, completeBy: run.now, seq: 1, at: run.now });
+    const asked = (path: string, asking: string): Fact => ({
+      type: 'StepRequested',
+      path,
+      attemptId: asking,
+      completeBy: run.now,
+      seq: 1,
+      at: run.now,
+    });
     const entries = (...facts: readonly Fact[]) =>
       rebuiltFrom(run, facts, true).state.undo?.map(({ path, generation, attempt }) => [path, generation, attempt]);
     const wrong = ['', '1#1', 'x1#1.1', '1#1.1x', '1#x.1'].map((asking) => asked('order/a', asking));
@@ -138,8 +145,8 @@ function bringToItsEnd({ program, orderId, epoch, now }: Run, rebuilt: State, se
   };
   const asks = [...happen({ type: 'canceled', outcome: 'compensated' })];
   for (let ask = asks.shift(); ask !== undefined; ask = asks.shift()) {
-    const reply = ask.type === 'ask' ? service.answer(ask, 'does') : undefined;
-    if (ask.type === 'ask' && reply) asks.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));
+    const reply = ask.type === 'request' ? service.answer(ask, 'does') : undefined;
+    if (ask.type === 'request' && reply) asks.push(...happen({ type: 'replied', requestId: ask.requestId, sentAt: now + hours, reply }));
   }
   assert.deepEqual([state.phase, state.outcome], ['closed', 'compensated']);
 }

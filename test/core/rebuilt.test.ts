@@ -32,7 +32,7 @@ const storyOf = (section: string): Story => {
 
 const start = Date.UTC(2026, 0, 1);
 const seconds = (at: number | undefined): string => (at === undefined ? '' : ` until ${(at - start) / 1000}s`);
-const entryLine = ({ path, generation, attempt, input, asked, until }: UndoEntry): string =>
+const entryLine = ({ path, generation, attempt, input, requestInput: asked, until }: UndoEntry): string =>
   input === undefined
     ? `perhaps ${path} ${generation}.${attempt} asked ${JSON.stringify(asked)}${seconds(until)}`
     : `${path} ${generation} undone with ${JSON.stringify(input)}`;
@@ -62,7 +62,7 @@ function told({ about, workflow, order, events }: Story): string {
   const facts = run.turns
     .flatMap(({ at, facts }) => facts.map((fact) => ({ ...fact, at })))
     .map((fact, index): Fact => ({ ...fact, seq: index + 1 }));
-  const held = (some: readonly Fact[]): number => some.filter(({ type }) => type === 'OrderHeld').length;
+  const held = (some: readonly Fact[]): number => some.filter(({ type }) => type === 'OrderBlocked').length;
   const subject = { orderId: run.orderId, order };
   const rebuilt = (some: readonly Fact[], whole: boolean): readonly string[] =>
     linesOf(rebuiltState(run.program, subject, some, { whole, resubmitted: held(some) < held(facts), stepMs, lastAt: run.now }));

@@ -17,7 +17,7 @@ function canceled(more: Partial<Step> = {}): Run {
   run.happen({ type: 'canceled', outcome: 'canceled' });
   return run;
 }
-const own = (run: Run, at: string) => run.state.activities[at]?.own as { phase: string; completeBy: number; attempt: number } | undefined;
+const own = (run: Run, at: string) => run.state.activities[at]?.local as { phase: string; completeBy: number; attempt: number } | undefined;
 /** Milliseconds until it is asked again. */
 const pause = (run: Run, at: string): number => (own(run, at)?.completeBy ?? 0) - run.now;
 const rest = (run: Run, at: string): void => {
@@ -80,7 +80,7 @@ describe('F-103: an undo that fails', () => {
       after(run, () => run.happen({ type: 'woken' })),
       ['UndoFailed order/ship/undo 1#1.2 stuck false'],
     );
-    assert.equal(own(run, undoPath)?.phase, 'resting');
+    assert.equal(own(run, undoPath)?.phase, 'waitingToRetry');
     assert.ok(pause(run, undoPath) <= 10_000);
   });
 });
@@ -96,7 +96,7 @@ describe('S11: whether a step was done', () => {
     run.happen({ type: 'woken' });
     assert.equal(run.asked(path).attempt, 1);
     timeIsOver(run);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true });
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
   });
 
   test('F-80: is known by what another delivery of the same request answers meanwhile', () => {
@@ -112,7 +112,7 @@ describe('S11: whether a step was done', () => {
       const first = run.asked(path);
       timeIsOver(run);
       run.reply(path, fault('OutcomeUnknown', { unknown: true }));
-      assert.equal(own(run, path)?.phase, 'resting');
+      assert.equal(own(run, path)?.phase, 'waitingToRetry');
       run.reply(path, ok(), { ask: first, sentAt: first.completeBy + 1 });
       assert.equal(run.asked(undoPath).attempt, 1);
       run.reply(undoPath, ok());
@@ -125,23 +125,23 @@ describe('S11: whether a step was done', () => {
     const first = run.asked(path);
     timeIsOver(run);
     run.reply(path, fault('No'), { ask: first });
-    assert.partialDeepStrictEqual(own(run, path), { phase: 'asked', attempt: 2 });
+    assert.partialDeepStrictEqual(own(run, path), { phase: 'requested', attempt: 2 });
   });
 
   test('X-20: is asked at once where that begins nothing: what may be asked for only once is not run again', () => {
     const run = canceled({ atMostOnce: true });
     run.reply(path, fault('Canceled', { permanent: false, unknown: true }));
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true });
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true });
   });
 
   test('is asked under its key until the answer is definite', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     timeIsOver(run);
-    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, settling: true, idempotencyKey: 'o1/order/ship/1' });
+    assert.partialDeepStrictEqual(run.asked(path), { attempt: 2, confirming: true, idempotencyKey: 'o1/order/ship/1' });
     for (const answer of [fault('Busy', { permanent: false }), fault('Odd', { unknown: true })]) {
       run.reply(path, answer);
-      assert.equal(own(run, path)?.phase, 'resting');
+      assert.equal(own(run, path)?.phase, 'waitingToRetry');
       rest(run, path);
     }
     run.reply(path, rejected);
@@ -152,7 +152,7 @@ describe('S11: whether a step was done', () => {
     const run = canceled();
     run.reply(path, fault('Odd', { unknown: true }));
     run.reply(path, ok({ id: 1 }));
-    assert.equal(run.asked(undoPath).settling, undefined);
+    assert.equal(run.asked(undoPath).confirming, undefined);
     run.reply(undoPath, ok());
     assert.deepEqual([run.state.outcome, run.state.undone], ['canceled', true]);
   });
@@ -162,7 +162,7 @@ describe('S11: whether a step was done', () => {
     run.reply(path, fault('Odd', { unknown: true }));
     run.now += 1000;
     run.reply(path, fault('NotFound'));
-    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 599_000]);
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['waitingToRetry', 599_000]);
     rest(run, path);
     assert.equal(run.asked(path).attempt, 3);
     run.reply(path, fault('NotFound'));
@@ -182,7 +182,7 @@ describe('S11: whether a step was done', () => {
       });
     run.now += 1000;
     notFound();
-    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 601_000]);
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['waitingToRetry', 601_000]);
     rest(run, path);
     notFound();
     assert.equal(run.state.outcome, 'canceled');
@@ -196,7 +196,7 @@ describe('S11: whether a step was done', () => {
     notFound(run.now);
     rest(run, path);
     notFound(run.now - 150_000);
-    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 150_000]);
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['waitingToRetry', 150_000]);
     rest(run, path);
     notFound(run.now - 150_000);
     assert.equal(run.state.outcome, 'canceled');
@@ -221,7 +221,7 @@ describe('S11: whether a step was done', () => {
     run.now += 10_000;
     run.reply(path, fault('Odd', { unknown: true }));
     run.reply(path, fault('NotFound'));
-    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['resting', 590_000]);
+    assert.deepEqual([own(run, path)?.phase, pause(run, path)], ['waitingToRetry', 590_000]);
     rest(run, path);
     run.reply(path, fault('NotFound'));
     assert.equal(run.state.outcome, 'rejected');
@@ -234,7 +234,7 @@ describe('S25: a message that nobody could process', () => {
     const run = startRun(workflow(sequence('', step('ship', undo))));
     run.happen({ type: 'started', stepMs });
     run.reply(path, reply);
-    assert.equal(run.state.held?.fault.type, 'Engine/RequestRejected');
+    assert.equal(run.state.blocked?.fault.type, 'Engine/RequestRejected');
     run.happen({ type: 'canceled', outcome: 'canceled' });
     return run;
   };

@@ -32,7 +32,7 @@ const started = (root: Activity): Run => {
   run.happen({ type: 'started', stepMs });
   return run;
 };
-const signal = (run: Run, name: string, payload: Json = null) => run.happen({ type: 'signalled', name, payload });
+const signal = (run: Run, name: string, payload: Json = null) => run.happen({ type: 'signaled', name, payload });
 
 describe('an order waits for a signal from outside', () => {
   test('a signal ends the wait, and what it brought along may be read', () => {
@@ -42,7 +42,7 @@ describe('an order waits for a signal from outside', () => {
       [
         'SignalReceived order/paid payment',
         'ActivityClosed order/paid Succeeded output {"amount":5}',
-        'StepAsked order/tell 1#1.1 by +30s',
+        'StepRequested order/tell 1#1.1 by +30s',
       ],
     );
     assert.deepEqual(run.asked('order/tell').input, { amount: 5 });
@@ -108,7 +108,7 @@ describe('an order waits for a signal from outside', () => {
     run.reply('order/inner/own/x', fault('No'));
     run.reply('order/z', fault('Refused'));
     signal(run, 'last');
-    assert.deepEqual([run.state.phase, run.state.signals], ['held', [{ name: 'last', payload: null }]]);
+    assert.deepEqual([run.state.phase, run.state.signals], ['blocked', [{ name: 'last', payload: null }]]);
     run.happen({ type: 'canceled', outcome: 'canceled' });
     assert.deepEqual([run.state.outcome, run.state.signals], ['canceled', undefined]);
   });
@@ -141,7 +141,7 @@ describe('a wait for a signal may have its time', () => {
     const run = started(sequence('', waitFor('paid', 'payment', { $cel: '30 + 30' })));
     run.now += 60_000;
     run.happen({ type: 'woken' });
-    assert.partialDeepStrictEqual(run.state.held, {
+    assert.partialDeepStrictEqual(run.state.blocked, {
       path: 'order/paid',
       fault: { type: 'Engine/NoSignal', permanent: true, message: 'No signal "payment" came in time.' },
     });
@@ -155,11 +155,11 @@ describe('a wait for a signal may have its time', () => {
     assert.deepEqual(run.happen({ type: 'started', stepMs }).commands, []);
     run.now += 1e12;
     run.happen({ type: 'woken' });
-    assert.deepEqual(run.state.activities['order/paid'], { status: 'Executing', own: {} });
+    assert.deepEqual(run.state.activities['order/paid'], { status: 'Executing', local: {} });
   });
 
   test('a time that is none, or can’t be made, is a fault at once', () => {
-    const heldFor = (seconds: string) => started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.held?.fault.message;
+    const heldFor = (seconds: string) => started(sequence('', waitFor('paid', 'payment', { $cel: seconds }))).state.blocked?.fault.message;
     assert.equal(heldFor('-1'), 'A delay takes 0 to 31622400 seconds, not -1.');
     assert.equal(heldFor('order.nothing'), 'order.nothing: No such key: nothing');
   });
@@ -171,7 +171,7 @@ describe('an order asks a person', () => {
   test('it waits until the answer is there, which may be read', () => {
     const question = { question: { $cel: '"Ship " + orderId + "?"' }, details: { late: { $cel: '1 + 1' } } };
     const run = started(sequence('', ask(question), tell('ask')));
-    assert.deepEqual(run.state.held, {
+    assert.deepEqual(run.state.blocked, {
       path: 'order/ask',
       at: run.now,
       fault: {
@@ -189,24 +189,24 @@ describe('an order asks a person', () => {
 
   test('a question of other than words is asked as it is written', () => {
     const run = started(sequence('', ask({ question: { $cel: '[1, 2]' } }), tell('ask')));
-    assert.deepEqual(run.state.held?.fault.message, '[1,2]');
-    assert.equal('data' in (run.state.held?.fault ?? {}), false);
+    assert.deepEqual(run.state.blocked?.fault.message, '[1,2]');
+    assert.equal('data' in (run.state.blocked?.fault ?? {}), false);
     run.happen({ type: 'resubmitted', answer: null });
     assert.equal(run.asked('order/tell').input, null);
   });
 
   test('a question that can’t be made is a fault, as is one whose details can’t', () => {
     for (const fields of [{ question: { $cel: 'order.nothing' } }, { question: 'Well?', details: { $cel: 'order.nothing' } }]) {
-      const { held } = started(sequence('', ask(fields))).state;
+      const { blocked: held } = started(sequence('', ask(fields))).state;
       assert.deepEqual([held?.path, held?.fault.type], ['order/ask', 'Engine/ExpressionFailed']);
     }
   });
 
   test('two questions are asked one after the other', () => {
     const run = started(parallel('', ask({ question: 'One?' }), { ...ask({ question: 'Two?' }), name: 'other' }));
-    assert.equal(run.state.held?.fault.message, 'One?');
+    assert.equal(run.state.blocked?.fault.message, 'One?');
     run.happen({ type: 'resubmitted', answer: 1 });
-    assert.equal(run.state.held?.fault.message, 'Two?');
+    assert.equal(run.state.blocked?.fault.message, 'Two?');
     run.happen({ type: 'resubmitted', answer: 2 });
     assert.equal(run.state.outcome, 'completed');
   });
@@ -243,7 +243,7 @@ describe('what an order may still wait for is known', () => {
     const run = started(parallel('', waitFor('one', 'a', 60), waitFor('two', 'b')));
     run.now += 60_000;
     run.happen({ type: 'woken' });
-    assert.deepEqual([names(run), run.state.held?.path], [['a', 'b'], 'order/one']);
+    assert.deepEqual([names(run), run.state.blocked?.path], [['a', 'b'], 'order/one']);
   });
 
   test('where the time of a wait could not be made, it does not wait yet', () => {

@@ -8,7 +8,7 @@ import { initialState, type State } from '#core/data/state';
 import type { Activity } from '#core/definition/definition';
 import { registerFunction } from '#core/definition/functions';
 import { programOf } from '#core/definition/program';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import { sequence, step, workflow } from '../support/workflows.ts';
 
 const large = 'x'.repeat(5000);
@@ -19,14 +19,17 @@ const of = (text: string) => ({ $cel: text });
 const start = { type: 'started', stepMs: 30_000 } as const;
 const answer = (path: string, output: Json) =>
   ({ type: 'replied', requestId: `o1/${path}/1#1.1`, sentAt: 0, reply: { status: 'succeeded', output } }) as const;
-const signal = { type: 'signalled', name: 'go', payload: large } as const;
+const signal = { type: 'signaled', name: 'go', payload: large } as const;
 
 /** What happens to an order whose body is a long text; for the last event there is so much room. */
-function suffer(room: number | Room, activities: readonly Activity[], ...happen: readonly EventContent[]): State {
+function suffer(byteBudget: number | ByteBudget, activities: readonly Activity[], ...happen: readonly EventContent[]): State {
   const program = programOf(workflow(sequence('order', ...activities)));
   const subject = { orderId: 'o1', order: large };
   return happen.reduce((state, event, index) => {
-    const handed = index === happen.length - 1 ? { room: typeof room === 'number' ? { state: room, journal: room } : room } : {};
+    const handed =
+      index === happen.length - 1
+        ? { byteBudget: typeof byteBudget === 'number' ? { state: byteBudget, journal: byteBudget } : byteBudget }
+        : {};
     return advance(program, subject, state, { at: 0, epoch: 1, ...event } as Event, handed).state;
   }, initialState);
 }
@@ -77,13 +80,13 @@ const refused: readonly (readonly [what: string, path: string, says: RegExp, act
 describe('what would make the state of an order too large is a fault at that place', () => {
   for (const [what, path, says, activities, ...events] of refused) {
     // A loop and a step keep what the variable holds already.
-    const room = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
+    const byteBudget = activities.includes(assign) && path !== 'order/keep' ? 9000 : 5000;
     test(`S23: ${what}`, () => {
-      const { held } = suffer(room, activities, ...events);
+      const { blocked: held } = suffer(byteBudget, activities, ...events);
       assert.deepEqual([held?.path, held?.fault.type, held?.fault.permanent], [path, 'Engine/StateTooLarge', true]);
       assert.equal(held?.fault.outcomeUnknown, says.source.startsWith('^The answer') ? true : undefined);
       assert.match(held?.fault.message ?? '', says);
-      assert.equal(suffer(20_000, activities, ...events).held, undefined, 'with more room it goes on');
+      assert.equal(suffer(20_000, activities, ...events).blocked, undefined, 'with more room it goes on');
     });
   }
 
@@ -113,11 +116,11 @@ describe('what would make the state of an order too large is a fault at that pla
   });
 
   test('S23: what is short passes, where it is not kept or where a fault is being dealt with', () => {
-    assert.equal(suffer(0, [step('a'), step('b')], start, answer('order/a', {})).held, undefined);
+    assert.equal(suffer(0, [step('a'), step('b')], start, answer('order/a', {})).blocked, undefined);
     const fails: Activity = { activity: 'raise', name: 'fails', fault: 'Refused', message: '' };
     const handler = { fault: 'Refused', do: sequence('handler', step('a'), read('a')) };
     const handled = { ...sequence('part', fails), faultHandlers: [handler] };
-    assert.equal(suffer(0, [handled], start, answer('order/part/handler/a', 'short')).held, undefined);
-    assert.equal(suffer(0, [step('a'), read('a')], start, answer('order/a', 'short')).held?.fault.type, 'Engine/StateTooLarge');
+    assert.equal(suffer(0, [handled], start, answer('order/part/handler/a', 'short')).blocked, undefined);
+    assert.equal(suffer(0, [step('a'), read('a')], start, answer('order/a', 'short')).blocked?.fault.type, 'Engine/StateTooLarge');
   });
 });

@@ -222,12 +222,12 @@ test('S23: an output of exactly the largest size is kept, and one byte more is a
 
   const tooLarge = charging();
   tooLarge.reply(path, ok(`${largest}x`));
-  assert.equal(tooLarge.state.held?.fault.type, 'Engine/OutputTooLarge');
-  assert.equal(tooLarge.state.held?.fault.outcomeUnknown, true);
+  assert.equal(tooLarge.state.blocked?.fault.type, 'Engine/OutputTooLarge');
+  assert.equal(tooLarge.state.blocked?.fault.outcomeUnknown, true);
 
   const inBytes = charging();
   inBytes.reply(path, ok('é'.repeat(limits.outputBytesMax / 2)));
-  assert.equal(inBytes.state.held?.fault.type, 'Engine/OutputTooLarge');
+  assert.equal(inBytes.state.blocked?.fault.type, 'Engine/OutputTooLarge');
 });
 
 test('an output is kept in the state only where a later expression reads it', () => {
@@ -292,7 +292,7 @@ test('F-51: an order that is put into Error from outside is held for the fault t
   const given = { type: 'InvariantViolated', class: 'basic-failure', permanent: true, message: 'It would be nonsense.' } as const;
   const run = charging();
   run.happen({ type: 'exhausted', fault: given });
-  assert.deepEqual(run.state.held, { path, fault: { ...given, source: path }, at: run.now });
+  assert.deepEqual(run.state.blocked, { path, fault: { ...given, source: path }, at: run.now });
 });
 
 test('F-32: the journal says of each step when it was asked, what failed for now, and how it ended', () => {
@@ -301,7 +301,7 @@ test('F-32: the journal says of each step when it was asked, what failed for now
   setbacks.expiry(run);
   run.reply(path, ok({ id: 'c1' }));
   const said = run.turns.flatMap(({ facts }) => facts).flatMap((fact) => ('path' in fact && fact.path === path ? [fact.type] : []));
-  assert.deepEqual(said, ['StepAsked', 'AttemptFailed', 'StepAsked', 'ActivityClosed']);
+  assert.deepEqual(said, ['StepRequested', 'AttemptFailed', 'StepRequested', 'ActivityClosed']);
   const closed = run.turns.flatMap(({ facts }) => facts).find((fact) => fact.type === 'ActivityClosed');
   assert.deepEqual(closed?.output, { id: 'c1' });
 });

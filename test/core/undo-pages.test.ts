@@ -4,7 +4,7 @@ import type { Step } from '#core/activities/step';
 import { initialState, type State, type UndoEntry, type UndoPage } from '#core/data/state';
 import type { Activity } from '#core/definition/definition';
 import { programOf } from '#core/definition/program';
-import { putAside, takeBack } from '#core/engine/undo-pages';
+import { pageIn, pageOut } from '#core/engine/undo-pages';
 import { fault, ok, startRun, stepMs } from '../support/run.ts';
 import { listOf, parallel, sequence, step, workflow } from '../support/workflows.ts';
 
@@ -15,7 +15,7 @@ const all = { keptMax: 0, pageMax: 10_000 };
 
 describe('what goes into a page', () => {
   const part = sequence('part', undoable('c'));
-  const again: Activity = { activity: 'retry', name: 'again', do: undoable('d'), count: 1, interval: 0 };
+  const again: Activity = { activity: 'retry', name: 'again', do: undoable('d'), retries: 1, intervalSeconds: 0 };
   const whole: Activity = { ...sequence('whole', undoable('e')), undo: step('undo') as Step };
   const program = programOf(workflow(sequence('order', undoable('a'), undoable('b'), part, again, whole)));
   const entries = ['a', 'b', 'part/c', 'again/d', 'whole/e'].map((path) => entry(path));
@@ -24,13 +24,13 @@ describe('what goes into a page', () => {
     undo,
     activities: Object.fromEntries(alive.map((path) => [`order/${path}`, { status: 'Executing' }])),
   });
-  const aside = (before: State, after = before, sizes = all) => putAside(program, before, after, 7, sizes);
+  const aside = (before: State, after = before, sizes = all) => pageOut(program, before, after, 7, sizes);
   const put = (...args: Parameters<typeof aside>) => aside(...args)?.page.entries.map(({ path }) => path.slice('order/'.length)) ?? [];
 
   test('the oldest entries, and what a page under it is called', () => {
-    assert.deepEqual(aside({ ...state([]), undoAside: { top: 3, entries: 2 } }), {
+    assert.deepEqual(aside({ ...state([]), pagedUndo: { top: 3, entries: 2 } }), {
       page: { entries, below: 3 },
-      state: { ...state([], []), undoAside: { top: 7, entries: 7 } },
+      state: { ...state([], []), pagedUndo: { top: 7, entries: 7 } },
     });
   });
 
@@ -56,7 +56,7 @@ describe('what goes into a page', () => {
   test('nothing of which the write itself has changed something', () => {
     const before = state([]);
     assert.deepEqual(put(before, { ...before, undo: entries.slice(1) }), []);
-    const popped = { ...before, undoAside: { top: 3, entries: 0 } };
+    const popped = { ...before, pagedUndo: { top: 3, entries: 0 } };
     assert.deepEqual(put(popped, before), [], 'of a page below it nothing is left, and it is not listed any more');
     assert.deepEqual(put(before, { ...before, activities: { 'order/a/undo': { status: 'Executing' } } }), []);
     assert.deepEqual(put(before, { ...before, undo: [...entries, entry('f')] }), ['a', 'b', 'part/c', 'again/d', 'whole/e']);
@@ -68,18 +68,18 @@ describe('what is taken out of a page', () => {
     [2, { entries: [entry('x/a'), entry('y/b'), entry('x/c')] }],
     [5, { entries: [entry('y/d'), entry('z')], below: 2 }],
   ]);
-  const state: State = { ...initialState, undo: [entry('x/e')], undoAside: { top: 5, entries: 5 } };
+  const state: State = { ...initialState, undo: [entry('x/e')], pagedUndo: { top: 5, entries: 5 } };
   const take = (from: State, scope: string, floor = 0, handed = pages) => {
-    const found = takeBack(from, { scope }, floor, handed);
+    const found = pageIn(from, { scope }, floor, handed);
     return 'needs' in found ? assert.fail(`needs ${found.needs}`) : found.state;
   };
 
   test('the newest that somebody undoes, wherever it lies; the rest stays there, and none is taken twice', () => {
     const once = take(state, 'order/x');
-    assert.deepEqual([paths(once), once.undoAside?.entries], [['x/a', 'x/c', 'x/e'], 3]);
-    assert.deepEqual(takeBack(once, { scope: 'order/x' }, 0, new Map()), { state: once, taken: false }, 'no page is read again');
-    const other = takeBack(once, { scope: 'order' }, 0, pages);
-    assert.ok('taken' in other);
+    assert.deepEqual([paths(once), once.pagedUndo?.entries], [['x/a', 'x/c', 'x/e'], 3]);
+    assert.deepEqual(pageIn(once, { scope: 'order/x' }, 0, new Map()), { state: once, searched: false }, 'no page is read again');
+    const other = pageIn(once, { scope: 'order' }, 0, pages);
+    assert.ok('searched' in other);
     assert.deepEqual(paths(take(other.state, 'order')), ['x/a', 'y/b', 'x/c', 'y/d', 'z', 'x/e']);
   });
 
@@ -94,13 +94,13 @@ describe('what is taken out of a page', () => {
 
   test('a page of which nothing is left is not listed any more', () => {
     const newest = take(state, 'order');
-    assert.deepEqual(newest.undoAside, { top: 2, entries: 3 });
-    assert.equal(take(newest, 'order').undoAside, undefined);
+    assert.deepEqual(newest.pagedUndo, { top: 2, entries: 3 });
+    assert.equal(take(newest, 'order').pagedUndo, undefined);
   });
 
   test('no page is read that was put aside before the scope began, and one that is missing is asked for', () => {
-    assert.deepEqual(takeBack(state, { scope: 'order/q' }, 5, new Map()), { state, taken: false });
-    assert.deepEqual(takeBack(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
+    assert.deepEqual(pageIn(state, { scope: 'order/q' }, 5, new Map()), { state, searched: false });
+    assert.deepEqual(pageIn(state, { scope: 'order/q' }, 2, new Map()), { needs: 5 });
   });
 });
 
@@ -113,7 +113,7 @@ test('F-101: a scope remembers the newest page that was there when it began', ()
   run.happen({ type: 'started', stepMs });
   for (let index = 0; index < 5; index++) run.reply(`order/a${index}`, ok());
   // The page that the same event brought about holds a4.
-  assert.deepEqual([run.state.activities['order/inner']?.above, run.state.undoAside?.top], [5, 6]);
+  assert.deepEqual([run.state.activities['order/inner']?.above, run.state.pagedUndo?.top], [5, 6]);
   run.reply('order/inner/b', ok());
   run.reply('order/inner/fails', fault('Refused'));
   run.reply('order/inner/b/undo', ok());
@@ -130,7 +130,7 @@ test('F-100: who undoes a wider scope begins with what is newest there, also whi
   run.happen({ type: 'started', stepMs });
   for (const path of ['left/a', 'right/b']) run.reply(`order/both/${path}`, ok());
   run.happen({ type: 'woken' });
-  assert.equal(run.state.undoAside?.entries, 2);
+  assert.equal(run.state.pagedUndo?.entries, 2);
   for (const path of ['left/fails', 'right/fails']) run.reply(`order/both/${path}`, fault('Refused'));
   assert.deepEqual(
     run.asks.slice(-2).map(({ path }) => path),
@@ -142,8 +142,8 @@ test('F-101: an order that was completed for another one, and is recalled by it,
   const run = startRun(workflow(sequence('order', ...listOf(4, (index) => undoable(`a${index}`)))), { undoPage: 1 });
   run.happen({ type: 'started', stepMs, called: true });
   for (let index = 0; index < 4; index++) run.reply(`order/a${index}`, ok());
-  assert.deepEqual([run.state.outcome, run.state.undoAside?.entries], ['completed', 3]);
-  run.happen({ type: 'recalled' });
+  assert.deepEqual([run.state.outcome, run.state.pagedUndo?.entries], ['completed', 3]);
+  run.happen({ type: 'compensatedByCaller' });
   for (const index of [3, 2, 1, 0]) run.reply(`order/a${index}/undo`, ok());
-  assert.deepEqual([run.state.outcome, run.state.undoAside], ['compensated', undefined]);
+  assert.deepEqual([run.state.outcome, run.state.pagedUndo], ['compensated', undefined]);
 });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { Step } from '#core/activities/step';
 import type { CoreFact } from '#core/data/journal';
-import { type Activity, asks } from '#core/definition/definition';
+import { type Activity, isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { scopeNamed, type UndoPlan, undoPlan } from '#core/views/undo-plan';
 import { events, type Happens, mark, suffer, type World, worldOf } from '../support/chaos.ts';
@@ -38,7 +38,7 @@ describe('what an undo would do', () => {
   test('what is at work, or of unknown outcome, is found out first; what was refused did nothing', () => {
     const run = begun(parallel('order', undoable('a'), undoable('b'), undoable('c')));
     run.reply('order/a', fault('No', { unknown: true }));
-    assert.equal(run.state.phase, 'held');
+    assert.equal(run.state.phase, 'blocked');
     run.reply('order/b', fault('No'));
     run.reply('order/c', ok({ id: 'c' }));
     assert.deepEqual(
@@ -110,9 +110,10 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
   const before = run.asks.length;
   const turnsBefore = run.turns.length;
   const atWork = Object.keys(run.state.activities).flatMap((path) => (isUndo(run, path) ? [path] : []));
-  const asking = Object.keys(run.state.activities).filter((path) => asks(nodeAt(run.program, path)));
+  const asking = Object.keys(run.state.activities).filter((path) => isRemote(nodeAt(run.program, path)));
   const alive = new Set(asking.map((path) => (isUndo(run, path) ? path.slice(0, -'/undo'.length) : path)));
-  const severalAtOnce = Object.values(run.state.activities).filter(({ own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
+  const severalAtOnce =
+    Object.values(run.state.activities).filter(({ local: own }) => (own as { scope?: string } | undefined)?.scope).length > 0;
   world.marked.clear();
   run.happen({ type: 'canceled', outcome: 'compensated' });
   answerInOrder(world, plan);
@@ -135,9 +136,9 @@ function carriedOut(shape: Shape, happen: readonly Happens[]): number {
 
 /** The path of an undo that is asked for, or that can't be. */
 const undoBegunBy = (run: Run, fact: CoreFact): readonly string[] =>
-  (fact.type === 'StepAsked' || fact.type === 'UndoFailed') && isUndo(run, fact.path) ? [fact.path] : [];
+  (fact.type === 'StepRequested' || fact.type === 'UndoFailed') && isUndo(run, fact.path) ? [fact.path] : [];
 
-const isUndo = ({ program }: Run, path: string): boolean => path.endsWith('/undo') && asks(nodeAt(program, path));
+const isUndo = ({ program }: Run, path: string): boolean => path.endsWith('/undo') && isRemote(nodeAt(program, path));
 
 /** Every agent answers what it is asked, that of the plan's first step first. */
 function answerInOrder(world: World, { steps }: UndoPlan): void {
@@ -146,14 +147,14 @@ function answerInOrder(world: World, { steps }: UndoPlan): void {
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, 'the order comes to no end');
     const live = Object.entries(run.state.activities).filter(
-      ([path, { own }]) => asks(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'asked',
+      ([path, { local: own }]) => isRemote(nodeAt(run.program, path)) && (own as { phase?: string }).phase === 'requested',
     );
     for (const [path] of live.toSorted(([a], [b]) => place(a) - place(b))) {
       const ask = run.asks.findLast((each) => each.path === path);
       const reply = ask && run.state.activities[path] ? service.answer(ask, 'does') : undefined;
       if (ask && reply) run.reply(path, reply, { ask });
     }
-    for (const [path, { own }] of Object.entries(run.state.activities))
+    for (const [path, { local: own }] of Object.entries(run.state.activities))
       if ((own as { phase?: string } | undefined)?.phase === 'impossible') mark(world, path);
     run.now += 45_000;
     if (turn % 50 === 49) run.now += 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { isAt } from '#core/engine/undo-pages';
 import { type PlannedUndo, scopeNamed, undoPlan } from '#core/views/undo-plan';
@@ -48,7 +48,7 @@ function doneIn({ turns, program }: Run): readonly string[] {
     if (fact.type !== 'ActivityClosed') continue;
     const undone = fact.result === 'Compensated' ? fact.path.slice(0, -'/undo'.length) : undefined;
     if (undone !== undefined) done = done.filter((path) => !isAt(path, undone));
-    else if (fact.result === 'Succeeded' && asks(nodeAt(program, fact.path))) done = [...done, fact.path];
+    else if (fact.result === 'Succeeded' && isRemote(nodeAt(program, fact.path))) done = [...done, fact.path];
   }
   return done;
 }

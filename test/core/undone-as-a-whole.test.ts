@@ -71,7 +71,7 @@ describe('an activity of an app cleans up before it ends', () => {
   });
 
   test('run again by a retry, it cleans up again: what cleaned up once is not done for ever', () => {
-    const retry = { activity: 'retry', name: 'retry', count: 1, interval: 5, do: ensured(step('a'), step('unlock')) } as Activity;
+    const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 5, do: ensured(step('a'), step('unlock')) } as Activity;
     const run = started(workflow({ ...sequence('', retry), faultHandlers: [{ fault: 'Busy', do: step('tell') }] }));
     const keys = [1, 2].map((attempt) => {
       run.reply('order/retry/ensure/a', fault('Busy', { permanent: false }));
@@ -148,7 +148,7 @@ describe('F-99: what has an undo as a whole is undone as a whole', () => {
 
   test('run again after it was undone, it is a new effect, as is all that it did', () => {
     const body = sequence('body', trip(step('fly')), step('pay'));
-    const retry = { activity: 'retry', name: 'retry', count: 1, interval: 0, undoFirst: true, do: body } as Activity;
+    const retry = { activity: 'retry', name: 'retry', retries: 1, intervalSeconds: 0, undoFirst: true, do: body } as Activity;
     const run = started(workflow(sequence('', retry)));
     run.reply('order/retry/body/trip/fly', ok());
     run.reply('order/retry/body/pay', fault('Busy', { permanent: false }));
@@ -177,7 +177,7 @@ describe('a person may say that there is nothing more to undo', () => {
     run.reply('order/b/undo', fault('Stuck'));
     assert.deepEqual(
       after(run, () => run.happen({ type: 'markedCompensated', path: 'order/b' })),
-      ['MarkedCompensated order/b', 'ActivityClosed order/b/undo Compensated 1#1.1', 'StepAsked order/a/undo 1#1.1 by +30s'],
+      ['MarkedCompensated order/b', 'ActivityClosed order/b/undo Compensated 1#1.1', 'StepRequested order/a/undo 1#1.1 by +30s'],
     );
     run.reply('order/a/undo', ok());
     assert.equal(run.state.outcome, 'canceled');
@@ -188,7 +188,7 @@ describe('a person may say that there is nothing more to undo', () => {
     run.happen({ type: 'canceled', outcome: 'canceled' });
     run.now = run.asked('order/a').completeBy;
     run.happen({ type: 'woken' });
-    assert.equal(run.asked('order/a').settling, true);
+    assert.equal(run.asked('order/a').confirming, true);
     assert.deepEqual(
       after(run, () => run.happen({ type: 'markedCompensated', path: 'order/a' })),
       ['MarkedCompensated order/a', 'ActivityClosed order/a Canceled 1#1.2', 'ActivityClosed order Canceled'],

@@ -42,14 +42,14 @@ describe('where processes die', () => {
 describe('F-58, X-1, L1, S5, S7, S11, S17, S18: a process dies at one of its calls, and the order comes to where it comes without that', () => {
   for (const [index, name] of Object.keys(definitions).entries())
     test(name, async () => {
-      const { runs, broken } = await crash({ name, sendsAlong: index % 2 === 1, twice: false, first: index % 7, every: 12 });
+      const { runs, broken } = await crash({ name, writesAndSendsAtomically: index % 2 === 1, twice: false, first: index % 7, every: 12 });
       assert.deepEqual(broken, []);
       assert.ok(runs > 0);
     });
 
   for (const name of smallest)
     test(`${name}, and the process that goes on dies too`, async () => {
-      const { runs, broken } = await crash({ name, sendsAlong: false, twice: true, first: 4, every });
+      const { runs, broken } = await crash({ name, writesAndSendsAtomically: false, twice: true, first: 4, every });
       assert.deepEqual(broken, []);
       assert.ok(runs > 0);
     });

@@ -5,7 +5,7 @@ import { crashPointsOf, definitions } from './definitions.ts';
 /** Some of the crashes of one definition: the first of `every` and each `every`-th after it, single ones or pairs. */
 export interface Piece {
   readonly name: string;
-  readonly sendsAlong: boolean;
+  readonly writesAndSendsAtomically: boolean;
   readonly twice: boolean;
   readonly first: number;
   readonly every: number;
@@ -28,7 +28,7 @@ export const nothing = (): Crashed => ({ runs: 0, outcomes: {}, crashed: {}, rea
 export async function crash(piece: Piece): Promise<Crashed> {
   const definition = definitions[piece.name];
   if (!definition) throw new Error(`There is no definition ${piece.name}.`);
-  const all = await crashPointsOf(definition, piece.sendsAlong);
+  const all = await crashPointsOf(definition, piece.writesAndSendsAtomically);
   const crashed = { ...nothing(), reached: [...all.without.reached] };
   for await (const crashes of chosenOf(all, piece)) add(crashed, piece, await all.play(crashes));
   return crashed;
@@ -40,13 +40,13 @@ async function* chosenOf(all: CrashPoints, { twice, first, every }: Piece): Asyn
   else yield* firsts;
 }
 
-function add(crashed: Crashed, { name, sendsAlong }: Piece, { crashes, run, broken }: Played): void {
+function add(crashed: Crashed, { name, writesAndSendsAtomically }: Piece, { crashes, run, broken }: Played): void {
   crashed.runs += 1;
   count(crashed.outcomes, run.ending.outcome);
   for (const [index, { position }] of crashes.entries()) count(crashed.crashed, `${run.crashed[index]?.site} ${position}`);
   const when = crashes.map(crashText).join(', ');
   for (const what of broken)
-    crashed.broken.push(`${name}, ${sendsAlong ? 'one transaction' : 'write, then send'}, dies at ${when}: ${what}`);
+    crashed.broken.push(`${name}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, dies at ${when}: ${what}`);
 }
 
 const count = (counts: { [what: string]: number }, what: string, by = 1): void => void (counts[what] = (counts[what] ?? 0) + by);

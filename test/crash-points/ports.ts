@@ -9,19 +9,19 @@ export const leftOut: { readonly [site: string]: string } = {
   'store.putBreaker': 'a service is away when it fails more than one order, and here there is one: the simulation has several',
   'store.clients': 'only the API reads it',
   'store.putClient': 'an admin writes it, and tries again',
-  'channel.sendWithin': 'part of a write of the store, in its own transaction',
+  'queues.sendWithin': 'part of a write of the store, in its own transaction',
   'publisher.publishWithin': 'part of a write of the store, in its own transaction',
   'publisher.published': 'only the local subscription reads it',
 };
 
 /** What methods give back has methods as well. */
-const within = ['store.noteAsked.withdraw'];
+const within = ['store.recordIntent.withdraw'];
 
 /** Every method of the ports as they are implemented: a new one must be reached, or left out for a reason. */
 export async function sitesOfPorts(): Promise<readonly string[]> {
-  const { store, channel, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
+  const { store, queues, publisher, database } = openEmbedded(':memory:', { clock: manualClock() });
   await database.close();
-  return [...within, ...sitesOf('store', store), ...sitesOf('channel', channel), ...sitesOf('publisher', publisher)];
+  return [...within, ...sitesOf('store', store), ...sitesOf('queues', queues), ...sitesOf('publisher', publisher)];
 }
 
 /** What is neither reached nor left out, and what is left out and reached after all. */

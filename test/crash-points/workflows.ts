@@ -16,6 +16,7 @@ import {
   NoSignal,
   parallel,
   raise,
+  repeatWhile,
   retry,
   scope,
   sequence,
@@ -23,7 +24,6 @@ import {
   variable,
   waitFor,
   when,
-  whilst,
 } from 'redress';
 import * as z from 'zod';
 import { bank, CardDeclined, carrier, hotel, ledger, mail, NoRoom, OutOfStock, Refused, stock } from './agents.ts';
@@ -41,7 +41,7 @@ const charge = (what: Expr<string>, name = 'charge') =>
     .charge({ what })
     .named(name)
     .undo(({ id }) => bank.refund({ id }));
-const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(name).lasting();
+const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(name).noUndo();
 
 /** As small as can be. */
 export const one = defineWorkflow('one', version, ({ order }) => tell(order.item));
@@ -74,12 +74,12 @@ const done = variable<boolean>('done');
 /** Computes, decides, goes round in circles, and is run again where it is refused for now. */
 export const sale = defineWorkflow('sale', version, ({ order }) => {
   const label = twice({ text: order.item });
-  const turn = sequence(stock.reserve({ what: label.output }).named('look').lasting(), assign(done, true));
+  const turn = sequence(stock.reserve({ what: label.output }).named('look').noUndo(), assign(done, true));
   return sequence(
     label,
     assign(done, false),
-    whilst(cel<boolean>`!${done}`, turn, { maxTurns: 3 }),
-    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
+    repeatWhile(cel<boolean>`!${done}`, turn, { maxTurns: 3 }),
+    retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] }),
     choice(when(cel<boolean>`${order.item} == 'tea'`, tell(order.item))),
   ).on(Refused, ({ compensate }) => compensate());
 });
@@ -138,7 +138,7 @@ export const renewal = defineWorkflow('renewal', { ...version, onExhausted: 'fau
   const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
   return sequence(
     scope('first', first),
-    retry(scope('second', second), { count: 2, interval: 10, evenPermanent: true, undoFirst: true }),
+    retry(scope('second', second), { retries: 2, intervalSeconds: 10, evenPermanent: true, undoFirst: true }),
     tell(order.item),
   )
     .on(DeadlineExceeded, ({ compensate }) => compensate())

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CreateQueueCommand, DeleteQueueCommand } from '@aws-sdk/client-sqs';
-import { sqsChannel } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs';
 import { systemClock } from '#ports/clock';
 import { openDynamoDbStore } from '../adapters/aws/support.ts';
 import { storeContract } from '../contracts/store.contract.ts';
@@ -14,16 +14,16 @@ storeContract('DynamoDB of the server', () => openDynamoDbStore({ endpoint, stop
 test('a queue of the server: what is sent comes; what is released comes again; what is acknowledged does not', async (t) => {
   const prefix = `${runId}-`;
   await openQueue(t, `${prefix}q`);
-  const channel = sqsChannel({ client: sqs, prefix, clock: systemClock });
-  const receive = () => channel.receive('q', { max: 10, visibilityMs: 30_000, waitMs: 1000 });
+  const queues = sqsQueues({ client: sqs, prefix, clock: systemClock });
+  const receive = () => queues.receive('q', { max: 10, visibilityMs: 30_000, waitMs: 1000 });
   const bodies = Array.from({ length: 25 }, (_, index) => `message ${index}`);
-  await channel.send(bodies.map((body) => ({ queue: 'q', body })));
+  await queues.send(bodies.map((body) => ({ queue: 'q', body })));
 
   const taken: string[] = [];
   await eventually('all messages', async () => {
     const messages = await receive();
     taken.push(...messages.map(({ body }) => body));
-    await channel.acknowledge(
+    await queues.acknowledge(
       'q',
       messages.map(({ receipt }) => receipt),
     );
@@ -31,12 +31,12 @@ test('a queue of the server: what is sent comes; what is released comes again; w
   });
   assert.deepEqual(taken.toSorted(), bodies.toSorted());
 
-  await channel.send([{ queue: 'q', body: 'again' }]);
+  await queues.send([{ queue: 'q', body: 'again' }]);
   const first = await eventually('the first delivery', async () => (await receive())[0]);
-  await channel.release('q', [first.receipt], 0);
+  await queues.release('q', [first.receipt], 0);
   const second = await eventually('the second delivery', async () => (await receive())[0]);
   assert.deepEqual([first.body, first.receiveCount, second.body, second.receiveCount], ['again', 1, 'again', 2]);
-  await channel.acknowledge('q', [second.receipt]);
+  await queues.acknowledge('q', [second.receipt]);
   assert.deepEqual(await receive(), []);
 });
 
@@ -46,13 +46,13 @@ test('a queue of the server: what was delivered too often goes to the dead lette
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: dead.arn, maxReceiveCount: 2 });
   const { QueueUrl } = await sqs.send(new CreateQueueCommand({ QueueName: `${prefix}poison`, Attributes: { RedrivePolicy } }));
   t.after(() => sqs.send(new DeleteQueueCommand({ QueueUrl })));
-  const channel = sqsChannel({ client: sqs, prefix, clock: systemClock });
-  await channel.send([{ queue: 'poison', body: 'poison' }]);
+  const queues = sqsQueues({ client: sqs, prefix, clock: systemClock });
+  await queues.send([{ queue: 'poison', body: 'poison' }]);
 
   const moved = await eventually('the message among the dead letters', async () => {
-    for (const { receipt } of await channel.receive('poison', { max: 1, visibilityMs: 30_000, waitMs: 0 }))
-      await channel.release('poison', [receipt], 0);
-    return (await channel.receive('poison-dead', { max: 1, visibilityMs: 30_000, waitMs: 0 }))[0];
+    for (const { receipt } of await queues.receive('poison', { max: 1, visibilityMs: 30_000, waitMs: 0 }))
+      await queues.release('poison', [receipt], 0);
+    return (await queues.receive('poison-dead', { max: 1, visibilityMs: 30_000, waitMs: 0 }))[0];
   });
   assert.equal(moved.body, 'poison');
 });

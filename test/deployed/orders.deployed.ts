@@ -95,7 +95,7 @@ test('F-50: a step whose agent dies is asked again after its time, and the order
   const killed = killFunction('agent-payment');
   assert.partialDeepStrictEqual(await ended(orderId), { processState: 'Processed', outcome: 'completed', failureCount: 0 });
   const { items } = (await (await call('GET', `/orders/${orderId}/history`, { role: 'operator' })).json()) as { items: Entry[] };
-  const [, again] = items.filter(({ type, path }) => type === 'StepAsked' && path?.endsWith('charge'));
+  const [, again] = items.filter(({ type, path }) => type === 'StepRequested' && path?.endsWith('charge'));
   assert.ok(again, JSON.stringify(items));
   t.diagnostic(JSON.stringify({ figure: 'dead agent', killed, healedAfterMs: Date.parse(again.at) - Date.parse(completeBy) }));
   assert.equal((await effects('payment', orderId)).length, 1);

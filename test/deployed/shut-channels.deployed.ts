@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { LambdaClient, ListEventSourceMappingsCommand } from '@aws-sdk/client-lambda';
-import { lambdaValves } from '#adapters/aws/event-source-mappings';
+import { lambdaConsumers } from '#adapters/aws/event-source-mappings';
 import { valvesContract } from '../contracts/valves.contract.ts';
 import { call, effects, ended, eventually, orderOf, outputs, sample, submit } from './support.ts';
 
@@ -21,7 +21,7 @@ const settled = (queue: string, state: 'Enabled' | 'Disabled'): Promise<true> =>
 
 /** Tells what a mapping became, once the server has done with it. */
 const valves = () => {
-  const set = lambdaValves({ client: async () => client, queueArns });
+  const set = lambdaConsumers({ client: async () => client, queueArns });
   return {
     async set(queues: readonly string[], state: 'open' | 'closed'): Promise<void> {
       await set.set(queues, state);

@@ -73,7 +73,7 @@ describe('the examples of activities', () => {
   test('an order that ends at once', () => plays('terminate.ts'));
   test('what was done inside is undone as a whole', () => plays('undo-as-a-whole.ts'));
   test('a signal from outside', () => plays('wait-for.ts'));
-  test('F-87: a question that is asked until the answer is yes', () => plays('whilst.ts'));
+  test('F-87: a question that is asked until the answer is yes', () => plays('repeat-while.ts'));
 
   test('each file is played here', () => {
     const here = readFileSync(new URL(import.meta.url), 'utf8');

@@ -28,6 +28,7 @@ import {
   otherwise,
   parallel,
   raise,
+  repeatWhile,
   retry,
   scope,
   sequence,
@@ -39,7 +40,6 @@ import {
   variable,
   waitFor,
   when,
-  whilst,
 } from 'redress';
 import * as z from 'zod';
 
@@ -183,17 +183,17 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   const reserve = inventory.reserve({ orderId, items: order.items });
   // @ts-expect-error no such option of a retry: times
   retry(reserve, { times: 3, every: 20 });
-  // @ts-expect-error a retry without its interval: interval
-  retry(reserve, { count: 3 });
-  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], undoFirst: true });
+  // @ts-expect-error a retry without its interval: intervalSeconds
+  retry(reserve, { retries: 3 });
+  retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], undoFirst: true });
   // @ts-expect-error what a retry is for, and what it is not for: except
-  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], except: [CardDeclined] });
+  retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], except: [CardDeclined] });
   // @ts-expect-error a retry for some faults, and for all permanent ones: evenPermanent
-  retry(reserve, { count: 3, interval: 20, only: [OutOfStock], evenPermanent: true });
+  retry(reserve, { retries: 3, intervalSeconds: 20, only: [OutOfStock], evenPermanent: true });
   // @ts-expect-error what is no fault: 'OutOfStock'
-  retry(reserve, { count: 3, interval: 20, only: ['OutOfStock'] });
+  retry(reserve, { retries: 3, intervalSeconds: 20, only: ['OutOfStock'] });
   // @ts-expect-error a retry of two activities: arguments
-  retry(reserve, reserve, { count: 3, interval: 20 });
+  retry(reserve, reserve, { retries: 3, intervalSeconds: 20 });
   // @ts-expect-error a condition that is no condition: order.card
   choice(when(order.card, reserve));
   // @ts-expect-error a condition that is written in TypeScript: order.card
@@ -237,7 +237,7 @@ export const wrongBlocks = defineWorkflow('wrong-blocks', { version: 1, order: O
   // @ts-expect-error a scope without a name: scope
   scope(reserve);
   // @ts-expect-error no such option of a while: turns
-  whilst(cel<boolean>`true`, reserve, { turns: 3 });
+  repeatWhile(cel<boolean>`true`, reserve, { turns: 3 });
 
   const left = variable<number>('left');
   // @ts-expect-error a value of another type: 'three'
@@ -275,11 +275,11 @@ export const whatMayLeave = defineWorkflow('what-may-leave', { version: 1, order
   faultsAre(all).exactly<'Refused/OutOfStock' | 'AddressInvalid'>(true);
 
   faultsAre(charge.undo(() => ship)).exactly<'Refused/CardDeclined'>(true);
-  faultsAre(retry(charge, { count: 3, interval: 20, except: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
-  faultsAre(retry(charge, { count: 3, interval: 20, only: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
+  faultsAre(retry(charge, { retries: 3, intervalSeconds: 20, except: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
+  faultsAre(retry(charge, { retries: 3, intervalSeconds: 20, only: [CardDeclined] })).exactly<'Refused/CardDeclined'>(true);
   faultsAre(scope('paid', charge)).exactly<'Refused/CardDeclined'>(true);
   faultsAre(choice(when(cel<boolean>`true`, charge), otherwise(raise(Fraud, 'odd')))).exactly<'Refused/CardDeclined' | 'Fraud'>(true);
-  faultsAre(whilst(cel<boolean>`true`, ship)).exactly<'AddressInvalid'>(true);
+  faultsAre(repeatWhile(cel<boolean>`true`, ship)).exactly<'AddressInvalid'>(true);
   faultsAre(forEach(order.items, () => ship)).exactly<'AddressInvalid'>(true);
   faultsAre(forEach(order.items, () => ({ do: ship, until: cel<boolean>`true` }))).exactly<'AddressInvalid'>(true);
   faultsAre(assign(variable<number>('left'), cel<number>`1`)).exactly<never>(true);

@@ -20,7 +20,7 @@ import {
   succeeded,
   waitFor,
 } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 import type { CoreFact } from '#core/data/journal';
 import type { Activity, WorkflowDefinition } from '#core/definition/definition';
@@ -43,7 +43,7 @@ describe('an activity of one’s own: ensure(do, last)', () => {
   test('F-169: `last` runs after success and after a fault', () => {
     assert.equal(rehearse(ensured, order).story(), 'inventory.reserve ok, payment.charge ok, inventory.release ok, completed');
     assert.equal(
-      rehearse(ensured, order, when(payment.charge).faults(CardDeclined)).story(),
+      rehearse(ensured, order, given(payment.charge).faults(CardDeclined)).story(),
       'inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, customer.tell ok, completed',
     );
   });
@@ -75,9 +75,9 @@ describe('an activity of one’s own: ensure(do, last)', () => {
 
   test('F-78, F-97: in a retry each run cleans up', () => {
     const again = defineWorkflow('again', { version: 1, order: Order, toOperator: [CardDeclined] }, ({ order }) =>
-      retry(ensure({}, { do: payment.charge({ amount: order.total }), last: delay({ seconds: 5 }) }), { count: 1, interval: 20 }),
+      retry(ensure({}, { do: payment.charge({ amount: order.total }), last: delay({ seconds: 5 }) }), { retries: 1, intervalSeconds: 20 }),
     );
-    const run = rehearse(again, order, when(payment.charge).failsForNow(1));
+    const run = rehearse(again, order, given(payment.charge).failsForNow(1));
     assert.equal(run.story(), 'payment.charge ServiceUnavailable, payment.charge ok, completed');
     assert.equal(run.tookMs, 30_000);
   });
@@ -111,9 +111,9 @@ describe('an activity of one’s own: ensure(do, last)', () => {
   });
 });
 
-describe('a retry of one’s own: again({ count, seconds }, { do })', () => {
+describe('a retry of one’s own: again({ retries, seconds }, { do })', () => {
   const tried = defineWorkflow('tried', { version: 1, order: Order, toOperator: [Refused] }, ({ order }) =>
-    again({ count: 2, seconds: 10 }, { do: sequence(inventory.reserve({ sku: order.sku }), payment.charge({ amount: order.total })) }),
+    again({ retries: 2, seconds: 10 }, { do: sequence(inventory.reserve({ sku: order.sku }), payment.charge({ amount: order.total })) }),
   );
 
   test('F-169, F-42, F-44: each run has requests of its own, what was done is not requested again, and what was refused is another effect', () => {
@@ -150,13 +150,13 @@ describe('a retry of one’s own: again({ count, seconds }, { do })', () => {
   });
 
   test('F-169, F-93: it pauses longer each time, and gives up after its last run', () => {
-    const busy = rehearse(tried, order, when(payment.charge).failsForNow(2));
+    const busy = rehearse(tried, order, given(payment.charge).failsForNow(2));
     assert.equal(
       busy.story(),
       'inventory.reserve ok, payment.charge ServiceUnavailable, payment.charge ServiceUnavailable, payment.charge ok, completed',
     );
     assert.equal(busy.tookMs, 30_000);
-    assert.equal(rehearse(tried, order, when(payment.charge).faults(CardDeclined)).outcome, 'held');
+    assert.equal(rehearse(tried, order, given(payment.charge).faults(CardDeclined)).outcome, 'blocked');
   });
 
   test('F-169: an activity that runs a part a second time without saying that it may is stopped, and nothing is done under a key that was used', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import { customer, inventory, payment, shipping } from '../../examples/orders/agents.ts';
 import { AddressInvalid, CardDeclined, OutOfStock } from '../../examples/orders/faults.ts';
 import { fulfilOrder } from '../../examples/orders/workflow.ts';
@@ -16,7 +16,7 @@ describe('the sample workflow, rehearsed', () => {
   });
 
   test('when the card is declined', () => {
-    const run = rehearse(fulfilOrder, order, when(payment.charge).faults(CardDeclined));
+    const run = rehearse(fulfilOrder, order, given(payment.charge).faults(CardDeclined));
     assert.equal(run.story(), 'inventory.reserve ok, payment.charge CardDeclined, inventory.release ok, customer.notify ok, compensated');
     assert.equal(run.outcome, 'compensated');
     assert.deepEqual(run.undone, ['order/reserve']);
@@ -27,14 +27,14 @@ describe('the sample workflow, rehearsed', () => {
     const { steps } = rehearse(
       fulfilOrder,
       order,
-      when(inventory.reserve).answers({ reservationId: 'r-17' }),
-      when(payment.charge).faults(CardDeclined),
+      given(inventory.reserve).answers({ reservationId: 'r-17' }),
+      given(payment.charge).faults(CardDeclined),
     );
     assert.deepEqual(steps.find(({ operation }) => operation === 'inventory.release')?.input, { reservationId: 'r-17' });
   });
 
   test('when the payment service is down for a while, and waits pass in no time', () => {
-    const run = rehearse(fulfilOrder, order, when(payment.charge).failsForNow(2));
+    const run = rehearse(fulfilOrder, order, given(payment.charge).failsForNow(2));
     assert.equal(
       run.story(),
       'inventory.reserve ok, payment.charge ServiceUnavailable, payment.charge ServiceUnavailable, payment.charge ok, shipping.ship ok, customer.notify ok, completed',
@@ -44,41 +44,41 @@ describe('the sample workflow, rehearsed', () => {
 
   test('silence is counted, and above the threshold a person decides', () => {
     assert.equal(
-      storyOf(when(shipping.ship).isSilent(2)),
+      storyOf(given(shipping.ship).isSilent(2)),
       'inventory.reserve ok, payment.charge ok, shipping.ship silent, customer.notify ok, shipping.ship silent, shipping.ship ok, completed',
     );
-    const run = rehearse(fulfilOrder, order, when(payment.charge).isSilent());
-    assert.equal(run.story(), `inventory.reserve ok, ${'payment.charge silent, '.repeat(4)}held for DeadlineExceeded`);
+    const run = rehearse(fulfilOrder, order, given(payment.charge).isSilent());
+    assert.equal(run.story(), `inventory.reserve ok, ${'payment.charge silent, '.repeat(4)}blocked for DeadlineExceeded`);
     assert.deepEqual(run.leftDone, ['order/reserve', 'order/retry/charge?']);
     assert.equal(run.why(), 'Waits for a person: DeadlineExceeded at order/retry/charge; nobody knows whether that was done.');
   });
 
   test('a fault for an operator holds the order', () => {
-    const run = rehearse(fulfilOrder, order, when(shipping.ship).faults(AddressInvalid, 'no such street'));
-    assert.equal(run.outcome, 'held');
+    const run = rehearse(fulfilOrder, order, given(shipping.ship).faults(AddressInvalid, 'no such street'));
+    assert.equal(run.outcome, 'blocked');
     assert.equal(run.fault?.message, 'no such street');
     assert.equal(
       run.story(),
-      'inventory.reserve ok, payment.charge ok, shipping.ship AddressInvalid, customer.notify ok, held for AddressInvalid',
+      'inventory.reserve ok, payment.charge ok, shipping.ship AddressInvalid, customer.notify ok, blocked for AddressInvalid',
     );
   });
 
   test('a when may mean one asking only, or one step', () => {
-    assert.match(storyOf(when(payment.charge).isSilent().once()), /payment.charge silent, payment.charge ok, .*completed$/);
+    assert.match(storyOf(given(payment.charge).isSilent().once()), /payment.charge silent, payment.charge ok, .*completed$/);
     assert.match(
-      storyOf(when(payment.charge).failsForNow().nth(2), when(payment.charge).isSilent().once()),
+      storyOf(given(payment.charge).failsForNow().nth(2), given(payment.charge).isSilent().once()),
       /charge silent, payment.charge ServiceUnavailable, payment.charge ok/,
     );
-    assert.match(storyOf(when(customer.notify).isSilent().at('order/on-Refused/apologise')), /notify ok, completed$/);
+    assert.match(storyOf(given(customer.notify).isSilent().at('order/on-Refused/apologise')), /notify ok, completed$/);
   });
 
   test('faults that an operation does not declare are refused by the compiler', () => {
     // @ts-expect-error: OutOfStock is a fault of inventory.reserve
-    when(payment.charge).faults(OutOfStock);
+    given(payment.charge).faults(OutOfStock);
     // @ts-expect-error: no fault is declared
-    when(customer.notify).faults(CardDeclined);
+    given(customer.notify).faults(CardDeclined);
     // @ts-expect-error: it answers with a chargeId
-    when(payment.charge).answers({ refundId: 'r-1' });
+    given(payment.charge).answers({ refundId: 'r-1' });
   });
 });
 
@@ -87,23 +87,23 @@ describe('the sample workflow with everything that can go wrong', () => {
     assert.equal(
       rehearse.every(fulfilOrder, order).table(),
       `\
-step                  fault                                         outcome                    undone   left done
---------------------  --------------------------------------------  -------------------------  -------  -------------------------------------------------------
-nothing goes wrong                                                  completed                           reserve, retry/charge, parallel/ship, parallel/confirm
-reserve               OutOfStock                                    rejected                            on-Refused/apologise
-reserve               silence                                       held for DeadlineExceeded           reserve?
-reserve               outcome unknown                               held for InvalidReply               reserve?
-retry/charge          CardDeclined                                  compensated                reserve  on-Refused/apologise
-retry/charge          silence                                       held for DeadlineExceeded           reserve, retry/charge?
-retry/charge          outcome unknown                               held for InvalidReply               reserve, retry/charge?
-parallel/ship         AddressInvalid                                held for AddressInvalid             reserve, retry/charge, parallel/confirm
-parallel/ship         silence                                       held for DeadlineExceeded           reserve, retry/charge, parallel/ship?, parallel/confirm
-parallel/ship         outcome unknown                               held for InvalidReply               reserve, retry/charge, parallel/ship?, parallel/confirm
-parallel/confirm      silence                                       held for DeadlineExceeded           reserve, retry/charge, parallel/ship, parallel/confirm?
-parallel/confirm      outcome unknown                               held for InvalidReply               reserve, retry/charge, parallel/ship, parallel/confirm?
-on-Refused/apologise  silence, after OutOfStock at reserve          held for DeadlineExceeded           on-Refused/apologise?
-on-Refused/apologise  outcome unknown, after OutOfStock at reserve  held for InvalidReply               on-Refused/apologise?
-reserve/undo          silence, after CardDeclined at retry/charge   stuck                               reserve
+step                  fault                                         outcome                       undone   left done
+--------------------  --------------------------------------------  ----------------------------  -------  -------------------------------------------------------
+nothing goes wrong                                                  completed                              reserve, retry/charge, parallel/ship, parallel/confirm
+reserve               OutOfStock                                    rejected                               on-Refused/apologise
+reserve               silence                                       blocked for DeadlineExceeded           reserve?
+reserve               outcome unknown                               blocked for InvalidReply               reserve?
+retry/charge          CardDeclined                                  compensated                   reserve  on-Refused/apologise
+retry/charge          silence                                       blocked for DeadlineExceeded           reserve, retry/charge?
+retry/charge          outcome unknown                               blocked for InvalidReply               reserve, retry/charge?
+parallel/ship         AddressInvalid                                blocked for AddressInvalid             reserve, retry/charge, parallel/confirm
+parallel/ship         silence                                       blocked for DeadlineExceeded           reserve, retry/charge, parallel/ship?, parallel/confirm
+parallel/ship         outcome unknown                               blocked for InvalidReply               reserve, retry/charge, parallel/ship?, parallel/confirm
+parallel/confirm      silence                                       blocked for DeadlineExceeded           reserve, retry/charge, parallel/ship, parallel/confirm?
+parallel/confirm      outcome unknown                               blocked for InvalidReply               reserve, retry/charge, parallel/ship, parallel/confirm?
+on-Refused/apologise  silence, after OutOfStock at reserve          blocked for DeadlineExceeded           on-Refused/apologise?
+on-Refused/apologise  outcome unknown, after OutOfStock at reserve  blocked for InvalidReply               on-Refused/apologise?
+reserve/undo          silence, after CardDeclined at retry/charge   stuck                                  reserve
 
 Never asked for: retry/charge/undo, parallel/ship/undo.
 `,

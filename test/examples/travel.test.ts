@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { check, defineApp } from 'redress';
-import { instruct, rehearse, when } from 'redress/testing';
+import { given, instruct, rehearse } from 'redress/testing';
 import { car, flight, hotel, post, visaOffice } from '../../examples/travel/agents.ts';
 import app from '../../examples/travel/app.ts';
 import { NoCar, NoRoom } from '../../examples/travel/faults.ts';
@@ -21,7 +21,7 @@ describe('a journey, rehearsed', () => {
   });
 
   test('F-100: where there is no car, hotel and flight are canceled, newest first, and the traveller is told', () => {
-    const run = rehearse(bookTrip, lisbon, when(car.book).faults(NoCar, 'There are none left.'));
+    const run = rehearse(bookTrip, lisbon, given(car.book).faults(NoCar, 'There are none left.'));
     assert.equal(
       run.story(),
       'flight.book ok, hotel.book ok, car.book NoCar, hotel.cancel ok, flight.cancel ok, post.tell ok, compensated',
@@ -30,39 +30,39 @@ describe('a journey, rehearsed', () => {
   });
 
   test('F-44: a car that is booked too slowly is asked for again', () => {
-    const slow = rehearse(bookTrip, lisbon, when(car.book).takes(40).once());
+    const slow = rehearse(bookTrip, lisbon, given(car.book).takes(40).once());
     assert.equal(slow.story(), 'flight.book ok, hotel.book ok, car.book silent, car.book ok, post.tell ok, completed');
   });
 
   test('F-170, F-60: a traveler cancels while a car is booked, and an operator resubmits what nobody answered', () => {
-    const canceled = rehearse(bookTrip, lisbon, when(car.book).takes(20), instruct({ kind: 'cancel' }, { atSeconds: 5 }));
+    const canceled = rehearse(bookTrip, lisbon, given(car.book).takes(20), instruct({ kind: 'cancel' }, { atSeconds: 5 }));
     assert.equal(
       canceled.story(),
       'flight.book ok, hotel.book ok, instruction cancel, car.book ok, car.cancel ok, hotel.cancel ok, flight.cancel ok, canceled',
     );
-    const resubmitted = rehearse(bookTrip, lisbon, when(hotel.book).isSilent(4), instruct({ kind: 'resubmit' }));
+    const resubmitted = rehearse(bookTrip, lisbon, given(hotel.book).isSilent(4), instruct({ kind: 'resubmit' }));
     assert.equal(resubmitted.outcome, 'completed');
   });
 
   test('the visa office says yes after five days', () => {
-    const run = rehearse(bookTrip, delhi, when(visa).comes({ granted: true }, { afterSeconds: 5 * 86_400 }));
+    const run = rehearse(bookTrip, delhi, given(visa).comes({ granted: true }, { afterSeconds: 5 * 86_400 }));
     assert.equal(run.story(), 'flight.book ok, hotel.book ok, car.book ok, visa-office.apply ok, signal visa ok, post.tell ok, completed');
     assert.equal(run.tookMs, 5 * 86_400_000);
   });
 
   test('it says no: all is undone, the application first', () => {
-    const run = rehearse(bookTrip, delhi, when(visa).comes({ granted: false }));
+    const run = rehearse(bookTrip, delhi, given(visa).comes({ granted: false }));
     assert.deepEqual(run.undone, ['order/choice/visa-check/apply', 'order/bookings/car', 'order/bookings/hotel', 'order/bookings/flight']);
     assert.equal(run.outcome, 'compensated');
   });
 
   test('it says nothing: after ten days somebody gives it a call', () => {
     const waiting = rehearse(bookTrip, delhi);
-    assert.match(waiting.story(), /, signal visa NoSignal, held for the question visa-by-telephone$/);
+    assert.match(waiting.story(), /, signal visa NoSignal, blocked for the question visa-by-telephone$/);
     assert.equal(waiting.fault?.message, 'The visa office has said nothing for ten days. May Ibn Battuta go to Delhi?');
     assert.equal(waiting.tookMs, 10 * 86_400_000);
 
-    const answered = rehearse(bookTrip, delhi, when(visaByTelephone).answers({ granted: true }, { afterSeconds: 3600 }));
+    const answered = rehearse(bookTrip, delhi, given(visaByTelephone).answers({ granted: true }, { afterSeconds: 3600 }));
     assert.match(answered.story(), /, question visa-by-telephone ok, post.tell ok, completed$/);
   });
 });
@@ -76,7 +76,7 @@ describe('a group, rehearsed', () => {
 
   test('where one can’t go, the journeys of the others are undone', () => {
     const second = 'order/travellers[1]/book-trip > order/bookings/hotel';
-    const run = rehearse(bookGroup, group, when(hotel.book).faults(NoRoom).at(second));
+    const run = rehearse(bookGroup, group, given(hotel.book).faults(NoRoom).at(second));
     assert.match(
       run.story(),
       /book-trip ChildNotCompleted, .*, book-trip > flight.cancel ok, book-trip undone, post.tell ok, compensated$/,
@@ -89,34 +89,34 @@ describe('a group, rehearsed', () => {
 });
 
 test('all that can go wrong with a journey', () => {
-  const granted = when(visa).comes({ granted: true });
+  const granted = given(visa).comes({ granted: true });
 
   assert.equal(
     rehearse.every(bookTrip, delhi, granted).table(),
     `\
-step                                                      fault                                                         outcome                    undone                           left done
---------------------------------------------------------  ------------------------------------------------------------  -------------------------  -------------------------------  --------------------------------------------------------------------------------
-nothing goes wrong                                                                                                      completed                                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm
-bookings/flight                                           NoSeat                                                        compensated                bookings/hotel, bookings/car     on-Refused/apologise
-bookings/flight                                           silence                                                       held for DeadlineExceeded                                   bookings/flight?, bookings/hotel, bookings/car
-bookings/flight                                           outcome unknown                                               held for InvalidReply                                       bookings/flight?, bookings/hotel, bookings/car
-bookings/hotel                                            NoRoom                                                        compensated                bookings/car, bookings/flight    on-Refused/apologise
-bookings/hotel                                            silence                                                       held for DeadlineExceeded                                   bookings/flight, bookings/hotel?, bookings/car
-bookings/hotel                                            outcome unknown                                               held for InvalidReply                                       bookings/flight, bookings/hotel?, bookings/car
-bookings/car                                              NoCar                                                         compensated                bookings/hotel, bookings/flight  on-Refused/apologise
-bookings/car                                              silence                                                       held for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car?
-bookings/car                                              outcome unknown                                               held for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car?
-choice/visa-check/apply                                   silence                                                       held for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply?
-choice/visa-check/apply                                   outcome unknown                                               held for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply?
-confirm                                                   silence                                                       held for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm?
-confirm                                                   outcome unknown                                               held for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm?
-choice/visa-check/decision/visa                           NoSignal                                                      completed                                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm
-bookings/hotel/undo                                       silence, after NoSeat at bookings/flight                      stuck                      bookings/car                     bookings/hotel
-bookings/car/undo                                         silence, after NoSeat at bookings/flight                      stuck                      bookings/hotel                   bookings/car
-on-Refused/apologise                                      silence, after NoSeat at bookings/flight                      held for DeadlineExceeded  bookings/hotel, bookings/car     on-Refused/apologise?
-on-Refused/apologise                                      outcome unknown, after NoSeat at bookings/flight              held for InvalidReply      bookings/hotel, bookings/car     on-Refused/apologise?
-bookings/flight/undo                                      silence, after NoRoom at bookings/hotel                       stuck                      bookings/car                     bookings/flight
-choice/visa-check/decision/on-NoSignal/visa-by-telephone  no answer, after NoSignal at choice/visa-check/decision/visa  held for an answer                                          bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply
+step                                                      fault                                                         outcome                       undone                           left done
+--------------------------------------------------------  ------------------------------------------------------------  ----------------------------  -------------------------------  --------------------------------------------------------------------------------
+nothing goes wrong                                                                                                      completed                                                      bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm
+bookings/flight                                           NoSeat                                                        compensated                   bookings/hotel, bookings/car     on-Refused/apologise
+bookings/flight                                           silence                                                       blocked for DeadlineExceeded                                   bookings/flight?, bookings/hotel, bookings/car
+bookings/flight                                           outcome unknown                                               blocked for InvalidReply                                       bookings/flight?, bookings/hotel, bookings/car
+bookings/hotel                                            NoRoom                                                        compensated                   bookings/car, bookings/flight    on-Refused/apologise
+bookings/hotel                                            silence                                                       blocked for DeadlineExceeded                                   bookings/flight, bookings/hotel?, bookings/car
+bookings/hotel                                            outcome unknown                                               blocked for InvalidReply                                       bookings/flight, bookings/hotel?, bookings/car
+bookings/car                                              NoCar                                                         compensated                   bookings/hotel, bookings/flight  on-Refused/apologise
+bookings/car                                              silence                                                       blocked for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car?
+bookings/car                                              outcome unknown                                               blocked for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car?
+choice/visa-check/apply                                   silence                                                       blocked for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply?
+choice/visa-check/apply                                   outcome unknown                                               blocked for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply?
+confirm                                                   silence                                                       blocked for DeadlineExceeded                                   bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm?
+confirm                                                   outcome unknown                                               blocked for InvalidReply                                       bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm?
+choice/visa-check/decision/visa                           NoSignal                                                      completed                                                      bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply, confirm
+bookings/hotel/undo                                       silence, after NoSeat at bookings/flight                      stuck                         bookings/car                     bookings/hotel
+bookings/car/undo                                         silence, after NoSeat at bookings/flight                      stuck                         bookings/hotel                   bookings/car
+on-Refused/apologise                                      silence, after NoSeat at bookings/flight                      blocked for DeadlineExceeded  bookings/hotel, bookings/car     on-Refused/apologise?
+on-Refused/apologise                                      outcome unknown, after NoSeat at bookings/flight              blocked for InvalidReply      bookings/hotel, bookings/car     on-Refused/apologise?
+bookings/flight/undo                                      silence, after NoRoom at bookings/hotel                       stuck                         bookings/car                     bookings/flight
+choice/visa-check/decision/on-NoSignal/visa-by-telephone  no answer, after NoSignal at choice/visa-check/decision/visa  blocked for an answer                                          bookings/flight, bookings/hotel, bookings/car, choice/visa-check/apply
 
 Never asked for: choice/visa-check/apply/undo.
 `,

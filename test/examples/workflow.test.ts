@@ -30,8 +30,8 @@ test('the steps are reserve, charge, then ship and confirm side by side', () => 
         { name: 'reserve', agent: 'inventory', faults: ['Refused/OutOfStock'], undo: { operation: 'release' } },
         {
           activity: 'retry',
-          count: 3,
-          interval: 20,
+          retries: 3,
+          intervalSeconds: 20,
           except: ['Refused/CardDeclined'],
           do: {
             name: 'charge',
@@ -120,7 +120,7 @@ test('an invalid address waits for an operator, and nothing is undone', () => {
   run.reply('order/reserve', ok({ reservationId: 'r1' }));
   run.reply('order/retry/charge', ok({ chargeId: 'c1' }));
   run.reply('order/parallel/ship', fault('AddressInvalid'));
-  assert.equal(run.state.phase, 'held');
+  assert.equal(run.state.phase, 'blocked');
   assert.deepEqual(run.asks.map(({ path }) => path).toSorted(), [
     'order/parallel/confirm',
     'order/parallel/ship',
@@ -185,7 +185,7 @@ test('the agents do, look up and undo at the shop what an order needs', async ()
     assert.equal(await lookUp(agents, operation, as('another')), undefined);
   }
 
-  assert.deepEqual(await run(agents, 'shipping.recall', shipment, as('recall')), {});
+  assert.deepEqual(await run(agents, 'shipping.recall', shipment, as('compensate')), {});
   assert.ok(await run(agents, 'payment.refund', charge, as('refund')));
   assert.deepEqual(await run(agents, 'inventory.release', reservation, as('release')), {});
 

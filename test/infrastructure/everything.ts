@@ -4,7 +4,7 @@ import { UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import { keys } from '#adapters/aws/dynamodb/keys';
 import type { AwsConfig } from '#adapters/aws/open';
 import { collections } from '#ports/documents';
-import { queues, timeText } from '#ports/messages';
+import { queueNames, timeText } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 import { changeChannelState } from '#roles/channels/state';
 import { conversationOf } from '#roles/dead-letters/conversation';
@@ -82,14 +82,14 @@ async function readings(roles: Roles): Promise<void> {
 
 async function ordersByMessage(roles: Roles): Promise<void> {
   const post = (message: object): Promise<void> =>
-    roles.outside.channel.send([{ queue: queues.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...message }) }]);
+    roles.outside.queues.send([{ queue: queueNames.submissions, body: JSON.stringify({ v: 1, type: 'submission', ...message }) }]);
   const order = { item: 'coffee' };
   await post({ client: 'shop', idempotencyKey: 'm-1', workflow: 'both', order });
   await post({ client: 'shop', idempotencyKey: 'm-2', workflow: 'later', order });
   await post({ client: 'shop', idempotencyKey: 'm-3', workflow: 'nothing', order, responseChannel: answered });
   await post({ client: 'shop', idempotencyKey: 'm-4', workflow: 'both', order: {}, responseChannel: answered });
   await post({ client: 'somebody', idempotencyKey: 'm-5', workflow: 'both', order });
-  await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.deliver(queueNames.submissions, (message) => ({ ...message, senderId: 'robot' }));
   await roles.settle();
 }
 
@@ -99,7 +99,7 @@ async function stuckOrders(roles: Roles): Promise<void> {
   await roles.lose('stock-requests');
   roles.pass(stepMs);
   await roles.supervise('supervisor');
-  await roles.lose(queues.wakeUps);
+  await roles.lose(queueNames.wakeUps);
   const { headers } = await roles.call('GET', `/orders/${id}`, operator);
   const body = { kind: 'resubmit', reason: 'the agent is back' };
   const instructed = await roles.call('POST', `/orders/${id}/instructions`, {
@@ -131,18 +131,18 @@ async function askedOnce(roles: Roles): Promise<void> {
 /** Whatever comes for an order that somebody has to himself is posted anew. */
 async function heldOrders(roles: Roles): Promise<void> {
   const id = await submit(roles, 'both');
-  for (const agent of ['stock', 'post']) await roles.deliver(queues.requests(agent));
-  const { store, channel } = roles.outside;
+  for (const agent of ['stock', 'post']) await roles.deliver(queueNames.requests(agent));
+  const { store, queues } = roles.outside;
   await acquireLease(store, id, { holder: 'somebody', leaseMs: 60_000, clock: roles.clock });
-  await channel.send([{ queue: queues.wakeUps, body: JSON.stringify({ v: 1, type: 'wake-up', orderId: id, sentAt: timeText(0) }) }]);
+  await queues.send([{ queue: queueNames.wakeUps, body: JSON.stringify({ v: 1, type: 'wake-up', orderId: id, sentAt: timeText(0) }) }]);
   await roles.settle();
 }
 
 /** Orders that call others: they complete, are canceled, and are asked about once more because their answer was lost. */
 async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> {
   const id = await submit(roles, 'outer');
-  await roles.deliver(queues.calls);
-  await roles.lose(queues.callReplies);
+  await roles.deliver(queueNames.calls);
+  await roles.lose(queueNames.callReplies);
   roles.pass(600_000);
   await roles.supervise('supervisor');
   await roles.settle();
@@ -154,13 +154,13 @@ async function callingOrders(roles: Roles, { table }: AwsConfig): Promise<void> 
   await damage(roles, table, childIdOf(`${id}/order/nothing/1`));
   await roles.call('POST', `/orders/${id}/cancel`, { ...operator, body: { reason: 'enough' } });
   await roles.settle();
-  await roles.outside.channel.send([
+  await roles.outside.queues.send([
     {
-      queue: queues.submissions,
+      queue: queueNames.submissions,
       body: JSON.stringify({ v: 1, type: 'submission', client: 'shop', idempotencyKey: 'm-9', workflow: 'outer', order: { item: 'tea' } }),
     },
   ]);
-  await roles.deliver(queues.submissions, (message) => ({ ...message, senderId: 'robot' }));
+  await roles.deliver(queueNames.submissions, (message) => ({ ...message, senderId: 'robot' }));
   await roles.settle();
 }
 
@@ -193,14 +193,14 @@ async function damagedOrder(roles: Roles, { table }: AwsConfig): Promise<void> {
 async function newerMessages(roles: Roles): Promise<void> {
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
-    await roles.outside.channel.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
+    await roles.outside.queues.send([{ queue, body: JSON.stringify({ v: 2, type: 'news' }) }]);
     await roles.deliver(queue);
   }
 }
 
 /** What was dead-lettered goes to every queue again, and what is not wanted is discarded. */
 async function messagesDeadLetter(roles: Roles): Promise<void> {
-  const { store, channel } = roles.outside;
+  const { store, queues } = roles.outside;
   let messages = 0;
   const deadLetter = async (queue: string, body: string, orderId: string): Promise<string> => {
     const sentAt = roles.clock.now();
@@ -213,19 +213,19 @@ async function messagesDeadLetter(roles: Roles): Promise<void> {
     const answer = await roles.call(method, path, { ...operator, body: { reason: 'as it should be' } });
     assert.equal(answer.status, status, JSON.stringify(answer.body));
   };
-  for (const queue of ['stock-requests', 'stock-replies', 'post-requests', 'post-replies', queues.calls, queues.callReplies]) {
+  for (const queue of ['stock-requests', 'stock-replies', 'post-requests', 'post-replies', queueNames.calls, queueNames.callReplies]) {
     const workflow = channelOf(queue) === 'workflows' ? 'outer' : channelOf(queue) === 'post' ? 'stamped' : 'one';
     const id = await submit(roles, workflow);
     for (const to of queue.endsWith('-replies') ? [queue.replace(/replies$/, 'requests')] : []) await roles.deliver(to);
-    const [message] = await channel.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
+    const [message] = await queues.receive(queue, { max: 1, visibilityMs: 1000, waitMs: 0 });
     assert.ok(message, queue);
-    await channel.acknowledge(queue, [message.receipt]);
+    await queues.acknowledge(queue, [message.receipt]);
     const path = await deadLetter(queue, message.body, id);
     assert.equal((await roles.call('GET', path, operator)).status, 200);
     await treat('POST', `${path}/resubmit`, 202);
     await roles.settle();
   }
-  await treat('DELETE', await deadLetter(queues.wakeUps, 'torn', 'nobody'), 200);
+  await treat('DELETE', await deadLetter(queueNames.wakeUps, 'torn', 'nobody'), 200);
   assert.equal((await roles.call('GET', '/channels/stock/dead-letters', operator)).status, 200);
 }
 
@@ -236,7 +236,7 @@ async function closedChannels(roles: Roles): Promise<void> {
       await roles.closes(name, queue);
       const channel = channelOf(queue);
       // As if it had died before it announced that.
-      await changeChannelState(channel, roles.outside.store, (state) => state && { ...state, rev: state.rev + 1, untold: true });
+      await changeChannelState(channel, roles.outside.store, (state) => state && { ...state, rev: state.rev + 1, unannounced: true });
       roles.pass(outboxMs);
       await roles.supervise('supervisor');
       const opened = await roles.call('POST', `/channels/${channel}/open`, { ...operator, body: {} });
@@ -263,7 +263,7 @@ const damage = (roles: Roles, table: string, id: string) =>
 
 /** On every queue two that come again and cannot be read: one of a conversation in which something failed, and another one. */
 async function poison(roles: Roles): Promise<void> {
-  const { channel, store } = roles.outside;
+  const { queues, store } = roles.outside;
   const consumed = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   for (const queue of consumed.filter((each) => !each.endsWith('-dead'))) {
     const said = { orderId: 'o', path: 'p', requestId: 'o/p/1#1.1', attempt: 1, epoch: 1 };
@@ -271,7 +271,7 @@ async function poison(roles: Roles): Promise<void> {
     const id = conversationOf({ queue, messageId: '', body });
     const content = { failures: 1, attempts: [{ at: 0, error: 'It failed.' }] };
     await store.putDocument({ collection: collections.tracks(channelOf(queue)), id, rev: 1, content }, 0);
-    await channel.send(['nonsense', body].map((each) => ({ queue, body: each })));
+    await queues.send(['nonsense', body].map((each) => ({ queue, body: each })));
     await roles.deliver(queue, (message) => ({ ...message, senderId: 'robot', receiveCount: 2 }));
   }
   await roles.settle();

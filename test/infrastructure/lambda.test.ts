@@ -69,7 +69,7 @@ async function openLambda(context: TestContext, its: App = app) {
   };
   /** What lies in a queue, as an event source of Lambda hands it over. */
   const eventFrom = async (queue: string) => {
-    const messages = await aws.channel.receive(queue, { max: 10, visibilityMs: 30_000, waitMs: 0 });
+    const messages = await aws.queues.receive(queue, { max: 10, visibilityMs: 30_000, waitMs: 0 });
     const eventSourceARN = `arn:aws:sqs:eu-central-1:123456789012:${deployment.queuePrefix}${queue}`;
     return { Records: queueEvent(queue, messages).Records.map((record) => ({ ...record, eventSourceARN })) };
   };
@@ -213,7 +213,7 @@ describe('a function in Lambda', () => {
 
   test('prints what it counted as one line that CloudWatch reads, and nothing where nothing was counted', async (t) => {
     const { aws, start, eventFrom, printed } = await openLambda(t);
-    await aws.channel.send([{ queue: 'wake-ups', body: 'nonsense' }]);
+    await aws.queues.send([{ queue: 'wake-ups', body: 'nonsense' }]);
     const handler = await start('scheduler', { REDRESS_ROLE: 'scheduler' });
     const event = await eventFrom('wake-ups');
     assert.equal(failuresIn(await handler(event)), 0);

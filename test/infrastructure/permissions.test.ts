@@ -131,8 +131,8 @@ describe('an agent writes nothing but what may be asked for only once, that its 
   ];
 
   test('X-20: an agent with such an operation may write in partitions for that, and in no other', () => {
-    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['ASKED#*'] } }, ...own('post')]);
-    assert.ok(keys.asked('o1', 'o1/order/pay/1').pk.startsWith('ASKED#'));
+    assert.deepEqual(conditions('agent-post'), [{ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['INTENT#*'] } }, ...own('post')]);
+    assert.ok(keys.intent('o1', 'o1/order/pay/1').pk.startsWith('INTENT#'));
   });
 
   test('X-13, X-20, X-45: an agent without one comes near its own breaker, its own failures, its own channel, and the names of closed channels', () => {

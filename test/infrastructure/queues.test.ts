@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import type { JobSettings } from '#infrastructure/lambda-function';
 import { SetupError } from '#ports/errors';
 import { hiddenMs, queueFigures } from '#ports/limits';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { topologyOf } from '#runtime/topology';
 import app from './app.ts';
 import { nameOf } from './policies.ts';
@@ -27,8 +27,8 @@ const mappings = ofType(stack, 'Lambda::EventSourceMapping').map(([, { Propertie
   ...Properties,
 }));
 
-const pairs = ['stock', 'post'].flatMap((agent) => [queues.requests(agent), queues.replies(agent)]);
-const consumed = [...pairs, queues.calls, queues.callReplies, queues.wakeUps, queues.submissions];
+const pairs = ['stock', 'post'].flatMap((agent) => [queueNames.requests(agent), queueNames.replies(agent)]);
+const consumed = [...pairs, queueNames.calls, queueNames.callReplies, queueNames.wakeUps, queueNames.submissions];
 
 describe('a step and its agent talk over a pair of queues', () => {
   test('F-35: each agent has a queue for requests that it alone reads, and one for replies that the scheduler reads', () => {

@@ -115,12 +115,12 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
   const consumers = new Map(functions.flatMap(({ name, sources }) => sources.map(({ queue }) => [queue, name])));
 
   async function deliver(queue: string, each: (message: Received) => Received = (message) => message): Promise<number> {
-    const messages = await outside.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+    const messages = await outside.queues.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
     if (messages.length === 0) return 0;
     const { batchItemFailures } = (await run(consumers.get(queue) ?? '', queueEvent(queue, messages.map(each)))) as SQSBatchResponse;
     const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     const done = messages.filter(({ messageId }) => !failed.has(messageId)).map(({ receipt }) => receipt);
-    await outside.channel.acknowledge(queue, done);
+    await outside.queues.acknowledge(queue, done);
     return messages.length;
   }
 
@@ -150,9 +150,9 @@ export async function openRoles({ app, cut = {}, endpoints, deployment, variable
       }
     },
     async lose(queue) {
-      const messages = await outside.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+      const messages = await outside.queues.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
       const receipts = messages.map(({ receipt }) => receipt);
-      await outside.channel.acknowledge(queue, receipts);
+      await outside.queues.acknowledge(queue, receipts);
       return receipts.length;
     },
     supervise: (name) => run(name, { task: name === 'sweeper' ? 'sweep' : 'pass' } satisfies SupervisorTask),

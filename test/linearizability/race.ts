@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { systemClock } from '#ports/clock';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { OrderRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry } from '#ports/telemetry';
@@ -25,13 +25,13 @@ const orderRecord = (number: number): OrderRecord => ({
   answer: '{}',
 });
 
-const nowhere: Pick<Channel, 'send'> = { send: async () => {} };
+const nowhere: Pick<Queues, 'send'> = { send: async () => {} };
 
 /** A host that may claim orders. What it would send goes nowhere. */
 export const hostOn = (store: Store, hostId: string): Scheduler =>
   createScheduler({
     store,
-    channel: nowhere as Channel,
+    queues: nowhere as Queues,
     publisher: { publish: async () => ({ failed: [] }) },
     clock: systemClock,
     telemetry: createTelemetry({ level: 'off' }),

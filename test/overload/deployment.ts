@@ -136,8 +136,8 @@ export class Deployment {
     const { store, clock } = this;
     const telemetry = createTelemetry({ level: 'off' });
     const rest = { telemetry, clock, issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } }, cursorKey: new Uint8Array(32) };
-    const system = createSystem(app, config, { store, channel: this.channel(), publisher, ...rest }, { hostId });
-    const withChance = { ...system, chance: () => this.chance.next() };
+    const system = createSystem(app, config, { store, queues: this.channel(), publisher, ...rest }, { hostId });
+    const withChance = { ...system, random: () => this.chance.next() };
     const handlers = new Map<string, Handle>();
     let supervise: Host['supervise'] = async () => undefined;
     for (const { name, file, environment, sources } of topologyOf(app)) {
@@ -150,7 +150,7 @@ export class Deployment {
     return { system, handlers, supervise };
   }
 
-  private channel(): System['channel'] {
+  private channel(): System['queues'] {
     const notHere = (): never => {
       throw new Error('The deployment itself receives: no function does.');
     };
@@ -193,7 +193,7 @@ export class Deployment {
       patch: later((head, when) => this.noting(head, store.patch(head, when)), 1),
       putPage: later(store.putPage, 1),
       putUndoPage: later(store.putUndoPage, 1),
-      noteAsked: later(store.noteAsked, 1),
+      recordIntent: later(store.recordIntent, 1),
       putBreaker: later(store.putBreaker, 1),
       breaker: later(store.breaker, 0),
       document: later(store.document, 0),

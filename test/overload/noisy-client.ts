@@ -110,6 +110,6 @@ function appOn({ chance, sleep }: Deployment): App {
     });
   const press = defineAgent('press', { print: lasting(500, 1500) });
   const mail = defineAgent('mail', { tell: lasting(20, 200) });
-  const job = defineWorkflow('job', { version: 1, order: Nothing }, () => sequence(press.print({}).lasting(), mail.tell({}).lasting()));
+  const job = defineWorkflow('job', { version: 1, order: Nothing }, () => sequence(press.print({}).noUndo(), mail.tell({}).noUndo()));
   return defineApp({ workflows: [job], agents: [press, mail], channels: { press: { batchSize: 1 } } });
 }

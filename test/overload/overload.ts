@@ -216,8 +216,8 @@ function appOn(service: Service, { chance, sleep }: Deployment): App {
     }),
   });
   const sale = defineWorkflow('sale', { version: 1, order: Nothing }, () =>
-    sequence(stock.reserve({}).lasting(), bank.charge({}).lasting(), mail.tell({}).lasting()),
+    sequence(stock.reserve({}).noUndo(), bank.charge({}).noUndo(), mail.tell({}).noUndo()),
   );
-  const note = defineWorkflow('note', { version: 1, order: Nothing }, () => sequence(stock.reserve({}).lasting(), mail.tell({}).lasting()));
+  const note = defineWorkflow('note', { version: 1, order: Nothing }, () => sequence(stock.reserve({}).noUndo(), mail.tell({}).noUndo()));
   return defineApp({ workflows: [sale, note], agents: [stock, bank, mail] });
 }

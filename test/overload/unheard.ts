@@ -2,7 +2,7 @@ import { type App, defineAgent, defineApp, defineWorkflow, fault, operation, Per
 import * as z from 'zod';
 import { collections } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
-import { queues as names } from '#ports/messages';
+import { queueNames as names } from '#ports/messages';
 import { announcedAs, type StateRecord } from '#ports/records';
 import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
@@ -193,7 +193,7 @@ export class UnheardWorld {
     const statuses = new Map(told.map(({ seq, status }) => [seq, status]));
     const unreachable = fate === 'gone' || fate === 'denied';
     const stuck = journal.some((fact) => fact.type === 'UndoFailed' && fact.stuck);
-    const last = journal.findLast(({ type }) => type === 'OrderProcessed' || type === 'OrderHeld');
+    const last = journal.findLast(({ type }) => type === 'OrderProcessed' || type === 'OrderBlocked');
     return [
       ...(last || stuck ? [] : [`${orderId} has come to nothing`]),
       ...(processState === 'Pending' || processState === 'Processing' ? [] : outbox.map(({ id }) => `${id} still lies in the outbox`)),
@@ -238,7 +238,7 @@ const alertsOf = ({ state, journal }: Found): readonly string[] => [
     `${announcedAs(state)}#${index + 1}/terminated`,
   ]).flat(),
   ...journal.flatMap((fact) =>
-    fact.type === 'UndoFailed' && fact.stuck ? [`${announcedAs(state)}/stuck/${fact.path}/${fact.asking}`] : [],
+    fact.type === 'UndoFailed' && fact.stuck ? [`${announcedAs(state)}/stuck/${fact.path}/${fact.attemptId}`] : [],
   ),
 ];
 
@@ -276,7 +276,7 @@ function appFor({ chance }: Deployment): App {
   const sale = defineWorkflow('sale', { version: 1, order: Nothing, toOperator: [AddressInvalid] }, () =>
     sequence(
       bank.charge({}).undo(() => bank.refund({})),
-      retry(carrier.ship({}), { count: 0, interval: 1 }),
+      retry(carrier.ship({}), { retries: 0, intervalSeconds: 1 }),
     ).on(Refused, ({ compensate }) => compensate()),
   );
   return defineApp({ workflows: [sale], agents: [bank, carrier] });

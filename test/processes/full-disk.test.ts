@@ -38,12 +38,12 @@ test('X-49, S9, S22: a full disk refuses orders and stops nothing for good: with
   assert.equal((await system.store.list({}, undefined, 1000)).items.length, accepted.length);
 });
 
-for (const sendsAlong of [true, false]) {
-  test(`F-159, X-49: a page of the journal that finds no room is not lost: its write waits with it (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
+for (const writesAndSendsAtomically of [true, false]) {
+  test(`F-159, X-49: a page of the journal that finds no room is not lost: its write waits with it (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
     const system = await start(
       t,
       appOf((step) => sequence(...Array.from({ length: 12 }, (_, index) => step(`step-${index}`)))),
-      { sendsAlong },
+      { writesAndSendsAtomically },
     );
     const execute = (sql: string) => system.database.write(() => void system.database.prepare(sql).run());
     await execute("CREATE TRIGGER full BEFORE INSERT ON pages BEGIN SELECT RAISE(ABORT, 'no room'); END");

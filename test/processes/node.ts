@@ -15,10 +15,10 @@ const { default: app } = (await import(process.env['REDRESS_APP'] ?? './app.ts')
 const config = readConfig({ DEFAULT_WORKFLOW: 'line', ...process.env });
 const clock = systemClock;
 const telemetry = createTelemetry({ level: 'off' });
-const { store, channel, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+const { store, queues, publisher, database } = openEmbedded(config.dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
 const ports = {
   store,
-  channel,
+  queues,
   publisher,
   clock,
   telemetry,

@@ -11,7 +11,7 @@ test('X-4, F-22: a node that was stopped for longer than its lease does not take
   const { variables, open } = site(t);
   const embedded = open();
   const stale = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '60' });
-  const orderId = await stale.call('submit', 'held', work({ refuse: true }), 'line');
+  const orderId = await stale.call('submit', 'blocked', work({ refuse: true }), 'line');
   await reaches(embedded, orderId, 'Error');
   await stale.call('hold', orderId, 500);
   pause(stale);

@@ -27,7 +27,7 @@ test('as it starts, the system shows what check warns of, a line each; of the sa
   const { variables } = site(t);
   const odd = await startLocal(t, { ...variables, REDRESS_APP: app, DEFAULT_WORKFLOW: 'line' });
   assert.deepEqual(odd.out().match(/^warn .*$/gm), [
-    'warn  odd@1, order/all/work: It has no undo: what it did stays when order/all is compensated. Give it one, .undo(…), or say that it is to stay: .lasting().',
+    'warn  odd@1, order/all/work: It has no undo: what it did stays when order/all is compensated. Give it one, .undo(…), or say that it is to stay: .noUndo().',
   ]);
   await odd.kill('SIGTERM');
   const sample = await startLocal(t, { ...variables, REDRESS_DATA: `${variables.REDRESS_DATA}-2` });

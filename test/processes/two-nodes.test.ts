@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Embedded } from '#adapters/sqlite/open';
-import { queues, type Request } from '#ports/messages';
+import { queueNames, type Request } from '#ports/messages';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { wholeJournal } from '#roles/scheduler/step-report';
 import { type Node, reaches, root, run, site, startNode, until, within, work } from './support.ts';
@@ -62,7 +62,7 @@ test('F-22, F-25: a node that is killed keeps its lease until that runs out, not
   const embedded = open();
   const owner = await startNode(t, { ...variables, STEP_COMPLETE_WITHIN_SECONDS: '1', SUPERVISOR_PERIOD_SECONDS: '0.2' });
   const orderId = await owner.call('submit', 'owned', work({ ms: 5000 }), 'line');
-  await owner.call('hold', orderId, 2000);
+  await owner.call('hold', orderId, 6000);
   await owner.kill('SIGKILL');
 
   const next = await startNode(t, {
@@ -97,7 +97,7 @@ async function answerFirst(node: Node, embedded: Embedded): Promise<void> {
   await until('the step is asked again', async () => {
     const request = requests(embedded, 'first').at(-1);
     if (!request || Date.parse(request.completeBy) < Date.now() + 300) return false;
-    await node.call('accept', queues.replies('first'), replyTo(request));
+    await node.call('accept', queueNames.replies('first'), replyTo(request));
     return true;
   });
 }
@@ -105,7 +105,7 @@ async function answerFirst(node: Node, embedded: Embedded): Promise<void> {
 const requests = ({ database }: Embedded, agent: string): readonly Request[] =>
   database
     .prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id')
-    .all(queues.requests(agent))
+    .all(queueNames.requests(agent))
     .map((row) => JSON.parse((row as { body: string }).body) as Request);
 
 function replyTo({ requestId, orderId, path, attempt, epoch }: Request): string {
@@ -132,8 +132,8 @@ test('F-26, F-27: a second message for an instance that another node holds waits
   const [first, second] = [requests(embedded, 'first')[0], requests(embedded, 'second')[0]] as [Request, Request];
 
   await one.call('hold', orderId, 1500);
-  await two.call('accept', queues.replies('second'), replyTo(second));
-  await one.call('accept', queues.replies('first'), replyTo(first));
+  await two.call('accept', queueNames.replies('second'), replyTo(second));
+  await one.call('accept', queueNames.replies('first'), replyTo(first));
   const { state } = (await embedded.store.load(orderId)) ?? assert.fail('the order is gone');
   assert.deepEqual(Object.keys(decodeInstance(state).state.activities), ['order', 'order/two']);
   await one.call('release', orderId);

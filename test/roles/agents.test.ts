@@ -271,7 +271,7 @@ describe('many agents on one channel', () => {
         onFatal: (error) => assert.fail(String(error)),
       });
     });
-    while ((await desk.channel.depth('worker-requests')).visible + (await desk.channel.depth('worker-requests')).inFlight > 0)
+    while ((await desk.queues.depth('worker-requests')).visible + (await desk.queues.depth('worker-requests')).inFlight > 0)
       await desk.clock.advance(10);
     await Promise.all(agents.map((agent) => agent.stop()));
 
@@ -301,7 +301,7 @@ describe('long work', () => {
     assert.equal(ran.length, 1);
     assert.equal((await system.state(orderId)).failureCount, 0);
     const journal = await journalOf(system, orderId);
-    const asked = journal.find(({ type }) => type === 'StepAsked');
+    const asked = journal.find(({ type }) => type === 'StepRequested');
     const extended = journal.filter(({ type }) => type === 'StepExtended');
     assert.ok(asked && extended[0] && extended[0].at - asked.at < 10_000 / 3, 'it asks before a third of the time is over');
   });
@@ -402,15 +402,15 @@ describe('long work', () => {
     const desk = openDesk(context, lineOf({ work }, { operation: { longestSeconds: 60, completeWithinSeconds: 10 } }), { clock });
     await submitted(desk);
     const done: string[] = [];
-    const slow: Desk['channel']['send'] = async (messages) => {
+    const slow: Desk['queues']['send'] = async (messages) => {
       const { type } = JSON.parse(messages[0]?.body ?? '') as { readonly type: string };
       if (type === 'heartbeat') await clock.sleep(2_000);
-      await desk.channel.send(messages);
+      await desk.queues.send(messages);
       done.push(type);
     };
     const agent = createAgent(desk.system.definitions.agents[0] ?? assert.fail(), {
       ...desk.system,
-      channel: { ...desk.channel, send: slow },
+      queues: { ...desk.queues, send: slow },
     });
     const served = agent(await desk.request()).then(() => done.push('returned'));
     await timePasses(clock, served);

@@ -19,11 +19,11 @@ async function told(context: TestContext, charge: () => never) {
   });
   const line = defineWorkflow('line', { version: 1, order: Nothing }, () =>
     sequence(
-      scope('paid', till.charge({}).lasting())
+      scope('paid', till.charge({}).noUndo())
         .on(Refused, ({ rethrow }) => rethrow())
         .on(AnyFault, ({ rethrow }) => rethrow()),
-      clerk.close({}).lasting(),
-    ).on(AnyFault, ({ fault: { type, source, message } }) => clerk.note({ type, source, message }).lasting()),
+      clerk.close({}).noUndo(),
+    ).on(AnyFault, ({ fault: { type, source, message } }) => clerk.note({ type, source, message }).noUndo()),
   );
   const system = await started(context, defineApp({ workflows: [line], agents: [till, clerk] }));
   const orderId = await submitted(system, {});

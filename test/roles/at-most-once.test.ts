@@ -36,7 +36,7 @@ async function paying(context: TestContext, run: Run, more: LineOptions['operati
     assert.equal(await desk.deliver('worker-requests'), 0);
     return (desk.messages('worker-replies').slice(before) as unknown as readonly Reply[]).map(({ result }) => result);
   };
-  return { desk, first, ask, tried: () => tried, notes: () => countIn(desk, 'asked') };
+  return { desk, first, ask, tried: () => tried, notes: () => countIn(desk, 'intents') };
 }
 
 const faultsIn = (results: readonly Reply['result'][]) =>
@@ -243,7 +243,7 @@ describe('an order that asks for what may be asked for only once', () => {
   };
   const bank = defineAgent('bank', { pay: operation({ input: Empty, output: Empty, atMostOnce: true, run: (_, call) => pay(call) }) });
   const desk = defineAgent('desk', { look: operation({ input: Empty, output: Empty, run: () => ({}) }) });
-  const held = defineWorkflow('held', { version: 1, order: Empty }, () => sequence(bank.pay({})));
+  const held = defineWorkflow('blocked', { version: 1, order: Empty }, () => sequence(bank.pay({})));
   const handled = defineWorkflow('handled', { version: 1, order: Empty }, () =>
     sequence(bank.pay({})).on(OutcomeUnknown, () => desk.look({})),
   );
@@ -252,7 +252,7 @@ describe('an order that asks for what may be asked for only once', () => {
   test('X-20 is held for a person when no answer came, and has asked once', async (context) => {
     paid = 0;
     const system = await started(context, app);
-    const orderId = await submitted(system, {}, { workflow: 'held' });
+    const orderId = await submitted(system, {}, { workflow: 'blocked' });
     await reaches(system, orderId, 'Error');
     assert.deepEqual([(await system.state(orderId)).fault?.type, paid], ['OutcomeUnknown', 1]);
   });

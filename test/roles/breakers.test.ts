@@ -4,12 +4,12 @@ import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence, 
 import { startSystem } from 'redress/testing';
 import * as z from 'zod';
 import { openEmbedded } from '#adapters/sqlite/open';
-import { closed, excuses, opened, phaseOf, turnOf } from '#ports/circuit-breaker';
+import { closed, coversLateStep, opened, phaseOf, turnOf } from '#ports/circuit-breaker';
 import { manualClock } from '#ports/clock';
 import type { Request } from '#ports/messages';
 import { createTelemetry } from '#ports/telemetry';
 import { createAgent } from '#roles/agent/agent';
-import { Guard } from '#roles/agent/circuit-guard';
+import { CircuitGuard } from '#roles/agent/circuit-guard';
 import { startDeadline } from '#roles/agent/deadline';
 import { lineOf, openDesk, submitted, timePasses } from './support.ts';
 
@@ -27,7 +27,7 @@ function banked(): { readonly app: App; readonly bank: { isAway: boolean; calls:
     },
   });
   const agent = defineAgent('bank', { charge });
-  const workflow = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(agent.charge({}).lasting()));
+  const workflow = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(agent.charge({}).noUndo()));
   return { app: defineApp({ workflows: [workflow], agents: [agent] }), bank };
 }
 
@@ -97,23 +97,23 @@ describe('what stands before a service', () => {
         return store.breaker(agent);
       },
     };
-    const guard = () => new Guard('bank', { breakers, clock, telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 });
+    const guard = () => new CircuitGuard('bank', { breakers, clock, telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 });
     return { clock, store, reads, guard };
   }
-  async function fails(guard: Guard, ...orders: string[]): Promise<void> {
-    for (const order of orders) await (await guard.admit({ repeated: false }))?.failed(order);
+  async function fails(guard: CircuitGuard, ...orders: string[]): Promise<void> {
+    for (const order of orders) await (await guard.acquirePermit({ repeated: false }))?.failed(order);
   }
 
   test('X-45 in good weather the store is asked once by each process, and again after it has rested', async (context) => {
     const { guard, reads, clock } = guards(context);
     const one = guard();
-    for (let call = 0; call < 100; call++) await (await one.admit({ repeated: false }))?.answered();
+    for (let call = 0; call < 100; call++) await (await one.acquirePermit({ repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank']);
     await clock.advance(9_999);
-    await (await one.admit({ repeated: false }))?.answered();
+    await (await one.acquirePermit({ repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank']);
     await clock.advance(10_000);
-    await (await one.admit({ repeated: false }))?.answered();
+    await (await one.acquirePermit({ repeated: false }))?.answered();
     assert.deepEqual(reads, ['bank', 'bank']);
   });
 
@@ -121,16 +121,16 @@ describe('what stands before a service', () => {
     const { guard, clock } = guards(context);
     const [one, other] = [guard(), guard()];
     await fails(one, 'a', 'b', 'a', 'b', 'a');
-    assert.equal(await one.admit({ repeated: false }), undefined);
+    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
     await fails(other, 'c', 'c');
-    assert.equal(await other.admit({ repeated: false }), undefined);
+    assert.equal(await other.acquirePermit({ repeated: false }), undefined);
 
     await clock.advance(6_000);
-    const probes = [await one.admit({ repeated: false }), await other.admit({ repeated: false })].filter(Boolean);
+    const probes = [await one.acquirePermit({ repeated: false }), await other.acquirePermit({ repeated: false })].filter(Boolean);
     assert.equal(probes.length, 1, 'one of them goes and sees');
     await probes[0]?.answered();
     await clock.advance(2_000);
-    for (const each of [one, other]) assert.ok(await each.admit({ repeated: false }));
+    for (const each of [one, other]) assert.ok(await each.acquirePermit({ repeated: false }));
   });
 
   test('X-45 when it is back it is asked for a little at first, and for more with each answer', async (context) => {
@@ -138,19 +138,19 @@ describe('what stands before a service', () => {
     const one = guard();
     await fails(one, 'a', 'b', 'a', 'b', 'a');
     await clock.advance(6_000);
-    await (await one.admit({ repeated: false }))?.answered();
-    const first = await one.admit({ repeated: false });
+    await (await one.acquirePermit({ repeated: false }))?.answered();
+    const first = await one.acquirePermit({ repeated: false });
     assert.ok(first);
-    assert.equal(await one.admit({ repeated: false }), undefined);
+    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
     await first.answered();
-    assert.deepEqual([!!(await one.admit({ repeated: false })), !!(await one.admit({ repeated: false }))], [true, true]);
-    assert.equal(await one.admit({ repeated: false }), undefined);
+    assert.deepEqual([!!(await one.acquirePermit({ repeated: false })), !!(await one.acquirePermit({ repeated: false }))], [true, true]);
+    assert.equal(await one.acquirePermit({ repeated: false }), undefined);
   });
 
   test('X-45 repetitions have a budget: ten, and one more for ten answers', async (context) => {
     const { guard } = guards(context);
     const one = guard();
-    const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
+    const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
     for (let time = 1; time <= 10; time++) assert.ok(await repeated());
     assert.equal(await repeated(), false);
     for (let time = 1; time <= 11; time++) await one.enter().answered();
@@ -160,7 +160,7 @@ describe('what stands before a service', () => {
   test('X-12, X-45 a clock that is put back takes no repetition away', async (context) => {
     const { guard, clock } = guards(context);
     const one = guard();
-    const repeated = async (): Promise<boolean> => (await one.admit({ repeated: true })) !== undefined;
+    const repeated = async (): Promise<boolean> => (await one.acquirePermit({ repeated: true })) !== undefined;
     clock.behindMs = 300_000;
     for (let time = 1; time <= 10; time++) assert.ok(await repeated());
     assert.equal(await repeated(), false);
@@ -168,10 +168,10 @@ describe('what stands before a service', () => {
 
   test('X-45 a store that is not to be had keeps nobody from a service that is well', async () => {
     const away = () => Promise.reject(new Error('throttled'));
-    const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), chance: () => 0.5 };
-    const one = new Guard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
+    const options = { clock: manualClock(), telemetry: createTelemetry({ level: 'off' }), random: () => 0.5 };
+    const one = new CircuitGuard('bank', { breakers: { breaker: away, putBreaker: away }, ...options });
     await fails(one, 'a', 'b', 'a', 'b', 'a', 'b');
-    assert.ok(await one.admit({ repeated: false }));
+    assert.ok(await one.acquirePermit({ repeated: false }));
   });
 });
 
@@ -247,7 +247,7 @@ describe('the record of a service that was away', () => {
   test('X-12, X-45 away again by a clock that is behind, it was away no longer than it was', () => {
     const again = opened('bank', back, 1_480_000, 0.5);
     assert.equal(again.openedAt, 1_000_000);
-    assert.equal(excuses(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');
-    assert.equal(excuses(closed(again, 1_700_000), 900_000, 60_000, 9_000_000), false, 'what was late before it was away stays so');
+    assert.equal(coversLateStep(again, 900_000, 60_000, 1_500_000), true, 'while it is away nothing is late');
+    assert.equal(coversLateStep(closed(again, 1_700_000), 900_000, 60_000, 9_000_000), false, 'what was late before it was away stays so');
   });
 });

@@ -70,9 +70,9 @@ const trip = defineWorkflow('trip', { version: 1, order: Trip }, ({ order }) => 
 
 const app = defineApp({ workflows: [trip, stay], agents: [desk] });
 
-async function ended(context: TestContext, order: JsonObject, sendsAlong: boolean) {
+async function ended(context: TestContext, order: JsonObject, writesAndSendsAtomically: boolean) {
   bookings.length = 0;
-  const system = await started(context, app, { sendsAlong });
+  const system = await started(context, app, { writesAndSendsAtomically });
   const orderId = await submitted(system, order);
   await reaches(system, orderId, 'Processed');
   const state = (await system.store.head(orderId)) ?? assert.fail();
@@ -85,10 +85,10 @@ async function ended(context: TestContext, order: JsonObject, sendsAlong: boolea
   };
 }
 
-for (const sendsAlong of [true, false]) {
-  describe(`an order calls another (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
+for (const writesAndSendsAtomically of [true, false]) {
+  describe(`an order calls another (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
     test('it goes on with what the other one has answered, once that is completed', async (context) => {
-      assert.deepEqual(await ended(context, { city: 'Rome' }, sendsAlong), {
+      assert.deepEqual(await ended(context, { city: 'Rome' }, writesAndSendsAtomically), {
         outcome: 'completed',
         child: 'completed',
         ofParent: true,
@@ -98,7 +98,7 @@ for (const sendsAlong of [true, false]) {
     });
 
     test('F-100: a fault of the other one comes to its handler once all that the other one did is undone', async (context) => {
-      assert.deepEqual(await ended(context, { city: 'full' }, sendsAlong), {
+      assert.deepEqual(await ended(context, { city: 'full' }, writesAndSendsAtomically), {
         outcome: 'rejected',
         child: 'compensated',
         ofParent: true,
@@ -108,7 +108,7 @@ for (const sendsAlong of [true, false]) {
     });
 
     test('F-101: undoing it undoes the other one although that was completed, newest first', async (context) => {
-      assert.deepEqual(await ended(context, { city: 'Rome', breaks: true }, sendsAlong), {
+      assert.deepEqual(await ended(context, { city: 'Rome', breaks: true }, writesAndSendsAtomically), {
         outcome: 'compensated',
         child: 'compensated',
         ofParent: true,
@@ -118,7 +118,7 @@ for (const sendsAlong of [true, false]) {
     });
 
     test('F-59: what was completed and is taken back ends twice: both ends are announced, each under an id of its own', async (context) => {
-      const system = await started(context, app, { sendsAlong, variables: { ANNOUNCE_PROCESSED: 'on' } });
+      const system = await started(context, app, { writesAndSendsAtomically, variables: { ANNOUNCE_PROCESSED: 'on' } });
       const orderId = await submitted(system, { city: 'Rome', breaks: true });
       await reaches(system, orderId, 'Processed');
       const childId = childIdOf(`${orderId}/order/stay/1`);
@@ -331,7 +331,7 @@ describe('what may go wrong between the two', () => {
     await on.deliver('workflows-replies');
     const { processState, fault: why } = await on.state(orderId);
     assert.deepEqual([processState, why?.type], ['Error', ChildNotCompleted.name]);
-    assert.ok((await journalOf(on, orderId)).some(({ type }) => type === 'OrderHeld'));
+    assert.ok((await journalOf(on, orderId)).some(({ type }) => type === 'OrderBlocked'));
   });
 });
 

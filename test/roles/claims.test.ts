@@ -66,7 +66,7 @@ describe('an order is claimed', () => {
     );
     assert.deepEqual(
       (await journalOf(desk, orderId)).map(({ type }) => type),
-      ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepAsked'],
+      ['OrderSubmitted', 'OrderClaimed', 'ActivityStarted', 'StepRequested'],
     );
   });
 
@@ -90,10 +90,10 @@ describe('an order is claimed', () => {
 
   test('F-14 a claim passes the id alone: the order’s own row is not touched, and no message to a scheduler carries its body', async (context) => {
     const sent: Outgoing[][] = [];
-    const around: DeskOptions['around'] = ({ channel }) => ({
-      channel: { ...channel, send: (messages) => noting(sent, [...messages], channel.send(messages)) },
+    const around: DeskOptions['around'] = ({ queues }) => ({
+      queues: { ...queues, send: (messages) => noting(sent, [...messages], queues.send(messages)) },
     });
-    const desk = openDesk(context, line, { ...pending, sendsAlong: false, around });
+    const desk = openDesk(context, line, { ...pending, writesAndSendsAtomically: false, around });
     desk.database
       .prepare("CREATE TRIGGER untouched BEFORE UPDATE ON orders BEGIN SELECT RAISE(ABORT, 'an order never changes'); END")
       .run();
@@ -125,7 +125,7 @@ describe('many schedulers on one store', () => {
   }, async (context) => {
     const app = lineOf(stepsNamed('pick'));
     const instant: Clock = { now: () => Date.UTC(2026, 0, 1), sleep: () => Promise.resolve() };
-    const { store, channel, publisher, database } = openEmbedded(':memory:', { clock: instant });
+    const { store, queues, publisher, database } = openEmbedded(':memory:', { clock: instant });
     context.after(() => database.close());
     const definitions = loadDefinitions(app);
     const claims = new Map<string, string[]>();
@@ -143,7 +143,7 @@ describe('many schedulers on one store', () => {
       const telemetry = createTelemetry({ level: 'off' });
       return {
         telemetry,
-        scheduler: createScheduler({ store: watched, channel, publisher, clock: instant, telemetry, definitions, hostId: `host-${index}` }),
+        scheduler: createScheduler({ store: watched, queues, publisher, clock: instant, telemetry, definitions, hostId: `host-${index}` }),
       };
     });
     const ids = Array.from({ length: orders }, (_, index) => orderIdOf('acme', String(index)));
@@ -174,7 +174,7 @@ describe('many schedulers on one store', () => {
       refused,
     );
     assert.ok(refused > orders, `${refused} races were lost`);
-    assert.equal((await channel.depth('worker-requests')).visible, orders);
+    assert.equal((await queues.depth('worker-requests')).visible, orders);
     for (const orderId of ids.slice(0, 50)) {
       const state = (await store.load(orderId))?.state as StateRecord;
       assert.deepEqual(decodeInstance(state).tail.filter(({ type }) => type === 'OrderClaimed').length, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import type { Store } from '#ports/store';
 import { createChannelHealth } from '#roles/channels/health';
 import { closeChannel, openChannel } from '#roles/channels/operate';
@@ -12,9 +12,9 @@ const line = lineOf({ one: nothing });
 const requests = 'worker-requests';
 
 /** What a process of its own knows of its channels; the store is everybody's. */
-function processOn(desk: Desk, more: { store?: Store; valves?: Valves } = {}) {
+function processOn(desk: Desk, more: { store?: Store; valves?: Consumers } = {}) {
   const { store = desk.store, valves } = more;
-  return createChannelHealth({ ...desk, documents: store, valves });
+  return createChannelHealth({ ...desk, documents: store, consumers: valves });
 }
 
 async function times(count: number, work: () => Promise<void>): Promise<void> {
@@ -27,7 +27,7 @@ describe('five failures in a row close a channel', () => {
   test('F-108: the fifth closes it, once: its queue is shut, a person is told, and who closed it why stands in its record', async (t) => {
     const desk = openDesk(t, line);
     const shut: string[] = [];
-    const valves: Valves = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
+    const valves: Consumers = { set: async (queues, state) => void shut.push(`${state} ${queues.join()}`) };
     const health = processOn(desk, { valves });
     await times(4, () => health.failed(requests));
     assert.deepEqual([await stateOf(desk), shut, desk.announced()], ['open', [], []]);
@@ -239,6 +239,6 @@ describe('the host follows the record', () => {
     await system.clock.advance(1500);
     await submitted(system);
     await system.clock.advance(30_000);
-    assert.deepEqual(await system.channel.depth(requests).then(({ visible, inFlight }) => [visible, inFlight]), [1, 0]);
+    assert.deepEqual(await system.queues.depth(requests).then(({ visible, inFlight }) => [visible, inFlight]), [1, 0]);
   });
 });

@@ -2,30 +2,30 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { StoreUnavailableError } from '#ports/errors';
 import { hiddenMs, steps } from '#ports/limits';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { pauseMs } from '#roles/dead-letters/redelivery-delay';
 import { queueEvent } from '#runtime/host/event-source';
 import { topologyOf } from '#runtime/topology';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { type DeskOptions, lineOf, noting, ok, openDesk, replyTo, sendingFails, stepsNamed, submitted, timePasses } from './support.ts';
 
-const replies = queues.replies('worker');
+const replies = queueNames.replies('worker');
 /** Longer than any step of these tests lives. */
 const hiddenForMs = 180_000;
 
 /** An order whose first step was just answered; what takes the answer hides it for longer than a step may take. */
 async function answered(context: TestContext, around: DeskOptions['around'] = () => ({})) {
-  const desk = openDesk(context, lineOf(stepsNamed('charge', 'ship')), { sendsAlong: false, around });
+  const desk = openDesk(context, lineOf(stepsNamed('charge', 'ship')), { writesAndSendsAtomically: false, around });
   const orderId = await submitted(desk);
   await desk.send(replies, replyTo(await desk.request(), ok(), desk.clock.now()));
   /** One batch, as Lambda has it: what fails stays hidden unless the function itself says otherwise. */
   async function deliver(): Promise<number> {
-    const received = await desk.channel.receive(replies, { max: 10, visibilityMs: hiddenForMs, waitMs: 0 });
+    const received = await desk.queues.receive(replies, { max: 10, visibilityMs: hiddenForMs, waitMs: 0 });
     const handle = schedulerFunction({ system: desk.system, environment: {}, accepting: () => true });
     const { batchItemFailures } = await timePasses(desk.clock, handle(queueEvent(replies, received)));
     const failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     const done = received.filter(({ messageId }) => !failed.has(messageId));
-    await desk.channel.acknowledge(
+    await desk.queues.acknowledge(
       replies,
       done.map(({ receipt }) => receipt),
     );
@@ -77,7 +77,7 @@ describe('what could not be processed for a reason that passes comes again withi
     let isAway = false;
     const { desk, orderId, deliver } = await answered(
       context,
-      sendingFails(queues.requests('worker'), () => isAway),
+      sendingFails(queueNames.requests('worker'), () => isAway),
     );
     isAway = true;
     assert.equal(await deliver(), 0);
@@ -90,9 +90,9 @@ describe('what could not be processed for a reason that passes comes again withi
 
   test('X-9: where the queue hears nothing of that, the answer comes when its visibility is over', async (context) => {
     let isAway = true;
-    const { desk, deliver } = await answered(context, ({ store, channel }) => ({
+    const { desk, deliver } = await answered(context, ({ store, queues }) => ({
       store: { ...store, update: (...write) => (isAway ? Promise.reject(new Error('away')) : store.update(...write)) },
-      channel: { ...channel, release: (...them) => (isAway ? Promise.reject(new Error('away')) : channel.release(...them)) },
+      queues: { ...queues, release: (...them) => (isAway ? Promise.reject(new Error('away')) : queues.release(...them)) },
     }));
     assert.equal(await deliver(), 0);
     isAway = false;

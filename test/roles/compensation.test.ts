@@ -26,7 +26,7 @@ const app = (onExhausted?: 'fault' | 'undo'): App =>
           worker.reserve({ item: order.item }).undo(({ id }) => worker.release({ id })),
           retry(
             worker.charge({}).undo(({ id }) => worker.refund({ id })),
-            { count: 1, interval: 20 },
+            { retries: 1, intervalSeconds: 20 },
           ),
           parallel(worker.ship({}), worker.tell({})),
         ).on(Refused, ({ compensate }) => sequence(compensate(), worker.tell({ kind: 'refused' }).named('apologise'))),
@@ -45,10 +45,10 @@ const ended = async (desk: Desk, orderId: string) => {
   return { processState, outcome, fault: why?.type ?? null, failureCount };
 };
 
-for (const sendsAlong of [true, false]) {
-  describe(`what was done is undone (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
+for (const writesAndSendsAtomically of [true, false]) {
+  describe(`what was done is undone (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
     test('F-67, F-100, F-105, F-165: without any suspension, a refusal undoes what was done, with what its step had answered, and the order ends as compensated', async (context) => {
-      const desk = openDesk(context, app(), { sendsAlong });
+      const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
       await answered(desk, 'charge', failed('Refused'));
@@ -57,11 +57,11 @@ for (const sendsAlong of [true, false]) {
       await answered(desk, 'tell');
       assert.deepEqual(await ended(desk, orderId), { processState: 'Processed', outcome: 'compensated', fault: null, failureCount: 0 });
       assert.equal((await desk.state(orderId)).suspended, false);
-      assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderHeld').length, 0);
+      assert.equal((await journalOf(desk, orderId)).filter(({ type }) => type === 'OrderBlocked').length, 0);
     });
 
     test('F-95, F-96: a failure that may pass is retried after its pause, and not by the supervisor', async (context) => {
-      const desk = openDesk(context, app(), { sendsAlong });
+      const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
       await answered(desk, 'charge', failed('ServiceUnavailable', 'later', { permanent: false }));
@@ -83,7 +83,7 @@ for (const sendsAlong of [true, false]) {
           shop.pay({}),
         ),
       );
-      const desk = openDesk(context, defineApp({ agents: [shop], workflows: [trip] }), { sendsAlong });
+      const desk = openDesk(context, defineApp({ agents: [shop], workflows: [trip] }), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'book', ok({}));
       const cancel = { kind: 'cancel', by: 'acme', reason: 'changed my mind' } as const;
@@ -95,7 +95,7 @@ for (const sendsAlong of [true, false]) {
     });
 
     test('F-103: an undo that is refused goes on being tried, is never counted as a late step, and a person is told at once, and reminded', async (context) => {
-      const desk = openDesk(context, app(), { sendsAlong });
+      const desk = openDesk(context, app(), { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await answered(desk, 'reserve');
       await answered(desk, 'charge', failed('Refused'));

@@ -38,8 +38,8 @@ import {
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const modes = [
-  { sendsAlong: true, how: 'one transaction' },
-  { sendsAlong: false, how: 'write, then send' },
+  { writesAndSendsAtomically: true, how: 'one transaction' },
+  { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 const resubmit = (desk: Desk, orderId: string) =>
   timePasses(
@@ -55,9 +55,9 @@ async function late(desk: Desk): Promise<void> {
 }
 
 describe('a person is told that an order is in Error', () => {
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`F-59, F-74, F-136: after a permanent failure: once, with the order, the cause, the step and the count (${how})`, async (context) => {
-      const desk = openDesk(context, line, { sendsAlong });
+      const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       await late(desk);
       const [, again] = await desk.requests();
@@ -89,7 +89,7 @@ describe('a person is told that an order is in Error', () => {
         [4096, true],
         [4097, false],
       ] as const) {
-        const desk = openDesk(context, line, { sendsAlong });
+        const desk = openDesk(context, line, { writesAndSendsAtomically });
         await submitted(desk);
         const data = { shelf: 'x'.repeat(bytes - '{"shelf":""}'.length) };
         await desk.answer(await desk.request(), failed('Broken', 'the shelf is empty', { data }));
@@ -102,7 +102,7 @@ describe('a person is told that an order is in Error', () => {
     });
 
     test(`F-59 F-51 when an order is late more often than it may be: once, and nothing handles it (${how})`, async (context) => {
-      const desk = openDesk(context, line, { sendsAlong, variables: { MAX_FAILURES: '2' } });
+      const desk = openDesk(context, line, { writesAndSendsAtomically, variables: { MAX_FAILURES: '2' } });
       const orderId = await submitted(desk);
       await late(desk);
       await late(desk);
@@ -130,7 +130,7 @@ describe('a person is told that an order is in Error', () => {
     });
 
     test(`F-59 each time anew, under another id (${how})`, async (context) => {
-      const desk = openDesk(context, line, { sendsAlong });
+      const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       for (let time = 0; time < 3; time++) {
         await desk.answer(await desk.request(), failed('Broken'));
@@ -148,7 +148,7 @@ describe('a person is told that an order is in Error', () => {
 
     test(`F-59 an order that goes well is announced only where that is wanted (${how})`, async (context) => {
       for (const wanted of ['off', 'on']) {
-        const desk = openDesk(context, lineOf(stepsNamed('pick')), { sendsAlong, variables: { ANNOUNCE_PROCESSED: wanted } });
+        const desk = openDesk(context, lineOf(stepsNamed('pick')), { writesAndSendsAtomically, variables: { ANNOUNCE_PROCESSED: wanted } });
         const orderId = await submitted(desk);
         await desk.answer(await desk.request());
         assert.deepEqual(
@@ -164,7 +164,7 @@ describe('a person is told that an order is in Error', () => {
     const around = updating((store, state, ...rest) =>
       noting(seen, [state.processState, state.outbox.map(({ id }) => id.slice(announcedAs(state).length))], store.update(state, ...rest)),
     );
-    const desk = openDesk(context, line, { sendsAlong: false, around });
+    const desk = openDesk(context, line, { writesAndSendsAtomically: false, around });
     await submitted(desk);
     await desk.answer(await desk.request(), failed('Broken'));
     assert.deepEqual(seen, [['Error', ['#1', '#1/terminated']]]);
@@ -193,9 +193,9 @@ describe('the host is told of a workflow that nothing handles', () => {
     );
   });
 
-  for (const sendsAlong of [true, false]) {
-    test(`F-62 a listener that throws harms nobody: the order is in Error, announced once, and no message comes back (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
-      const system = await started(context, bad, { sendsAlong });
+  for (const writesAndSendsAtomically of [true, false]) {
+    test(`F-62 a listener that throws harms nobody: the order is in Error, announced once, and no message comes back (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+      const system = await started(context, bad, { writesAndSendsAtomically });
       let called = 0;
       system.host.on('workflowTerminated', () => {
         called += 1;
@@ -369,7 +369,7 @@ describe('what is written down of an Error', () => {
       (await journalOf(desk, orderId)).slice(-2).map((entry) => ({ type: entry.type, path: 'path' in entry ? entry.path : null })),
       [
         { type: 'ThresholdExceeded', path: 'order/pick' },
-        { type: 'OrderHeld', path: 'order/pick' },
+        { type: 'OrderBlocked', path: 'order/pick' },
       ],
     );
   });
@@ -389,7 +389,7 @@ describe('what is written down of an Error', () => {
 
   test('F-59 so it is with a write that only sees to what was not sent: the journal keeps its order', async (context) => {
     const desk = openDesk(context, lineOf(stepsNamed('pick', 'pack', 'ship')), {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       around: sendingFails('mine', () => true),
     });
     await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });

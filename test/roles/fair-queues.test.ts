@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { Outgoing } from '#ports/queues';
 import { lineOf, nothing, openDesk, submitted, tea } from './support.ts';
 
 const ofTwoSteps = lineOf({ first: nothing, second: nothing });
-const requests = queues.requests('worker');
-const replies = queues.replies('worker');
+const requests = queueNames.requests('worker');
+const replies = queueNames.replies('worker');
 
 for (const claims of ['on', 'off'])
   test(`X-46: all that is sent for an order is its client's work, claimed on submission: ${claims}`, async (context) => {
     const sent: Outgoing[] = [];
     const desk = openDesk(context, ofTwoSteps, {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       variables: { CLAIM_ON_SUBMIT: claims },
-      around: ({ channel }) => ({
-        channel: {
-          ...channel,
+      around: ({ queues }) => ({
+        queues: {
+          ...queues,
           async send(messages) {
             sent.push(...messages);
-            await channel.send(messages);
+            await queues.send(messages);
           },
         },
       }),
     });
     const orderId = await submitted(desk, tea, { client: 'acme' });
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     await desk.take(requests);
     await desk.clock.advance(10_001);
     await desk.supervisor.pass();
-    for (let turn = 0; turn < 3; turn++) for (const queue of [queues.wakeUps, requests, replies]) await desk.deliver(queue);
+    for (let turn = 0; turn < 3; turn++) for (const queue of [queueNames.wakeUps, requests, replies]) await desk.deliver(queue);
     assert.equal((await desk.state(orderId)).outcome, 'completed');
-    assert.deepEqual(new Set(sent.map(({ queue }) => queue)), new Set([requests, replies, queues.wakeUps]));
+    assert.deepEqual(new Set(sent.map(({ queue }) => queue)), new Set([requests, replies, queueNames.wakeUps]));
     assert.deepEqual(
       sent.filter(({ group }) => group !== 'acme'),
       [],
@@ -43,10 +43,10 @@ test('X-46: what is given up stays the work of its client, and so does what its 
   const inQueue = desk.database.prepare('SELECT grp FROM messages WHERE queue = ?');
   await submitted(desk, tea, { client: 'acme' });
   const request = await desk.request();
-  await desk.channel.send([{ queue: requests, body: JSON.stringify({ ...request, completeBy: 'soon' }), group: 'acme' }]);
+  await desk.queues.send([{ queue: requests, body: JSON.stringify({ ...request, completeBy: 'soon' }), group: 'acme' }]);
   await desk.deliver(requests);
   assert.deepEqual(
-    inQueue.all(queues.deadLetters(requests)).map((row) => row['grp']),
+    inQueue.all(queueNames.deadLetters(requests)).map((row) => row['grp']),
     ['acme'],
   );
   await desk.deadLetter();
@@ -58,7 +58,7 @@ test('X-46: what is given up stays the work of its client, and so does what its 
 
 test('X-46: what waits for a newer version stays the work of its client', async (context) => {
   const desk = openDesk(context, ofTwoSteps);
-  await desk.channel.send([{ queue: requests, body: JSON.stringify({ v: 2, type: 'request' }), group: 'acme' }]);
+  await desk.queues.send([{ queue: requests, body: JSON.stringify({ v: 2, type: 'request' }), group: 'acme' }]);
   await desk.deliver(requests);
   const waiting = desk.database.prepare('SELECT grp, receiveCount FROM messages WHERE queue = ?').all(requests);
   assert.deepEqual(

@@ -133,7 +133,7 @@ describe('what class a fault is of', () => {
 
   test('F-123 a declared fault keeps its ancestors inside, and has its short name outside', async (context) => {
     const { desk, orderId } = await charged(context, (call) => call.failed(CardDeclined, 'no'));
-    assert.equal(decodeInstance(await desk.state(orderId)).state.held?.fault.type, 'Refused/CardDeclined');
+    assert.equal(decodeInstance(await desk.state(orderId)).state.blocked?.fault.type, 'Refused/CardDeclined');
     assert.equal((await desk.state(orderId)).fault?.type, 'CardDeclined');
     assert.equal(desk.announced()[0]?.detail['type'], 'CardDeclined');
   });

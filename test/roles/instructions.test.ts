@@ -164,7 +164,7 @@ describe('an instruction is refused, and changes nothing', () => {
   test('F-60, F-157 where it is only a dry run: it shows what would be asked', async (context) => {
     const { desk, orderId } = await inError(context);
     const answer = await unchanged(desk, orderId, () => instruct(desk, orderId, {}, { dryRun: true }));
-    const asks = [
+    const requests = [
       {
         path: 'order/two',
         agent: 'worker',
@@ -174,16 +174,16 @@ describe('an instruction is refused, and changes nothing', () => {
         completeBy: new Date(desk.clock.now() + 10_000).toISOString(),
       },
     ];
-    const completeBy = asks[0]?.completeBy ?? null;
+    const completeBy = requests[0]?.completeBy ?? null;
     assert.deepEqual(answer, {
       outcome: 'planned',
-      plan: { processState: 'Processing', asks, suspended: false, completeBy, remainingSeconds: null },
+      plan: { processState: 'Processing', requests, suspended: false, completeBy, remainingSeconds: null },
     });
     await instruct(desk, orderId);
     const { path, operation: name, attempt, idempotencyKey, completeBy: until } = await desk.request();
     assert.deepEqual(
       [{ path, agent: 'worker', operation: name, attempt, idempotencyKey, completeBy: until }],
-      asks,
+      requests,
       'and that is what is asked then',
     );
   });

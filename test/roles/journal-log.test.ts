@@ -18,11 +18,11 @@ test('F-168: the log says what the journal says, once, in its order, and names t
   assert.deepEqual(
     lines.map((line) => [line['level'], line['orderId'], line['seq'], line['message'], line['requestId']]),
     journal.map((entry) => {
-      const requestId = 'asking' in entry && entry.asking ? requestIdFrom(orderId, entry.path, entry.asking) : undefined;
+      const requestId = 'attemptId' in entry && entry.attemptId ? requestIdFrom(orderId, entry.path, entry.attemptId) : undefined;
       return ['info', orderId, entry.seq, entry.type, requestId];
     }),
   );
-  const asked = lines.filter((line) => line['message'] === 'StepAsked');
+  const asked = lines.filter((line) => line['message'] === 'StepRequested');
   assert.deepEqual(
     asked.map((line) => line['requestId']),
     sent,

@@ -53,11 +53,11 @@ describe('a history that one write makes too long for the state', () => {
     agents: [worker],
   });
 
-  for (const sendsAlong of [true, false]) {
-    const how = sendsAlong ? 'one transaction' : 'write, then send';
+  for (const writesAndSendsAtomically of [true, false]) {
+    const how = writesAndSendsAtomically ? 'one transaction' : 'write, then send';
     for (const workflow of ['at-once', 'after-an-answer'])
       test(`S23 F-159 it lies in pages of the same write, and is complete: ${workflow} (${how})`, async (context) => {
-        const desk = openDesk(context, app, { sendsAlong });
+        const desk = openDesk(context, app, { writesAndSendsAtomically });
         const orderId = await submitted(desk, {}, { workflow });
         if (workflow === 'after-an-answer') await desk.answer(await desk.request(), ok({}));
         const request = await desk.request();
@@ -70,14 +70,14 @@ describe('a history that one write makes too long for the state', () => {
       });
 
     test(`S23 an order with a thousand steps at work, near the limit of the state, is canceled as a whole (${how})`, async (context) => {
-      const desk = openDesk(context, app, { sendsAlong });
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk, {}, { workflow: 'wide' });
       const before = utf8Bytes(decodeInstance(await desk.state(orderId)).state as unknown as Json);
       assert.ok(before > 0.6 * limits.stateBytesMax, `${before} bytes`);
       const decision = { kind: 'cancel', by: 'olga', reason: 'not wanted' } as const;
       assert.equal((await timePasses(desk.clock, desk.system.scheduler.instruct(orderId, decision, { id: 'i' }))).outcome, 'done');
       const journal = await journalOf(desk, orderId);
-      assert.ok(journal.filter(({ type }) => type === 'CancelAsked').length >= 990);
+      assert.ok(journal.filter(({ type }) => type === 'CancelRequested').length >= 990);
       assert.ok(journal.every(({ seq }, index) => seq === index + 1));
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { rolloutMs } from '#ports/errors';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { lineOf, ok, openDesk, replyTo, stepsNamed, submitted, temporaryFolder, typesOf } from './support.ts';
 
 const line = lineOf(stepsNamed('pick', 'pack'));
@@ -83,10 +83,18 @@ describe('while the app is changed, and its parts differ', () => {
     const desk = openDesk(context, line);
     const completeBy = new Date(desk.clock.now() + 90_000).toISOString();
     const asking = { requestId: 'o/stay/1#1.1', orderId: 'o', path: 'stay', attempt: 1, epoch: 1, idempotencyKey: 'o/stay/1' };
-    await desk.send(queues.calls, { v: 1, type: 'request', ...asking, operation: 'stay@2', completeBy, remainingMs: 90_000, input: {} });
+    await desk.send(queueNames.calls, {
+      v: 1,
+      type: 'request',
+      ...asking,
+      operation: 'stay@2',
+      completeBy,
+      remainingMs: 90_000,
+      input: {},
+    });
     for (const waiting of [1, 1, 0]) {
-      assert.equal(await desk.deliver(queues.calls), 0);
-      assert.deepEqual([desk.messages(queues.calls).length, desk.messages(queues.callReplies).length], [waiting, 0]);
+      assert.equal(await desk.deliver(queueNames.calls), 0);
+      assert.deepEqual([desk.messages(queueNames.calls).length, desk.messages(queueNames.callReplies).length], [waiting, 0]);
       await desk.clock.advance(waiting === 1 && desk.clock.now() > Date.parse(completeBy) - 90_000 ? 240_000 : 60_000);
     }
   });

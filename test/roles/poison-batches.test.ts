@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
-import { queues } from '#ports/messages';
-import { neverHeardOf } from '#roles/dead-letters/failure-counts';
-import { createJudge } from '#roles/dead-letters/outcome';
+import { queueNames } from '#ports/messages';
+import { noFailures } from '#roles/dead-letters/failure-counts';
+import { createFailurePolicy } from '#roles/dead-letters/outcome';
 import type { Scheduler } from '#roles/scheduler/scheduler';
 import { queueEvent } from '#runtime/host/event-source';
 import { create as agentFunction } from '../../functions/agent.ts';
 import { create as schedulerFunction } from '../../functions/scheduler.ts';
 import { type Desk, lineOf, nothing, ok, openDesk, replyTo, sendingFails, submitted, timePasses } from './support.ts';
 
-const requests = queues.requests('worker');
-const replies = queues.replies('worker');
+const requests = queueNames.requests('worker');
+const replies = queueNames.replies('worker');
 const visibilityMs = 60_000;
 const killer = 'poisoned tea';
 
@@ -29,10 +29,10 @@ function farm(context: TestContext) {
 
   /** Hands all that is visible to a new process. */
   async function deliver(): Promise<void> {
-    const received = await desk.channel.receive(requests, { max: 10, visibilityMs, waitMs: 0 });
+    const received = await desk.queues.receive(requests, { max: 10, visibilityMs, waitMs: 0 });
     const life = { isOver: false };
-    const { store, channel, clock } = desk;
-    const system = { ...desk.system, store: mortal(store, life), channel: mortal(channel, life), clock: mortal(clock, life) };
+    const { store, queues, clock } = desk;
+    const system = { ...desk.system, store: mortal(store, life), queues: mortal(queues, life), clock: mortal(clock, life) };
     const death = new Promise<undefined>((resolve) => {
       die = () => {
         life.isOver = true;
@@ -45,7 +45,7 @@ function farm(context: TestContext) {
     if (!response) return;
     const back = new Set(response.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
     const receipts = received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt);
-    await channel.acknowledge(requests, receipts);
+    await queues.acknowledge(requests, receipts);
   }
 
   /** Until nothing is left to be delivered. */
@@ -86,7 +86,7 @@ describe('a message that kills its process', () => {
     await desk.deliverAll();
     const [aside, ...others] = await desk.deadLetter();
     assert.deepEqual([JSON.parse(aside?.body ?? '{}').input.item, others], [killer, []]);
-    assert.equal(aside?.attempts.at(-1)?.error, neverHeardOf);
+    assert.equal(aside?.attempts.at(-1)?.error, noFailures);
   });
 
   test('X-14 nobody knows whether it did anything: so its sender is told', async (context) => {
@@ -114,18 +114,18 @@ describe('a message that kills its process', () => {
 describe('a message that comes several times at once', () => {
   test('F-110, S25 while one of them is at work nobody gives the others up; once it has died, they are', async (context) => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
-    const judge = createJudge(desk.system);
+    const judge = createFailurePolicy(desk.system);
     await submitted(desk);
-    const [received] = await desk.channel.receive(requests, { max: 1, visibilityMs, waitMs: 0 });
+    const [received] = await desk.queues.receive(requests, { max: 1, visibilityMs, waitMs: 0 });
     const delivery = { ...(received ?? assert.fail()), queue: requests, receiveCount: 2 };
-    const begin = async () => judge.begin(delivery, await judge.known(delivery));
+    const begin = async () => judge.begin(delivery, await judge.counts(delivery));
     for (let death = 0; death < 3; death++) {
       await begin();
       await desk.clock.advance(desk.system.visibilityMsOf(requests));
     }
     const atWork = await begin();
     await assert.rejects(begin, /at work/);
-    assert.equal(desk.messages(queues.deadLetters(requests)).length, 0);
+    assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 0);
 
     await judge.succeeded(delivery, atWork);
     assert.ok(await begin(), 'nothing is held against it any more');
@@ -133,13 +133,13 @@ describe('a message that comes several times at once', () => {
       await desk.clock.advance(desk.system.visibilityMsOf(requests));
       await begin();
     }
-    assert.equal(desk.messages(queues.deadLetters(requests)).length, 1);
+    assert.equal(desk.messages(queueNames.deadLetters(requests)).length, 1);
   });
 });
 
 describe('a batch', () => {
   const comesAgain = async (desk: Desk, create: typeof schedulerFunction, queue: string) => {
-    const received = await desk.channel.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
+    const received = await desk.queues.receive(queue, { max: 10, visibilityMs, waitMs: 0 });
     const handler = create({ system: desk.system, environment: {}, accepting: () => true });
     const { batchItemFailures } = await timePasses(desk.clock, handler(queueEvent(queue, received)));
     return { ids: batchItemFailures.map(({ itemIdentifier }) => itemIdentifier), received };
@@ -221,7 +221,7 @@ describe('messages that come again after an outage', () => {
     const serve = agentFunction({ system: desk.system, environment: { REDRESS_AGENTS: 'worker' }, accepting: () => true });
     for (let order = 1; order <= failures; order++) await submitted(desk);
     const deliver = async () => {
-      const received = await desk.channel.receive(requests, { max: 100, visibilityMs, waitMs: 0 });
+      const received = await desk.queues.receive(requests, { max: 100, visibilityMs, waitMs: 0 });
       const stopping = new AbortController().signal;
       const response = await timePasses(desk.clock, serve(queueEvent(requests, received), { stopping }));
       return response.batchItemFailures.length;

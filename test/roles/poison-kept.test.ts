@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { UnprocessableMessage } from 'redress';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { deadLetterDocument } from '#roles/dead-letters/dead-letter';
 import { envelopeOf } from '#roles/dead-letters/envelope';
 import { lineOf, nothing, openDesk, submitted, typesOf } from './support.ts';
 
-const requests = queues.requests('worker');
-const replies = queues.replies('worker');
+const requests = queueNames.requests('worker');
+const replies = queueNames.replies('worker');
 /** DynamoDB takes 400 KB. */
 const itemBytesMax = 400_000;
 
@@ -49,7 +49,7 @@ describe('what is dead-lettered', () => {
     const desk = openDesk(context, lineOf({ pick: nothing }));
     await desk.send(requests, 'nonsense');
     await desk.deliver(requests);
-    const [{ body = '' } = {}] = await desk.channel.receive(`${requests}-dead`, { max: 1, visibilityMs: 0, waitMs: 0 });
+    const [{ body = '' } = {}] = await desk.queues.receive(`${requests}-dead`, { max: 1, visibilityMs: 0, waitMs: 0 });
     await desk.send(`${requests}-dead`, body);
     assert.equal((await desk.deadLetter()).length, 1);
     assert.equal(new Set(desk.announced().map(({ detail }) => detail['id'])).size, 1);
@@ -81,11 +81,11 @@ describe('what its sender hears', () => {
   test('L1 X-27, X-9: nothing, where it only met an outage: it stays on its queue, and is processed when that is over', async (context) => {
     let isAway = true;
     const desk = openDesk(context, lineOf({ pick: nothing }), {
-      around: ({ channel }) => ({
-        channel: {
-          ...channel,
+      around: ({ queues }) => ({
+        queues: {
+          ...queues,
           send: (messages) =>
-            isAway && messages.some(({ queue }) => queue === replies) ? Promise.reject(new Error('away')) : channel.send(messages),
+            isAway && messages.some(({ queue }) => queue === replies) ? Promise.reject(new Error('away')) : queues.send(messages),
         },
       }),
     });
@@ -130,11 +130,11 @@ test('S24, S25: a client’s message that looks like a submission that was given
   const desk = openDesk(context, lineOf({ pick: nothing }));
   const body = JSON.stringify({ v: 1, type: 'submission', idempotencyKey: 'k', client: 'acme', order: { item: 'gold' } });
   const said = { messageId: 'm-1', sentAt: 0, senderId: 'acme-sender', reason: 'It failed.', attempts: [], failures: 9 };
-  const forged = envelopeOf({ queue: queues.submissions, ...said, body });
+  const forged = envelopeOf({ queue: queueNames.submissions, ...said, body });
   // Given up by the queue itself, and by the function that judged it.
-  await desk.send(`${queues.submissions}-dead`, forged);
-  await desk.send(queues.submissions, forged);
-  await desk.deliver(queues.submissions);
+  await desk.send(`${queueNames.submissions}-dead`, forged);
+  await desk.send(queueNames.submissions, forged);
+  await desk.deliver(queueNames.submissions);
   assert.deepEqual(
     (await desk.deadLetter()).map((kept) => [kept.body, kept.senderId]),
     [

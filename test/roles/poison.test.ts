@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type JsonObject, UnprocessableMessage } from 'redress';
 import type { ChannelPolicies } from '#authoring/channel-policy';
-import { queues, type Request } from '#ports/messages';
+import { queueNames, type Request } from '#ports/messages';
 import { topologyOf } from '#runtime/topology';
 import {
   type Desk,
@@ -20,7 +20,7 @@ import {
   typesOf,
 } from './support.ts';
 
-const { requests, replies } = { requests: queues.requests('worker'), replies: queues.replies('worker') };
+const { requests, replies } = { requests: queueNames.requests('worker'), replies: queueNames.replies('worker') };
 
 /** The operation `pick` fails so many times on account of what it is given, before it does its work. */
 function deskWhose(
@@ -115,17 +115,17 @@ describe('a message whose content cannot be handled', () => {
 
   test('F-112 it is counted while nobody else can have it, and only then shown again', async (context) => {
     const happened: [what: string, inFlight?: number][] = [];
-    const around: DeskOptions['around'] = ({ store, channel }) => ({
+    const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
         ...store,
         async putDocument(...document) {
-          const { inFlight } = await channel.depth(requests);
+          const { inFlight } = await queues.depth(requests);
           const write = await store.putDocument(...document);
           if (document[0].collection.startsWith('TRACK#')) happened.push(['counted', inFlight]);
           return write;
         },
       },
-      channel: { ...channel, release: (...release) => noting(happened, ['shown again'], channel.release(...release)) },
+      queues: { ...queues, release: (...release) => noting(happened, ['shown again'], queues.release(...release)) },
     });
     const desk = deskWhose(context, 9, {}, { around });
     await submitted(desk);
@@ -135,12 +135,12 @@ describe('a message whose content cannot be handled', () => {
 
   test('F-112 until its failure is counted no other reader gets it, however long the count takes', async (context) => {
     const seen: number[] = [];
-    const around: DeskOptions['around'] = ({ store, channel }) => ({
+    const around: DeskOptions['around'] = ({ store, queues }) => ({
       store: {
         ...store,
         async putDocument(...document) {
           for (let second = 0; document[0].collection.startsWith('TRACK#') && second < 20; second++) {
-            const others = await channel.receive(requests, { max: 10, visibilityMs: 0, waitMs: 0 });
+            const others = await queues.receive(requests, { max: 10, visibilityMs: 0, waitMs: 0 });
             seen.push(others.length);
             await desk.clock.advance(1000);
           }
@@ -303,7 +303,7 @@ test('F-118 what is dropped when it comes again is not counted against its conve
   const request = await desk.request();
   await desk.send(replies, { ...heartbeatFor(request, desk.clock.now() + 1000, desk.clock.now()), completeBy: 'soon' });
   // A process took it and died.
-  await desk.channel.receive(replies, { max: 1, visibilityMs: 1000, waitMs: 0 });
+  await desk.queues.receive(replies, { max: 1, visibilityMs: 1000, waitMs: 0 });
   await desk.clock.advance(1000);
   assert.equal(await desk.deliver(replies), 0);
   assert.deepEqual([await tracksOf(desk), await desk.deadLetter()], [[], []]);
@@ -330,8 +330,8 @@ describe('what ends a conversation', () => {
     await desk.deliver(replies);
     assert.deepEqual([await tracksOf(desk), (await desk.state(orderId)).processState], [[], 'Error']);
     assert.deepEqual(
-      (await journalOf(desk, orderId)).filter(({ type }) => type === 'StepAsked').map(({ type }) => type),
-      ['StepAsked'],
+      (await journalOf(desk, orderId)).filter(({ type }) => type === 'StepRequested').map(({ type }) => type),
+      ['StepRequested'],
     );
   });
 

@@ -12,9 +12,9 @@ import {
   operation,
   parallel,
   raise,
+  repeatWhile,
   sequence,
   variable,
-  whilst,
 } from 'redress';
 import * as z from 'zod';
 import { journalOf, ok, openDesk, submitted } from './support.ts';
@@ -45,7 +45,7 @@ describe('more at once than one write holds', () => {
       defineWorkflow('counts', { version: 1, order: z.object({}) }, () =>
         sequence(
           assign(total, 0),
-          whilst(cel<boolean>`${total} < 900.0`, assign(total, cel<number>`${total} + 1.0`)),
+          repeatWhile(cel<boolean>`${total} < 900.0`, assign(total, cel<number>`${total} + 1.0`)),
           worker.pack({ total }),
         ),
       ),
@@ -94,11 +94,11 @@ describe('more at once than one write holds', () => {
     assert.match(fault?.message ?? '', /^What it begins \(2500 activities\) at order has \d+ bytes; with that /);
   });
 
-  for (const sendsAlong of [true, false])
+  for (const writesAndSendsAtomically of [true, false])
     for (const workflow of ['says', 'asks'])
       for (const bytes of [45_000, 60_000, 90_000])
-        test(`S23 a fault or a question of ${bytes} bytes is what it is, or StateTooLarge, and never nonsense (${workflow}, ${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
-          const desk = openDesk(context, app, { sendsAlong });
+        test(`S23 a fault or a question of ${bytes} bytes is what it is, or StateTooLarge, and never nonsense (${workflow}, ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
+          const desk = openDesk(context, app, { writesAndSendsAtomically });
           const orderId = await submitted(desk, {}, { workflow });
           await desk.answer(await desk.request(), ok('x'.repeat(bytes)));
           const { processState, fault: raised } = await desk.state(orderId);

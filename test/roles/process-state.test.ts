@@ -121,7 +121,7 @@ describe('the state of an order', () => {
       fc.oneof(fc.constantFrom(...doings), fc.constantFrom('succeed' as const, 'ten seconds pass' as const, 'deliver wake-ups' as const)),
       { minLength: 10, maxLength: 60 },
     ),
-    sendsAlong: fc.boolean(),
+    writesAndSendsAtomically: fc.boolean(),
     claimed: fc.boolean(),
     recover: fc.constantFrom('step' as const, 'order' as const),
   };
@@ -131,10 +131,10 @@ describe('the state of an order', () => {
   }, async (context) => {
     const ends = new Set<string>();
     await fc.assert(
-      fc.asyncProperty(fc.record(histories), async ({ history, sendsAlong, claimed, recover }) => {
+      fc.asyncProperty(fc.record(histories), async ({ history, writesAndSendsAtomically, claimed, recover }) => {
         const stored = new Map<string, StateHead[]>();
         const desk = openDesk(context, workflowWith(recover), {
-          sendsAlong,
+          writesAndSendsAtomically,
           variables: { CLAIM_ON_SUBMIT: claimed ? 'on' : 'off' },
           around: ({ store }) => ({ store: watching(store, stored) }),
         });

@@ -24,8 +24,8 @@ import {
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const modes = [
-  { sendsAlong: true, how: 'one transaction' },
-  { sendsAlong: false, how: 'write, then send' },
+  { writesAndSendsAtomically: true, how: 'one transaction' },
+  { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 
 const rowOf = ({ database }: Pick<Desk, 'database'>, orderId: string) =>
@@ -48,9 +48,9 @@ async function wake(desk: Desk, ...orderIds: readonly string[]): Promise<number>
 }
 
 describe('an order whose record cannot be read', () => {
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`F-63 it is put before a person, once, and its instance stays as it is (${how})`, async (context) => {
-      const desk = openDesk(context, line, { sendsAlong });
+      const desk = openDesk(context, line, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       write(desk, orderId, 'blob', '{"state":{"pha');
       assert.equal(await wake(desk, orderId), 0, 'its message does not come back');
@@ -80,7 +80,7 @@ describe('an order whose record cannot be read', () => {
 
     test(`F-63 what its submitter had not yet been told is told (${how})`, async (context) => {
       let away = true;
-      const desk = openDesk(context, line, { sendsAlong, around: sendingFails('mine', () => away) });
+      const desk = openDesk(context, line, { writesAndSendsAtomically, around: sendingFails('mine', () => away) });
       await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
       const orderId = await submitted(desk, tea, { client: 'acme', responseChannel: 'mine' });
       write(desk, orderId, 'blob', 'x');
@@ -101,7 +101,7 @@ describe('an order whose record cannot be read', () => {
 
   test('F-63 while nobody can be told, that is tried less and less often, up to once a minute', async (context) => {
     const desk = openDesk(context, line, {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       around: (ports) => ({ ...ports, publisher: { publish: async () => Promise.reject(new Error('The bus is gone.')) } }),
     });
     const orderId = await submitted(desk);

@@ -59,10 +59,10 @@ describe('a message loses a race', () => {
     );
   });
 
-  for (const sendsAlong of [true, false]) {
-    test(`F-13 after five lost races it is posted anew and acknowledged, so that it never nears the dead letters (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+  for (const writesAndSendsAtomically of [true, false]) {
+    test(`F-13 after five lost races it is posted anew and acknowledged, so that it never nears the dead letters (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const races = { left: attemptsMax, lost: 0 };
-      const desk = openDesk(context, line, { sendsAlong, around: losing(races) });
+      const desk = openDesk(context, line, { writesAndSendsAtomically, around: losing(races) });
       await submitted(desk);
       const request = await desk.request();
       const reply = replyTo(request, ok(), desk.clock.now());
@@ -71,7 +71,7 @@ describe('a message loses a race', () => {
       assert.deepEqual(desk.messages('worker-replies'), [reply], 'the very same, with the time of its first sending');
       assert.deepEqual([desk.telemetry.counts()['raceLost'], desk.telemetry.counts()['postedAnew']], [5, 1]);
       await desk.clock.advance(1000);
-      assert.equal((await desk.channel.receive('worker-replies', { max: 1, visibilityMs: 0, waitMs: 0 }))[0]?.receiveCount, 1);
+      assert.equal((await desk.queues.receive('worker-replies', { max: 1, visibilityMs: 0, waitMs: 0 }))[0]?.receiveCount, 1);
 
       await desk.deliver('worker-replies');
       assert.equal((await desk.request()).path, 'order/pack');
@@ -94,14 +94,14 @@ describe('somebody has the order to himself', () => {
     const before = await desk.state(orderId);
     await desk.answer(request);
     assert.deepEqual(await desk.state(orderId), before, 'nothing happens to the order meanwhile');
-    const depth = await desk.channel.depth('worker-replies');
+    const depth = await desk.queues.depth('worker-replies');
     assert.deepEqual([depth.visible, depth.inFlight, depth.delayed], [0, 0, 1]);
 
     await lease.release();
     const { heldBy, heldUntil } = await desk.state(orderId);
     assert.deepEqual([heldBy, heldUntil], [null, null], 'nothing of the lease is left');
     await desk.clock.advance(29_999);
-    assert.equal((await desk.channel.depth('worker-replies')).visible, 0);
+    assert.equal((await desk.queues.depth('worker-replies')).visible, 0);
     await desk.clock.advance(1);
     await desk.deliver('worker-replies');
     assert.equal((await desk.request()).path, 'order/pack', 'the answer still counts: it was sent in time');
@@ -114,7 +114,7 @@ describe('somebody has the order to himself', () => {
     await desk.deliver('wake-ups');
     assert.equal((await desk.state(orderId)).processState, 'Pending');
     await desk.clock.advance(900_000);
-    assert.equal((await desk.channel.depth('wake-ups')).visible, 1);
+    assert.equal((await desk.queues.depth('wake-ups')).visible, 1);
   });
 
   test('F-26 the holder itself goes on, and so does anybody once the lease has run out', async (context) => {

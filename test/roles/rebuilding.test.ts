@@ -27,8 +27,8 @@ const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.stri
 );
 const app = defineApp({ workflows: [line], agents: [shop] });
 const modes = [
-  { sendsAlong: true, how: 'one transaction' },
-  { sendsAlong: false, how: 'write, then send' },
+  { writesAndSendsAtomically: true, how: 'one transaction' },
+  { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 
 const blobOf = ({ database }: Desk): string => (database.prepare('SELECT blob FROM states').get() as { blob: string }).blob;
@@ -73,9 +73,9 @@ const settledAndUndone = (path: string, input: unknown): readonly (readonly [str
 ];
 
 describe('an order whose instance cannot be read is compensated all the same', () => {
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`F-29 its state is lost: by its journal, what was done is undone, and what is not known is found out first (${how})`, async (context) => {
-      const desk = openDesk(context, app, { sendsAlong });
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId, ship } = await damaged(desk, (blob) => blob.replace(/"state":.*/, '"state":{"ph'));
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
       assert.equal((await desk.state(orderId)).epoch, 2, 'a claim of its own');
@@ -98,7 +98,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
     });
 
     test(`F-29 its journal is lost as well: all that may have been asked is found out under its key, then undone (${how})`, async (context) => {
-      const desk = openDesk(context, app, { sendsAlong });
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
       const { orderId } = await damaged(desk, () => '{"half');
       assert.equal((await instruct(desk, orderId, 'compensate', true)).outcome, 'planned');
       assert.equal((await instruct(desk, orderId, 'compensate')).outcome, 'done');
@@ -193,7 +193,7 @@ describe('an order whose instance cannot be read is compensated all the same', (
   });
 
   test('F-29, X-48: a page says what its record still says, since whoever put it aside died: no line counts twice', async (context) => {
-    const desk = openDesk(context, app, { sendsAlong: false });
+    const desk = openDesk(context, app, { writesAndSendsAtomically: false });
     const { orderId } = await damaged(desk, (blob) => {
       const { tail } = decodeInstance({ orderId: '', blob } as StateRecord);
       desk.database.prepare('INSERT INTO pages (orderId, rev, page) SELECT orderId, 3, ? FROM orders').run(JSON.stringify(tail));

@@ -153,15 +153,15 @@ describe('an agent that refuses by itself what may have been done before', () =>
 
   test('S11: the same message once more, after a process died over it, is no first asking', async (context) => {
     const { deploy, serve, desk } = await ordered(context);
-    await desk().channel.receive('bank-requests', { max: 1, visibilityMs: 5_000, waitMs: 0 });
+    await desk().queues.receive('bank-requests', { max: 1, visibilityMs: 5_000, waitMs: 0 });
     await desk().clock.advance(6_000);
     deploy(strict);
     assert.deepEqual(faultsIn(await serve()), unknown);
   });
 
   for (const [what, change] of [
-    ['one that its agent has put back, because its service was away', { putBack: 1 }],
-    ['one that only asks whether it was done', { settling: true }],
+    ['one that its agent has put back, because its service was away', { requeued: 1 }],
+    ['one that only asks whether it was done', { confirming: true }],
   ] as const)
     test(`S11: the first request of a step is no first asking either where it is ${what}`, async (context) => {
       const { deploy, serve, desk } = await ordered(context);

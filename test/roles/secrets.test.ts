@@ -76,9 +76,9 @@ async function leaksOf(desk: Desk, orderId: string): Promise<readonly string[]> 
 async function played(
   context: TestContext,
   app: ReturnType<typeof shop>,
-  sendsAlong = true,
+  writesAndSendsAtomically = true,
 ): Promise<{ desk: Desk; orderId: string; leaks: readonly string[] }> {
-  const desk = openDesk(context, app, { sendsAlong });
+  const desk = openDesk(context, app, { writesAndSendsAtomically });
   await desk.store.putClient({ id: 'acme', responseChannels: ['mine'], senders: [] });
   const orderId = await submitted(desk, order, { client: 'acme', responseChannel: 'mine' });
   for (let round = 0; round < 3; round++)
@@ -87,8 +87,8 @@ async function played(
 }
 
 describe('what an order marks as secret', () => {
-  for (const sendsAlong of [true, false]) {
-    test(`S24 F-34 is given to the agent that needs it, and shown to nobody else (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+  for (const writesAndSendsAtomically of [true, false]) {
+    test(`S24 F-34 is given to the agent that needs it, and shown to nobody else (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       const given: Json[] = [];
       const {
         desk,
@@ -100,7 +100,7 @@ describe('what an order marks as secret', () => {
           (input) => noting(given, input, paid),
           (input) => noting(given, input, {}),
         ),
-        sendsAlong,
+        writesAndSendsAtomically,
       );
       assert.deepEqual(given, [{ card, pin }, { token }]);
       assert.equal((await desk.state(orderId)).processState, 'Processed');

@@ -11,7 +11,7 @@ async function settling(context: TestContext, more: NonNullable<LineOptions['ope
   const pay = () => ({ id: `ran ${++ran}` });
   const desk = openDesk(context, lineOf({ pay }, { operation: { output: z.object({ id: z.string() }), ...more } }));
   await submitted(desk);
-  await desk.send('worker-requests', { ...(await desk.request()), settling: true, ...change });
+  await desk.send('worker-requests', { ...(await desk.request()), confirming: true, ...change });
   assert.equal(await desk.deliver('worker-requests'), 0);
   const replies = desk.messages('worker-replies') as unknown as readonly Reply[];
   return { results: replies.map(({ result }) => result), ran, desk };
@@ -73,6 +73,6 @@ describe('an agent that is asked whether something was done', () => {
 
   test('X-20 looks up what may be asked for only once, and notes nothing', async (context) => {
     const { results, ran, desk } = await settling(context, { atMostOnce: true, lookup: () => ({ id: 'c-1' }) });
-    assert.deepEqual([results[0]?.status, ran, countIn(desk, 'asked')], ['succeeded', 0, 0]);
+    assert.deepEqual([results[0]?.status, ran, countIn(desk, 'intents')], ['succeeded', 0, 0]);
   });
 });

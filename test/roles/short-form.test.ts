@@ -7,7 +7,7 @@ import { shortened } from '#roles/scheduler/short-form';
 import { stateRecord } from '../support/records.ts';
 
 const at = 1_767_225_600_000;
-const requested = { generation: 1, attempt: 2, epoch: 3, since: at, phase: 'asked', completeBy: at + 60_000 };
+const requested = { generation: 1, attempt: 2, epoch: 3, since: at, phase: 'requested', completeBy: at + 60_000 };
 
 describe('steps at work, as they are stored', () => {
   test('F-159: whatever is said of an activity, the same is read again', () => {
@@ -19,14 +19,14 @@ describe('steps at work, as they are stored', () => {
         epoch: number,
         since: number,
         completeBy: number,
-        phase: fc.constantFrom('asked', 'unknown'),
+        phase: fc.constantFrom('requested', 'unknown'),
         mode: fc.constantFrom('cancel', 'undo'),
         late: fc.nat(),
       },
       { requiredKeys: ['generation', 'attempt', 'epoch', 'since', 'phase'] },
     );
     const activity = fc.record(
-      { status: fc.constantFrom('Executing', 'Canceling', 'Faulting'), own, late: fc.nat() },
+      { status: fc.constantFrom('Executing', 'Canceling', 'Faulting'), local: own, late: fc.nat() },
       { requiredKeys: ['status'] },
     );
     fc.assert(
@@ -40,9 +40,9 @@ describe('steps at work, as they are stored', () => {
 
   test('a step that was requested, or canceled since, is a list of numbers; all else is said as it is', () => {
     const activities = {
-      'order/a': { status: 'Executing', own: requested },
-      'order/b': { status: 'Canceling', own: { ...requested, mode: 'cancel' } },
-      'order/c': { status: 'Executing', own: { ...requested, phase: 'failedForNow' } },
+      'order/a': { status: 'Executing', local: requested },
+      'order/b': { status: 'Canceling', local: { ...requested, mode: 'cancel' } },
+      'order/c': { status: 'Executing', local: { ...requested, phase: 'failedForNow' } },
     } as const;
     assert.deepEqual(shortened(activities), {
       'order/a': [1, 2, 3, at, 60_000],

@@ -31,8 +31,8 @@ import {
 
 const line = lineOf(stepsNamed('pick', 'pack'));
 const modes = [
-  { sendsAlong: true, how: 'one transaction' },
-  { sendsAlong: false, how: 'write, then send' },
+  { writesAndSendsAtomically: true, how: 'one transaction' },
+  { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 /** A text that has so many bytes as JSON, of two bytes a letter. */
 const textOf = (bytes: number) => 'ä'.repeat((bytes - 2) / 2);
@@ -128,9 +128,9 @@ describe('a state that would be too large', () => {
     return orderId;
   };
 
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`S23 F-63 is not stored: the step faults, the message says what to do, and others go on (${how})`, async (context) => {
-      const desk = openDesk(context, both, { sendsAlong });
+      const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await hoarded(desk, 'hoard');
       const { processState, fault, blob } = await desk.state(orderId);
       assert.deepEqual([processState, fault?.type, fault?.source], ['Error', 'StateTooLarge', 'order/c']);
@@ -163,9 +163,9 @@ describe('a state that would be too large', () => {
     assert.deepEqual([processState, outcome], ['Processed', 'compensated']);
   });
 
-  for (const { sendsAlong, how } of modes)
+  for (const { writesAndSendsAtomically, how } of modes)
     test(`S23 an output that a later step reads has the same limit as any other: its line of the history lies in a page (${how})`, async (context) => {
-      const desk = openDesk(context, both, { sendsAlong });
+      const desk = openDesk(context, both, { writesAndSendsAtomically });
       const orderId = await submitted(desk, { item: 'tea' }, { workflow: 'hoard' });
       const output = 'x'.repeat(limits.outputBytesMax - 2);
       await desk.answer(await desk.request(), ok(output));
@@ -264,9 +264,9 @@ describe('a service that says too much', () => {
 });
 
 describe('a long order', () => {
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`S23 F-159 its state stays as small as at the start, and its journal is complete (${how})`, async (context) => {
-      const options: DeskOptions = { sendsAlong };
+      const options: DeskOptions = { writesAndSendsAtomically };
       const names = Array.from({ length: 100 }, (_, index) => `step${index}`);
       const desk = openDesk(context, lineOf(stepsNamed(...names)), options);
       const orderId = await submitted(desk);
@@ -288,7 +288,7 @@ describe('a long order', () => {
         'with what each step has answered',
       );
       assert.deepEqual(
-        journal.flatMap((entry) => (entry.type === 'ActivityStarted' || entry.type === 'StepAsked' ? [entry.path] : [])),
+        journal.flatMap((entry) => (entry.type === 'ActivityStarted' || entry.type === 'StepRequested' ? [entry.path] : [])),
         ['order', ...names.map((name) => `order/${name}`)],
       );
     });

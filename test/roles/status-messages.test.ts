@@ -21,8 +21,8 @@ import {
 const line = lineOf(stepsNamed('pick', 'pack'));
 const channel = 'redress-response-acme';
 const modes = [
-  { sendsAlong: true, how: 'one transaction' },
-  { sendsAlong: false, how: 'write, then send' },
+  { writesAndSendsAtomically: true, how: 'one transaction' },
+  { writesAndSendsAtomically: false, how: 'write, then send' },
 ];
 
 async function withListener(context: TestContext, options: DeskOptions = {}): Promise<Desk> {
@@ -65,9 +65,9 @@ const end = (desk: Desk, orderId: string, kind: 'cancel' | 'terminate') =>
   desk.system.scheduler.instruct(orderId, { kind, by: 'olga', reason: 'a test' }, { id: kind });
 
 describe('the submitter is told', () => {
-  for (const { sendsAlong, how } of modes) {
+  for (const { writesAndSendsAtomically, how } of modes) {
     test(`F-07 received, delayed while a person is needed, then completed, with rising numbers (${how})`, async (context) => {
-      const desk = await withListener(context, { sendsAlong });
+      const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       assert.deepEqual(heard(desk), ['1 received']);
 
@@ -86,7 +86,7 @@ describe('the submitter is told', () => {
     });
 
     test(`F-07, F-61 the state and the private queue agree at every stage (${how})`, async (context) => {
-      const desk = await withListener(context, { sendsAlong, variables: { CLAIM_ON_SUBMIT: 'off' } });
+      const desk = await withListener(context, { writesAndSendsAtomically, variables: { CLAIM_ON_SUBMIT: 'off' } });
       const orderId = await submitted(desk, tea, listened);
       const stages: string[] = [];
       const look = async () =>
@@ -109,7 +109,7 @@ describe('the submitter is told', () => {
     });
 
     test(`F-07 nothing comes after the end, whatever is repeated (${how})`, async (context) => {
-      const desk = await withListener(context, { sendsAlong });
+      const desk = await withListener(context, { writesAndSendsAtomically });
       const orderId = await submitted(desk, tea, listened);
       const first = await desk.request();
       await desk.answer(first);
@@ -130,7 +130,7 @@ describe('the submitter is told', () => {
     });
 
     test(`F-07 who named no response queue is told nothing (${how})`, async (context) => {
-      const desk = await withListener(context, { sendsAlong });
+      const desk = await withListener(context, { writesAndSendsAtomically });
       await submitted(desk, tea, { client: 'acme' });
       await desk.answer(await desk.request());
       await desk.answer(await desk.request());
@@ -199,7 +199,7 @@ describe('the submitter is told', () => {
 describe('a response queue that does not take messages', () => {
   test('F-07 it holds no order up, and what was missed is sent when it is back', async (context) => {
     let away = true;
-    const desk = await withListener(context, { sendsAlong: false, around: sendingFails(channel, () => away) });
+    const desk = await withListener(context, { writesAndSendsAtomically: false, around: sendingFails(channel, () => away) });
     const orderId = await submitted(desk, tea, listened);
     await desk.answer(await desk.request());
     await desk.answer(await desk.request(), ok());
@@ -217,10 +217,10 @@ describe('a response queue that does not take messages', () => {
   test('F-07 nobody is told the end of an order before its beginning', async (context) => {
     let isLost = true;
     const desk = await withListener(context, {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       // Of all that is sent, only the first message does not get through.
-      around: ({ channel: real }) => ({
-        channel: {
+      around: ({ queues: real }) => ({
+        queues: {
           ...real,
           async send(messages) {
             if (isLost && messages.some(({ body }) => body.includes('"received"'))) throw new Error('throttled');

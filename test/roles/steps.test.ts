@@ -52,7 +52,7 @@ describe('the steps of an order', () => {
     assert.deepEqual(
       journal.map(({ type, at }) => [type, at - Date.UTC(2026, 0, 1)]),
       [
-        ['StepAsked', 1_000],
+        ['StepRequested', 1_000],
         ['ActivityClosed', 2_000],
       ],
     );

@@ -89,8 +89,8 @@ describe('an order is submitted', () => {
 
 describe('two records, one operation', () => {
   for (const when of ['before', 'after']) {
-    for (const sendsAlong of [true, false]) {
-      test(`F-02 a submission that breaks ${when} its transaction leaves no half of an order (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+    for (const writesAndSendsAtomically of [true, false]) {
+      test(`F-02 a submission that breaks ${when} its transaction leaves no half of an order (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
         let broken = true;
         const create = async (store: Store, ...all: Parameters<Store['create']>): ReturnType<Store['create']> => {
           if (broken && when === 'before') throw new Error('gone');
@@ -99,7 +99,7 @@ describe('two records, one operation', () => {
           return created;
         };
         const desk = openDesk(context, line, {
-          sendsAlong,
+          writesAndSendsAtomically,
           around: ({ store }) => ({ store: { ...store, create: (...all) => create(store, ...all) } }),
         });
         for (let round = 0; round < 50; round++) {

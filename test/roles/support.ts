@@ -22,7 +22,7 @@ import * as z from 'zod';
 import type { Published } from '#adapters/sqlite/event-bus';
 import { type Embedded, openEmbedded } from '#adapters/sqlite/open';
 import { type ManualClock, manualClock } from '#ports/clock';
-import { type Heartbeat, queues, type Reply, type Request } from '#ports/messages';
+import { type Heartbeat, queueNames, type Reply, type Request } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry, type Telemetry } from '#ports/telemetry';
@@ -124,12 +124,12 @@ export const updating =
 /** Ports through which nothing can be sent to a queue as long as the test says so. */
 export const sendingFails =
   (queue: string, fails: () => boolean): Around =>
-  ({ channel }) => ({
-    channel: {
-      ...channel,
+  ({ queues }) => ({
+    queues: {
+      ...queues,
       async send(messages) {
         if (fails() && messages.some((message) => message.queue === queue)) throw new Error(`${queue} takes nothing`);
-        await channel.send(messages);
+        await queues.send(messages);
       },
     },
   });
@@ -142,12 +142,12 @@ export function noting<E, T>(list: E[], entry: E, result: T): T {
 
 export interface DeskOptions {
   readonly variables?: { readonly [name: string]: string };
-  readonly sendsAlong?: boolean;
+  readonly writesAndSendsAtomically?: boolean;
   readonly clock?: ManualClock;
   readonly dataFolder?: string;
   readonly hostId?: string;
   /** Ports as the roles see them, made from the real ones. */
-  readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'channel' | 'publisher'>>;
+  readonly around?: (ports: Embedded) => Partial<Pick<Ports, 'store' | 'queues' | 'publisher'>>;
   readonly emit?: Emit;
 }
 
@@ -221,7 +221,7 @@ const noIssuer = { issuer: { issuer: 'none', audience: 'none', keys: { keys: [] 
 export function openDesk(context: TestContext, app: App, options: DeskOptions = {}): Desk {
   const {
     variables = {},
-    sendsAlong = true,
+    writesAndSendsAtomically = true,
     clock = manualClock(),
     dataFolder = ':memory:',
     hostId = 'host-one',
@@ -231,12 +231,12 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
   const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
   const log: string[] = [];
   const telemetry = createTelemetry({ level: 'debug', write: (line) => void log.push(line) });
-  const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong });
-  const { store, channel, publisher, database } = embedded;
+  const embedded = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)), writesAndSendsAtomically });
+  const { store, queues, publisher, database } = embedded;
   const system = createSystem(
     app,
     config,
-    { store, channel, publisher, ...around(embedded), clock, telemetry, ...noIssuer },
+    { store, queues, publisher, ...around(embedded), clock, telemetry, ...noIssuer },
     { hostId, ...(emit ? { emit } : {}) },
   );
   const supervisor = createSupervisor(system);
@@ -245,7 +245,7 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 
   /** Where a role sleeps, it sleeps in the test's time. */
   const passing = <T>(work: Promise<T>) => timePasses(clock, work);
-  const receive = (queue: string) => channel.receive(queue, { max: 1000, visibilityMs: 30_000, waitMs: 0 });
+  const receive = (queue: string) => queues.receive(queue, { max: 1000, visibilityMs: 30_000, waitMs: 0 });
 
   const desk: Desk = {
     ...embedded,
@@ -258,19 +258,19 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
     submit: (order, { client = 'test', key = `key-${++keys}`, ...more } = {}) =>
       passing(system.submit({ client, idempotencyKey: key, order, ...more })),
     state: (orderId) => stateIn(store, orderId),
-    send: (queue, body) => channel.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
+    send: (queue, body) => queues.send([{ queue, body: typeof body === 'string' ? body : JSON.stringify(body) }]),
     messages: (queue) => selectMessages.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
     announced: () => publisher.published(0, 10_000),
 
     async take(queue) {
       const received = await receive(queue);
-      await channel.acknowledge(
+      await queues.acknowledge(
         queue,
         received.map(({ receipt }) => receipt),
       );
       return received.map(({ body }) => JSON.parse(body) as JsonObject);
     },
-    requests: async (agent = 'worker') => (await desk.take(queues.requests(agent))) as unknown as readonly Request[],
+    requests: async (agent = 'worker') => (await desk.take(queueNames.requests(agent))) as unknown as readonly Request[],
     async request(agent) {
       const found = await desk.requests(agent);
       assert.equal(found.length, 1, `one request is wanted, not ${found.length}`);
@@ -282,11 +282,11 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
       if (received.length === 0) return 0;
       const { batchItemFailures } = await passing(functionBehind(queue, system)(queueEvent(queue, received)));
       const back = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
-      await channel.acknowledge(
+      await queues.acknowledge(
         queue,
         received.filter(({ messageId }) => !back.has(messageId)).map(({ receipt }) => receipt),
       );
-      await channel.release(
+      await queues.release(
         queue,
         received.filter(({ messageId }) => back.has(messageId)).map(({ receipt }) => receipt),
         0,
@@ -300,8 +300,8 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
       return kept.map((row) => deadLetterIn(JSON.parse((row as { record: string }).record)));
     },
     async answer(request, result = ok(), { agent = 'worker', sentAt = clock.now(), ...more } = {}) {
-      await desk.send(queues.replies(agent), { ...replyTo(request, result, sentAt), ...more });
-      await desk.deliver(queues.replies(agent));
+      await desk.send(queueNames.replies(agent), { ...replyTo(request, result, sentAt), ...more });
+      await desk.deliver(queueNames.replies(agent));
     },
     close: () => database.close(),
   };
@@ -311,14 +311,14 @@ export function openDesk(context: TestContext, app: App, options: DeskOptions = 
 
 function functionBehind(queue: string, system: System): (event: SQSEvent) => Promise<SQSBatchResponse> {
   const { signal: stopping } = new AbortController();
-  if (queue === queues.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
+  if (queue === queueNames.calls) return childrenFunction({ system, environment: {}, accepting: () => true });
   if (queue.endsWith('-dead')) return deadLetterFunction({ system, environment: {}, accepting: () => true });
   const agent = queue.endsWith('-requests') ? queue.slice(0, -'-requests'.length) : undefined;
   if (agent !== undefined) {
     const serve = agentFunction({ system, environment: { REDRESS_AGENTS: agent }, accepting: () => true });
     return (event) => serve(event, { stopping });
   }
-  const create = queue === queues.submissions ? submissionsFunction : schedulerFunction;
+  const create = queue === queueNames.submissions ? submissionsFunction : schedulerFunction;
   return create({ system, environment: {}, accepting: () => true });
 }
 
@@ -356,7 +356,7 @@ export async function stepsIn(
 }
 
 /** How many rows a table has. */
-export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages' | 'asked'): number =>
+export const countIn = ({ database }: Pick<Embedded, 'database'>, table: 'orders' | 'states' | 'messages' | 'pages' | 'intents'): number =>
   (database.prepare(`SELECT count(*) AS count FROM ${table}`).get() as { count: number }).count;
 
 /** Orders without a state, and states without an order. */

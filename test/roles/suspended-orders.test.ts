@@ -3,7 +3,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { call, defineAgent, defineApp, defineWorkflow, delay, operation, parallel, retry, sequence, waitFor } from 'redress';
 import * as z from 'zod';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { Instruction } from '#roles/operator/instruction';
 import {
   type Desk,
@@ -65,7 +65,7 @@ describe('while an order is suspended', () => {
       'ReplyRecorded',
       'InstructionGiven',
       'ActivityClosed',
-      'StepAsked',
+      'StepRequested',
     ]);
   });
 
@@ -115,7 +115,7 @@ describe('while an order is suspended', () => {
   test('F-34 what it has to tell is told all the same', async (context) => {
     let isAway = true;
     const { desk, orderId } = await suspended(context, {
-      desk: { sendsAlong: false, around: sendingFails('redress-response-shop', () => isAway) },
+      desk: { writesAndSendsAtomically: false, around: sendingFails('redress-response-shop', () => isAway) },
     });
     await desk.store.putClient({ id: 'shop', responseChannels: ['redress-response-shop'], senders: [] });
     assert.ok(orderId);
@@ -125,7 +125,7 @@ describe('while an order is suspended', () => {
     isAway = false;
     await desk.clock.advance(60_000);
     assert.equal((await desk.supervisor.pass()).woken, 1);
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.equal(desk.messages('redress-response-shop').length, 1);
     const { outbox, suspended: isSuspended, worklist, nextDueFor } = await desk.state(told);
     assert.deepEqual([outbox, isSuspended, worklist, nextDueFor?.kind], [[], true, null, 'suspended']);
@@ -133,8 +133,8 @@ describe('while an order is suspended', () => {
 
   test('F-60 an agent that asks for more time is given it', async (context) => {
     const { desk, orderId, request } = await suspended(context, { line: { operation: { longestSeconds: 60 } } });
-    await desk.send(queues.replies('worker'), heartbeatFor(request, desk.clock.now() + 20_000, desk.clock.now()));
-    await desk.deliver(queues.replies('worker'));
+    await desk.send(queueNames.replies('worker'), heartbeatFor(request, desk.clock.now() + 20_000, desk.clock.now()));
+    await desk.deliver(queueNames.replies('worker'));
     assert.equal((await desk.state(orderId)).remainingMs, 20_000);
   });
 
@@ -144,8 +144,8 @@ describe('while an order is suspended', () => {
     const desk = openDesk(context, defineApp({ workflows: [flow], agents: [] }));
     const orderId = await submitted(desk, {});
     await done(desk, orderId, 'suspend');
-    const signalled = await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'approved', payload: {} }, { id: 's-1' });
-    assert.equal(signalled.outcome, 'done');
+    const signaled = await desk.system.scheduler.instruct(orderId, { kind: 'signal', name: 'approved', payload: {} }, { id: 's-1' });
+    assert.equal(signaled.outcome, 'done');
     assert.equal((await desk.state(orderId)).processState, 'Processing');
     await done(desk, orderId, 'resume');
     assert.equal((await desk.state(orderId)).outcome, 'completed');
@@ -160,9 +160,9 @@ describe('while an order is suspended', () => {
     const desk = openDesk(context, defineApp({ workflows: [outer, inner], agents: [worker] }));
     const orderId = await submitted(desk, {});
     await done(desk, orderId, 'suspend');
-    await desk.deliver(queues.calls);
+    await desk.deliver(queueNames.calls);
     await desk.answer(await desk.request());
-    await desk.deliver(queues.callReplies);
+    await desk.deliver(queueNames.callReplies);
     assert.deepEqual(await asked(desk), []);
     assert.ok((await typesIn(desk, orderId)).includes('ReplyRecorded'));
     await done(desk, orderId, 'resume');
@@ -186,7 +186,7 @@ describe('an order that is resumed', () => {
     assert.equal((await desk.supervisor.pass()).counted, 0);
     await desk.clock.advance(2_002);
     assert.equal((await desk.supervisor.pass()).counted, 1);
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.deepEqual(await asked(desk), ['order/one 2']);
   });
 
@@ -212,7 +212,7 @@ describe('an order that is resumed', () => {
     await desk.clock.advance(13_000);
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await done(desk, orderId, 'suspend');
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.deepEqual(await asked(desk), []);
     await desk.clock.advance(hourMs);
     await done(desk, orderId, 'resume');
@@ -234,7 +234,7 @@ describe('an order that is resumed', () => {
     assert.deepEqual(await asked(desk), []);
     await desk.clock.advance(hourMs / 2 + 1);
     await desk.supervisor.pass();
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.deepEqual(await asked(desk), ['order/one 2']);
   });
 
@@ -247,7 +247,7 @@ describe('an order that is resumed', () => {
     await desk.clock.advance(13_000);
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await done(desk, orderId, 'suspend');
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.deepEqual([(await desk.state(orderId)).outcome, (await desk.state(orderId)).failureCount], [null, 1]);
     await done(desk, orderId, 'resume');
     assert.equal((await desk.state(orderId)).outcome, 'compensated');
@@ -259,7 +259,7 @@ describe('an order that is resumed', () => {
     await done(desk, orderId, 'resume');
     await desk.clock.advance(8_500);
     await desk.supervisor.pass();
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     const [again] = await desk.requests();
     assert.equal(Date.parse(again?.completeBy ?? '') - desk.clock.now(), 7_500, 'four seconds were used before, eight and a half since');
   });
@@ -267,7 +267,7 @@ describe('an order that is resumed', () => {
   const waits = {
     delay: () => sequence(delay({ seconds: 10 }), worker.work({})),
     'wait for a signal': () => sequence(waitFor('late', Nothing, { withinSeconds: 10 })),
-    'pause of a retry': () => retry(worker.work({}), { count: 1, interval: 10, evenPermanent: true }),
+    'pause of a retry': () => retry(worker.work({}), { retries: 1, intervalSeconds: 10, evenPermanent: true }),
   };
   for (const [what, build] of Object.entries(waits)) {
     test(`F-30 has of a ${what} what was left of it`, async (context) => {
@@ -278,17 +278,17 @@ describe('an order that is resumed', () => {
       await desk.clock.advance(4_000);
       await done(desk, orderId, 'suspend');
       await desk.clock.advance(hourMs);
-      await desk.deliver(queues.wakeUps);
+      await desk.deliver(queueNames.wakeUps);
       await done(desk, orderId, 'resume');
       assert.equal((await desk.state(orderId)).nextDueAt, desk.clock.now() + 6_000);
       const before = await desk.state(orderId);
       await desk.clock.advance(5_999);
       await desk.supervisor.pass();
-      await desk.deliver(queues.wakeUps);
+      await desk.deliver(queueNames.wakeUps);
       assert.deepEqual(await desk.state(orderId), before);
       await desk.clock.advance(2);
       await desk.supervisor.pass();
-      await desk.deliver(queues.wakeUps);
+      await desk.deliver(queueNames.wakeUps);
       assert.notDeepEqual(await desk.state(orderId), before);
     });
   }
@@ -313,7 +313,7 @@ describe('an order that nobody has taken up', () => {
     const desk = openDesk(context, lineOf(stepsNamed('one')), { variables: { CLAIM_ON_SUBMIT: 'off' } });
     const orderId = await submitted(desk);
     await done(desk, orderId, 'suspend');
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     await desk.clock.advance(hourMs);
     assert.equal((await desk.supervisor.pass()).woken, 0);
     const { processState, lockedBy, epoch } = await desk.state(orderId);
@@ -330,7 +330,7 @@ describe('an order that nobody has taken up', () => {
     await desk.clock.advance(13_000);
     assert.equal((await desk.supervisor.pass()).counted, 1);
     await done(desk, orderId, 'suspend');
-    await desk.deliver(queues.wakeUps);
+    await desk.deliver(queueNames.wakeUps);
     assert.deepEqual([(await desk.state(orderId)).processState, await asked(desk)], ['Pending', []]);
     await done(desk, orderId, 'resume');
     const again = await desk.request();

@@ -8,7 +8,7 @@ const worker = defineAgent('worker', {
   pay: operation({ input: z.object({ item: z.string() }), output: z.object({}), run: () => ({}) }),
 });
 const line = defineWorkflow('line', { version: 1, order: z.object({ item: z.string() }) }, ({ order }) =>
-  sequence(worker.pay({ item: order.item }).within(15).lasting()),
+  sequence(worker.pay({ item: order.item }).within(15).noUndo()),
 );
 
 test('F-37, S15: an order whose step has a time limit counts the attempts that are late, and not the end of the limit', async (context) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '#ports/clock';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 
 test('X-17: of several things that are written or sent at once, all have ended when the failure of one is answered', async () => {
   const clock = manualClock();
@@ -14,9 +14,9 @@ test('X-17: of several things that are written or sent at once, all have ended w
     await clock.sleep(1000);
     ended.push('slow');
   };
-  const failing = together([refused(), slow()]).catch((error: Error) => ended.push(`answered: ${error.message}`));
+  const failing = allSettledOrThrow([refused(), slow()]).catch((error: Error) => ended.push(`answered: ${error.message}`));
   await clock.advance(1000);
   await failing;
   assert.deepEqual(ended, ['refused', 'slow', 'answered: refused']);
-  assert.deepEqual(await together([Promise.resolve(1), Promise.resolve(2)]), [1, 2]);
+  assert.deepEqual(await allSettledOrThrow([Promise.resolve(1), Promise.resolve(2)]), [1, 2]);
 });

@@ -60,10 +60,10 @@ async function live(desk: Desk, orderId: string, deliver: () => Promise<unknown>
 
 const isUndone = (asked: readonly string[]) => asked.filter((each) => each.startsWith('r') && each !== 'reserve');
 
-for (const sendsAlong of [true, false]) {
-  describe(`what can be undone lies in pages beside the state (${sendsAlong ? 'one transaction' : 'write, then send'})`, () => {
+for (const writesAndSendsAtomically of [true, false]) {
+  describe(`what can be undone lies in pages beside the state (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, () => {
     test('F-100, F-101: a scope within a long order is undone by itself, and later all that is left, newest first, with a state as small as at the start', async (context) => {
-      const desk = openDesk(context, app, { sendsAlong });
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       const { asked, largest } = await live(desk, orderId);
       assert.deepEqual(isUndone(asked), undone);
@@ -71,15 +71,15 @@ for (const sendsAlong of [true, false]) {
     });
 
     test('F-101: how much is left to undo counts what lies in pages', async (context) => {
-      const desk = openDesk(context, app, { sendsAlong });
+      const desk = openDesk(context, app, { writesAndSendsAtomically });
       const orderId = await submitted(desk);
       for (let done = 0; done < 25; done++) await desk.answer(await desk.request(), ok({ id: `r${done} is reserved` }));
       await desk.system.scheduler.instruct(orderId, { kind: 'cancel', by: 'acme', reason: 'no' }, { id: 'c' });
       await desk.answer((await desk.requests())[0] as never, failed('Closed'));
       const state = await instanceOf(desk, orderId);
       const whole = await withUndoPages(desk.store, orderId, state);
-      assert.deepEqual([whole.undo?.map(({ path }) => path), whole.undoAside], [names(0, 25).map((name) => `order/${name}`), undefined]);
-      assert.ok((state.undoAside?.entries ?? 0) > 10);
+      assert.deepEqual([whole.undo?.map(({ path }) => path), whole.pagedUndo], [names(0, 25).map((name) => `order/${name}`), undefined]);
+      assert.ok((state.pagedUndo?.entries ?? 0) > 10);
       assert.match(explain(programOf(trip), state), /release \(order\/r24\/undo\); 24 more to undo\.$/);
     });
   });
@@ -87,7 +87,7 @@ for (const sendsAlong of [true, false]) {
 
 describe('a page of what can be undone and the write that drops it', () => {
   const apart = (context: TestContext, around: (store: Store) => Partial<Store>): Desk => {
-    const options: DeskOptions = { sendsAlong: false, around: ({ store }) => ({ store: { ...store, ...around(store) } }) };
+    const options: DeskOptions = { writesAndSendsAtomically: false, around: ({ store }) => ({ store: { ...store, ...around(store) } }) };
     return openDesk(context, app, options);
   };
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { type Call, defineAgent, defineApp, defineWorkflow, type Operation, operation, retry, sequence, TransientFailure } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 import { reaches, started, submitted } from './support.ts';
 
@@ -15,7 +15,9 @@ function tillOf(charge: (call: Call) => Promise<never>, more: Partial<Operation<
     return charge(call);
   };
   const till = defineAgent('till', { charge: operation({ input: Empty, output: Empty, attemptsMax: 1, ...more, run }) });
-  const pay = defineWorkflow('pay', { version: 1, order: Empty }, () => sequence(retry(till.charge({}), { count: 2, interval: 1 })));
+  const pay = defineWorkflow('pay', { version: 1, order: Empty }, () =>
+    sequence(retry(till.charge({}), { retries: 2, intervalSeconds: 1 })),
+  );
   return { attempts, till, pay, app: defineApp({ workflows: [pay], agents: [till] }) };
 }
 
@@ -37,8 +39,8 @@ describe('what the fault of a blocked order says', () => {
 
   test('F-93 a rehearsal says the same of it', () => {
     const { pay, till } = tillOf(full);
-    const { outcome, steps, fault } = rehearse(pay, {}, when(till.charge).failsForNow());
-    assert.deepEqual([outcome, steps.length, fault?.type], ['held', 3, 'Engine/ServiceUnavailable']);
+    const { outcome, steps, fault } = rehearse(pay, {}, given(till.charge).failsForNow());
+    assert.deepEqual([outcome, steps.length, fault?.type], ['blocked', 3, 'Engine/ServiceUnavailable']);
   });
 
   test('F-53, X-20 what may be asked for only once is in doubt above the threshold, and not only late', async (context) => {

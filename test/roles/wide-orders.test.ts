@@ -53,13 +53,13 @@ async function wide(context: TestContext, options: { readonly maxConcurrency?: n
   );
   const app = defineApp({ workflows: [workflow], agents: [worker] });
   const config = readConfig({ DEFAULT_WORKFLOW: 'wide', LOG_LEVEL: 'off', STEP_COMPLETE_WITHIN_SECONDS: '60', CLOCK_TOLERANCE_MS: '2000' });
-  const embedded = openEmbedded(':memory:', { clock, redriveOf: redriveIn(topologyOf(app)), sendsAlong: false });
+  const embedded = openEmbedded(':memory:', { clock, redriveOf: redriveIn(topologyOf(app)), writesAndSendsAtomically: false });
   const { store, spent } = limitedStore(embedded.store, clock);
   const ports: Ports = {
     ...embedded,
-    channel: {
-      ...embedded.channel,
-      receive: (queue, how) => embedded.channel.receive(queue, { ...how, visibilityMs: deployedVisibilityMs }),
+    queues: {
+      ...embedded.queues,
+      receive: (queue, how) => embedded.queues.receive(queue, { ...how, visibilityMs: deployedVisibilityMs }),
     },
     store,
     clock,

@@ -6,7 +6,7 @@ import type { Embedded } from '#adapters/sqlite/open';
 import { manualClock } from '#ports/clock';
 import type { Publisher } from '#ports/event-bus';
 import type { Request } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { announcedAs, type StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { acquireLease } from '#roles/scheduler/lease';
@@ -54,7 +54,7 @@ function apart(context: TestContext, { app = line, ...options }: DeskOptions & {
     return work();
   };
   const around = (ports: Embedded) => {
-    const { store, channel, publisher } = { ...ports, ...options.around?.(ports) };
+    const { store, queues, publisher } = { ...ports, ...options.around?.(ports) };
     return {
       store: {
         ...store,
@@ -62,12 +62,12 @@ function apart(context: TestContext, { app = line, ...options }: DeskOptions & {
         update: (...all: Parameters<Store['update']>) => seen('update', () => store.update(...all)),
         patch: (...all: Parameters<Store['patch']>) => seen('patch', () => store.patch(...all)),
       },
-      channel: {
-        ...channel,
-        send: (messages: Parameters<Channel['send']>[0]) =>
+      queues: {
+        ...queues,
+        send: (messages: Parameters<Queues['send']>[0]) =>
           messages.length === 0
             ? Promise.resolve()
-            : seen(`send ${messages.map(({ queue }) => queue).join(' ')}`, () => channel.send(messages)),
+            : seen(`send ${messages.map(({ queue }) => queue).join(' ')}`, () => queues.send(messages)),
       },
       publisher: {
         publish: (announcements: Parameters<Publisher['publish']>[0]) =>
@@ -75,7 +75,7 @@ function apart(context: TestContext, { app = line, ...options }: DeskOptions & {
       },
     };
   };
-  const desk = openDesk(context, app, { ...options, sendsAlong: false, around });
+  const desk = openDesk(context, app, { ...options, writesAndSendsAtomically: false, around });
   return { desk, trace, since: () => trace.splice(0) };
 }
 const register = (desk: Desk) => desk.store.putClient({ id: 'acme', responseChannels: [mine], senders: [] });
@@ -192,8 +192,8 @@ describe('write first, then send', () => {
 });
 
 describe('a function has answered', () => {
-  for (const sendsAlong of [true, false]) {
-    test(`S26 nothing that it began is still going on (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (context) => {
+  for (const writesAndSendsAtomically of [true, false]) {
+    test(`S26 nothing that it began is still going on (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (context) => {
       let open = 0;
       /** A port that counts the calls that have not come to their end. */
       const counted = <T extends object>(port: T): T =>
@@ -211,8 +211,8 @@ describe('a function has answered', () => {
         });
       const long = lineOf(stepsNamed(...Array.from({ length: 12 }, (_, index) => `step${index}`)));
       const desk = openDesk(context, long, {
-        sendsAlong,
-        around: ({ store, channel, publisher }) => ({ store: counted(store), channel: counted(channel), publisher: counted(publisher) }),
+        writesAndSendsAtomically,
+        around: ({ store, queues, publisher }) => ({ store: counted(store), queues: counted(queues), publisher: counted(publisher) }),
       });
       await register(desk);
       const handle = schedulerFunction({
@@ -336,7 +336,7 @@ describe('what is still to be told', () => {
     const clock = manualClock();
     let isFirst = true;
     const desk = openDesk(context, lineOf(stepsNamed('one')), {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       clock,
       around: (ports) => ({
         ...sendingFails('redress-response-test', () => true)(ports),
@@ -367,7 +367,7 @@ describe('what is still to be told', () => {
     test(`F-59 S15 a mark that is set after an expiry was counted leaves it counted: it is asked again, and not counted twice (${how})`, async (context) => {
       let isFirst = true;
       const desk = openDesk(context, lineOf(stepsNamed('one')), {
-        sendsAlong: false,
+        writesAndSendsAtomically: false,
         around: (ports) => ({
           ...sendingFails('redress-response-test', () => true)(ports),
           store: {
@@ -537,8 +537,8 @@ describe('what is still to be told', () => {
 
   test('F-02 an order is accepted once it is stored, and what could not be sent then is sent within ten seconds', async (context) => {
     let dead = true;
-    const around: DeskOptions['around'] = ({ channel }) => ({
-      channel: { ...channel, send: (messages) => (dead ? Promise.reject(new Error('killed')) : channel.send(messages)) },
+    const around: DeskOptions['around'] = ({ queues }) => ({
+      queues: { ...queues, send: (messages) => (dead ? Promise.reject(new Error('killed')) : queues.send(messages)) },
     });
     const { desk } = apart(context, { around });
     await register(desk);
@@ -598,12 +598,12 @@ describe('what is still to be told', () => {
   test('F-02 what somebody else has written since is not marked as unsent', async (context) => {
     let away = false;
     const { desk } = apart(context, {
-      around: ({ store, channel }) => ({
-        channel: {
-          ...channel,
+      around: ({ store, queues }) => ({
+        queues: {
+          ...queues,
           send: async (messages) => {
             const [orderId] = away ? messages.map(({ body }) => String((JSON.parse(body) as { orderId: string }).orderId)) : [];
-            if (orderId === undefined) return channel.send(messages);
+            if (orderId === undefined) return queues.send(messages);
             const found = await store.load(orderId);
             assert.ok(found);
             const { state } = found;
@@ -639,7 +639,7 @@ describe('a crash between any two of its calls', () => {
       if (isLast) throw killed();
       return answer;
     };
-    const around: DeskOptions['around'] = ({ store, channel, publisher }) => ({
+    const around: DeskOptions['around'] = ({ store, queues, publisher }) => ({
       store: {
         ...store,
         create: (...all) => call(() => store.create(...all)),
@@ -648,7 +648,7 @@ describe('a crash between any two of its calls', () => {
         putPage: (...all) => call(() => store.putPage(...all)),
         putUndoPage: (...all) => call(() => store.putUndoPage(...all)),
       },
-      channel: { ...channel, send: (messages) => (messages.length === 0 ? Promise.resolve() : call(() => channel.send(messages))) },
+      queues: { ...queues, send: (messages) => (messages.length === 0 ? Promise.resolve() : call(() => queues.send(messages))) },
       publisher: {
         publish: (announcements) => (announcements.length === 0 ? publisher.publish([]) : call(() => publisher.publish(announcements))),
       },
@@ -659,7 +659,7 @@ describe('a crash between any two of its calls', () => {
   /** The life of one order, with a refusal and a resubmission, whatever dies meanwhile. */
   async function live(context: TestContext, dies: { at: number; position: Position }) {
     const { life, around } = mortal(dies);
-    const desk = openDesk(context, fork, { sendsAlong: false, around });
+    const desk = openDesk(context, fork, { writesAndSendsAtomically: false, around });
     await register(desk);
     const revive = () => (life.dead = false);
     const untilDone = async <T>(work: () => Promise<T>): Promise<T> =>
@@ -680,7 +680,7 @@ describe('a crash between any two of its calls', () => {
       }
       for (const queue of ['worker-replies', 'wake-ups'])
         for (let tries = 0; tries < 2; tries++) if ((await desk.deliver(queue)) > 0) revive();
-      if ((await desk.channel.depth('worker-requests')).visible > 0) continue;
+      if ((await desk.queues.depth('worker-requests')).visible > 0) continue;
       await desk.clock.advance(10_000);
       await desk.supervisor.pass();
       await desk.deliver('wake-ups');

@@ -1,10 +1,10 @@
 import { isObject } from '#core/data/json';
 import type { Outgoing } from '#ports/queues';
-import type { Along } from '#ports/store';
+import type { SentWithWrite } from '#ports/store';
 import type { Ports } from '#runtime/system';
 import type { Mishap, Scenario } from './scenario.ts';
 
-type Sending = Pick<Ports, 'store' | 'channel'>;
+type Sending = Pick<Ports, 'store' | 'queues'>;
 
 /** What becomes of messages on their way, wherever they are sent from. */
 export class Mail {
@@ -17,8 +17,8 @@ export class Mail {
 
   /** The ports as a host has them: what it sends, with a write or by itself, goes through here. */
   around<P extends Sending>(ports: P): P {
-    const { store, channel } = ports;
-    const through = (along: Along): Along => ({ ...along, messages: this.through(along.messages) });
+    const { store, queues } = ports;
+    const through = (along: SentWithWrite): SentWithWrite => ({ ...along, messages: this.through(along.messages) });
     return {
       ...ports,
       store: {
@@ -26,7 +26,7 @@ export class Mail {
         create: (order, state, along) => store.create(order, state, through(along)),
         update: (state, when, along) => store.update(state, when, through(along)),
       },
-      channel: { ...channel, send: (messages) => channel.send(this.through(messages)) },
+      queues: { ...queues, send: (messages) => queues.send(this.through(messages)) },
     };
   }
 

@@ -49,5 +49,5 @@ test('what happens otherwise is seen: the histories are shown side by side from 
   const [one, two] = [await play(first, openSimulatedPlace), await play(other, openSimulatedPlace)];
   const shown = difference(['one', one], ['two', two]) ?? '';
   assert.match(shown, /^ {2}one .*\| two\n/);
-  assert.match(shown, /\n\| 11 ActivityClosed order\/ship .*\| 11 OrderHeld order\/ship /);
+  assert.match(shown, /\n\| 11 ActivityClosed order\/ship .*\| 11 OrderBlocked order\/ship /);
 });

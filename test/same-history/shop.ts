@@ -61,10 +61,10 @@ export const ship = (what: Expr<string>, name = 'ship') =>
     .ship({ what })
     .named(name)
     .undo(({ id }) => carrier.recall({ id }));
-export const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(name).lasting();
+export const tell = (what: Expr<string>, name = 'tell') => mail.tell({ what }).named(name).noUndo();
 export const enter = (what: Expr<string>) => ledger.enter({ what }).undo(({ id }) => ledger.strike({ id }));
 export const post = (what: Expr<string>) => ledger.post({ what }).undo(({ id }) => ledger.strike({ id }));
-export const print = (what: Expr<string>) => press.print({ what }).lasting();
+export const print = (what: Expr<string>) => press.print({ what }).noUndo();
 
 /** What every order of these scenarios says, unless a workflow says otherwise. */
 export const Item = z.object({ item: z.string() });

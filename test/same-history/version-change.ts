@@ -116,7 +116,7 @@ class Trap extends Mail {
 class Living {
   readonly wrong: string[] = [];
   stood = 0;
-  private readonly signalled = new Set<string>();
+  private readonly signaled = new Set<string>();
   private readonly place: Place;
   private readonly story: Story;
   private calls = 0;
@@ -151,10 +151,10 @@ class Living {
   /** Who is asked answers, and what is waited for comes. */
   private async attendTo({ orderId, fault }: StateRecord): Promise<void> {
     if (fault?.type === 'OperatorAsked') await this.instruct(orderId, { kind: 'resubmit', answer: { yes: true } });
-    else if (this.story.signal && !this.signalled.has(orderId)) {
+    else if (this.story.signal && !this.signaled.has(orderId)) {
       const signal = { kind: 'signal', ...this.story.signal } as const;
       const instructed = await this.passing(this.place.system.scheduler.instruct(orderId, signal, { id: `call-${++this.calls}` }));
-      if (instructed?.outcome === 'done') this.signalled.add(orderId);
+      if (instructed?.outcome === 'done') this.signaled.add(orderId);
     }
   }
 

@@ -19,6 +19,7 @@ import {
   otherwise,
   parallel,
   raise,
+  repeatWhile,
   retry,
   scope,
   sequence,
@@ -26,7 +27,6 @@ import {
   variable,
   waitFor,
   when,
-  whilst,
 } from 'redress';
 import * as z from 'zod';
 import { AddressInvalid, CardDeclined, charge, enter, Item, OutOfStock, post, print, Refused, reserve, ship, tell } from './shop.ts';
@@ -39,7 +39,7 @@ const toOperator = [AddressInvalid];
 export const sale = defineWorkflow('sale', { version: 1, order: Item, toOperator }, ({ order }) =>
   sequence(
     reserve(order.item),
-    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
+    retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] }),
     ship(order.item),
     tell(order.item),
   ).on(Refused, ({ compensate }) => sequence(compensate(), tell(order.item, 'apologise'))),
@@ -91,8 +91,8 @@ export const scopes = defineWorkflow('scopes', { version: 1, order: Item, toOper
 /** Runs that are undone before the next one. */
 export const again = defineWorkflow('again', { version: 1, order: Item }, ({ order }) =>
   retry(scope('all', sequence(reserve(order.item), charge(order.item))), {
-    count: 2,
-    interval: 3,
+    retries: 2,
+    intervalSeconds: 3,
     evenPermanent: true,
     undoFirst: true,
   }).on(Refused, ({ compensate }) => compensate()),
@@ -124,7 +124,7 @@ const left = variable<number>('left');
 export const turns = defineWorkflow('turns', { version: 1, order: z.object({ times: z.number() }) }, ({ order }) =>
   sequence(
     assign(left, order.times),
-    whilst(
+    repeatWhile(
       cel<boolean>`${left} > 0`,
       sequence(tell('again' as unknown as Expr<string>), delay({ seconds: 2 }), assign(left, cel`${left} - 1`)),
       {

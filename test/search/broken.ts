@@ -40,7 +40,7 @@ export const broken: readonly Broken[] = [
     what: 'requests are sent before the state is written',
     file: 'lib/roles/scheduler/scheduler.ts',
     line: 'const write = await store.update(',
-    instead: 'await channel.send(alongOfPlan(loaded.order, planned, [], now).messages); const write = await store.update(',
+    instead: 'await queues.send(sentWithPlan(loaded.order, planned, [], now).messages); const write = await store.update(',
     scenario: { ...racing, cancels: true },
   },
   {
@@ -67,8 +67,8 @@ export const broken: readonly Broken[] = [
   {
     what: 'what nobody knows the outcome of is taken for not done',
     file: 'lib/core/engine/lifecycle.ts',
-    line: 'if (canBeUndone(draft, path) && asks(node)) return settle(',
-    instead: "if (own.epoch > 0) return draft.close(path, { result: 'Canceled' }); else if (asks(node)) return settle(",
+    line: 'if (canBeUndone(builder, path) && isRemote(node)) return confirm(',
+    instead: "if (local.epoch > 0) return builder.close(path, { result: 'Canceled' }); else if (isRemote(node)) return confirm(",
     scenario: { ...small, cancels: true, hurries: 1 },
   },
   {
@@ -81,15 +81,15 @@ export const broken: readonly Broken[] = [
   {
     what: 'what is asked again is another effect',
     file: 'lib/core/activities/step.ts',
-    line: ': askAgent(step, generation, attempt + 1, context, { input, limit });',
-    instead: ': askAgent(step, generation + 1, attempt + 1, context, { input, limit });',
+    line: ': requestAttempt(step, generation, attempt + 1, context, { input, limit });',
+    instead: ': requestAttempt(step, generation + 1, attempt + 1, context, { input, limit });',
     scenario: { ...small, hurries: 1 },
   },
   {
     what: 'the late answer of a canceled step is dropped',
     file: 'lib/core/advance.ts',
-    line: ".mode === 'cancel') return answerCanceled(draft, path, reply);",
-    instead: ".mode === 'cancel') return draft.close(path, { result: 'Canceled' });",
+    line: ".mode === 'cancel') return answerCanceled(builder, path, reply);",
+    instead: ".mode === 'cancel') return builder.close(path, { result: 'Canceled' });",
     scenario: { ...small, cancels: true },
   },
   {

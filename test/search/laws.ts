@@ -87,7 +87,7 @@ function journal({ before, facts }: Written, seen: Seen): string | undefined {
   let now = seen;
   for (const fact of facts) {
     if (before?.processState === 'Processed') return `it is finished, and then its journal says ${fact.type}`;
-    if (fact.type === 'StepAsked' && !fact.path.endsWith('/undo') && [...now.done, ...now.undone].includes(fact.path))
+    if (fact.type === 'StepRequested' && !fact.path.endsWith('/undo') && [...now.done, ...now.undone].includes(fact.path))
       return `${fact.path} is done, and asked for again`;
     if (fact.type === 'ActivityClosed') {
       const path = undoneBy(fact.path);

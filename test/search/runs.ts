@@ -144,7 +144,7 @@ export class Runs {
 class Replayer {
   private readonly order: OrderRecord;
   private readonly definitions: Definitions;
-  private readonly ports: Pick<Ports, 'store' | 'channel' | 'publisher' | 'clock' | 'telemetry'>;
+  private readonly ports: Pick<Ports, 'store' | 'queues' | 'publisher' | 'clock' | 'telemetry'>;
   private answers: readonly Answer[] = [];
   private answered = 0;
   private now = 0;
@@ -222,7 +222,7 @@ class Replayer {
       definitions: this.definitions,
       outages,
       visibilityMsOf,
-      chance: () => 0.5,
+      random: () => 0.5,
       ...more,
     } as unknown as System;
     return { system, environment: { REDRESS_AGENTS: 'shop' }, accepting: () => true };
@@ -239,14 +239,14 @@ class Replayer {
 
   /** One that has woken somebody before does so once more on ports that lead nowhere, so that it remembers it. */
   private async supervise({ woken, at }: Extract<Invocation, { role: 'supervisor' }>): Promise<void> {
-    const { store, channel, publisher, clock, telemetry } = this.ports;
+    const { store, queues, publisher, clock, telemetry } = this.ports;
     let remembering = woken;
     const supervisor = createSupervisor({
       clock: { ...clock, now: () => remembering?.at ?? clock.now() },
       telemetry,
       publisher,
       store: { ...store, head: async (orderId) => remembering?.head ?? store.head(orderId) },
-      channel: { ...channel, send: async (messages) => (remembering ? undefined : channel.send(messages)) },
+      queues: { ...queues, send: async (messages) => (remembering ? undefined : queues.send(messages)) },
     });
     if (woken) await supervisor.pass();
     remembering = undefined;
@@ -262,12 +262,12 @@ class Replayer {
     };
   }
 
-  private outside(): Pick<Ports, 'store' | 'channel' | 'publisher'> {
+  private outside(): Pick<Ports, 'store' | 'queues' | 'publisher'> {
     const { order } = this;
     const writeOf = ({ said, record }: Answer): Write =>
       said === 'refused' ? { outcome: 'refused', current: record ?? null } : { outcome: 'written' };
     const store: Partial<Ports['store']> = {
-      sendsAlong: false,
+      writesAndSendsAtomically: false,
       create: async (_, record) =>
         (await this.ask({ to: 'create', record })).said === 'refused' ? { outcome: 'exists', order } : { outcome: 'written' },
       load: async () => {
@@ -296,7 +296,7 @@ class Replayer {
     };
     return {
       store: this.modelled(store),
-      channel: this.modelled<Ports['channel']>({
+      queues: this.modelled<Ports['queues']>({
         send: async (messages) => {
           if (messages.length > 0) await this.ask({ to: 'send', messages });
         },

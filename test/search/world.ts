@@ -1,4 +1,4 @@
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { forgetting, hostsAt, seenFrom, viewOf } from './names.ts';
 import { Outside } from './outside.ts';
 import { type Answer, type Invocation, Runs, type Wish, type Woken } from './runs.ts';
@@ -237,7 +237,7 @@ export class World {
         return [{ ...this.goOn(after, place, lost ? 'refused' : 'written', told), wrong }];
       }
       case 'send': {
-        const late = wish.messages.some(({ queue, body }) => queue === queues.replies('shop') && this.isLate(get(state, place), body));
+        const late = wish.messages.some(({ queue, body }) => queue === queueNames.replies('shop') && this.isLate(get(state, place), body));
         const wrong = late ? 'an agent answers after its time' : outside.send(after, wish.messages);
         return [{ ...this.goOn(after, place, 'done', told), wrong }];
       }

@@ -120,17 +120,17 @@ const ship = (what: Expr<string>) => carrier.ship({ what }).undo(({ id }) => car
 const sale = defineWorkflow('sale', { version: 1, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
     reserve(order.item),
-    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
+    retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] }),
     ship(order.item),
-    mail.tell({ what: order.item }).lasting(),
+    mail.tell({ what: order.item }).noUndo(),
   )
     .on(CardDeclined, ({ compensate }) => compensate())
-    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
 const pair = defineWorkflow('pair', { version: 1, order: Sealed, onExhausted: 'undo' }, ({ order }) =>
   parallel(reserve(order.item), charge(order.item))
-    .on(OutOfStock, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').lasting()))
+    .on(OutOfStock, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').noUndo()))
     .on(Refused, ({ compensate }) => compensate()),
 );
 
@@ -159,12 +159,12 @@ const stayLater = defineWorkflow('stay', { version: 2, order: Body, toCaller: [N
     .book({ what: order.item })
     .named('room')
     .undo(({ id, key }) => hotel.cancel({ id, code: key.code }));
-  return answering(sequence(mail.tell({ what: order.item }).lasting(), room), { room: room.output.id });
+  return answering(sequence(mail.tell({ what: order.item }).noUndo(), room), { room: room.output.id });
 });
 
 const trip = defineWorkflow('trip', { version: 1, order: Body }, ({ order }) =>
   sequence(reserve(order.item), call(stay, { item: order.item }), charge(order.item))
-    .on(NoRoom, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').lasting()))
+    .on(NoRoom, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('regret').noUndo()))
     .on(Refused, ({ compensate }) => compensate()),
 );
 
@@ -173,7 +173,7 @@ const journey = defineWorkflow('journey', { version: 1, order: Body, recover: 'o
   parallel(
     call(stay, { item: order.item }),
     charge(order.item),
-    sequence(reserve(order.item), mail.tell({ what: order.item }).lasting()),
+    sequence(reserve(order.item), mail.tell({ what: order.item }).noUndo()),
   ).on(Refused, ({ compensate }) => compensate()),
 );
 
@@ -199,8 +199,8 @@ const renewal = defineWorkflow('renewal', { version: 1, order: Body, onExhausted
   const second = sequence(reserve(order.item, 'reserve-more'), charge(order.item, 'charge-more'));
   return sequence(
     scope('first', first),
-    retry(scope('second', second), { count: 2, interval: 10, evenPermanent: true, undoFirst: true }),
-    mail.tell({ what: order.item }).lasting(),
+    retry(scope('second', second), { retries: 2, intervalSeconds: 10, evenPermanent: true, undoFirst: true }),
+    mail.tell({ what: order.item }).noUndo(),
   )
     .on(DeadlineExceeded, ({ compensate }) => compensate())
     .on(Refused, ({ compensate }) => compensate());
@@ -229,13 +229,13 @@ const staySafely = defineWorkflow('stay', { version: 3, order: Body }, ({ order 
 });
 
 /** Runs `do` again after any fault but these, without a pause: a retry of the app's own. */
-const again = defineActivity<{ readonly count: number; readonly except: readonly string[] }, { readonly attempt: number }, 'do'>(
+const again = defineActivity<{ readonly retries: number; readonly except: readonly string[] }, { readonly attempt: number }, 'do'>(
   'simulated:again',
   ['do'],
   {
-    execute: (activity) => ({ ...run([activity.do.name], { attempt: 1 }), fresh: true }),
-    absorbs: ({ count, except }, { attempt }, { type }) => attempt <= count && !except.includes(type),
-    childFaulted: (activity, { attempt }) => ({ ...run([activity.do.name], { attempt: attempt + 1 }), fresh: true }),
+    execute: (activity) => ({ ...run([activity.do.name], { attempt: 1 }), resetsVariables: true }),
+    retries: ({ retries, except }, { attempt }, { type }) => attempt <= retries && !except.includes(type),
+    childFaulted: (activity, { attempt }) => ({ ...run([activity.do.name], { attempt: attempt + 1 }), resetsVariables: true }),
     childClosed: (_, __, closing) => close(closing),
   },
 );
@@ -248,16 +248,16 @@ const both = defineActivity<object, { readonly open: number }, 'one' | 'other'>(
 
 /** What it charges depends on what it has found: found in a later run only, that is another effect. */
 const picked = (item: Expr<string>) => {
-  const find = scope('find', reserve(item)).on(OutOfStock, () => mail.tell({ what: item }).lasting());
+  const find = scope('find', reserve(item)).on(OutOfStock, () => mail.tell({ what: item }).noUndo());
   return sequence(find, charge(cel<string>`orElse(steps.?reserve.?id, "nothing")`), ship(item));
 };
 const picking = defineWorkflow('picking', { version: 1, order: Body }, ({ order }) =>
-  retry(picked(order.item), { count: 3, interval: 5, evenPermanent: true, except: [CardDeclined] })
+  retry(picked(order.item), { retries: 3, intervalSeconds: 5, evenPermanent: true, except: [CardDeclined] })
     .on(Refused, ({ compensate }) => compensate())
     .on(AddressInvalid, ({ compensate }) => compensate()),
 );
 const packing = defineWorkflow('packing', { version: 1, order: Body }, ({ order }) =>
-  again({ count: 3, except: [CardDeclined.path] }, { do: picked(order.item) })
+  again({ retries: 3, except: [CardDeclined.path] }, { do: picked(order.item) })
     .on(Refused, ({ compensate }) => compensate())
     .on(AddressInvalid, ({ compensate }) => compensate()),
 );
@@ -272,10 +272,10 @@ const guessing = defineWorkflow('guessing', { version: 1, order: Body }, ({ orde
 /** What a deployment brings while orders of the first version are on their way: another order of steps. */
 const newerSale = defineWorkflow('sale', { version: 2, order: Sealed, toOperator: [AddressInvalid] }, ({ order }) =>
   sequence(
-    parallel(reserve(order.item), retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] })),
+    parallel(reserve(order.item), retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] })),
     ship(order.item),
-    mail.tell({ what: order.item }).lasting(),
-  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+    mail.tell({ what: order.item }).noUndo(),
+  ).on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
 /** What somebody deploys who edits a workflow and forgets its version: the shipment comes before the charge. */
@@ -283,11 +283,11 @@ const editedSale = defineWorkflow('sale', { version: 1, order: Sealed, toOperato
   sequence(
     reserve(order.item),
     ship(order.item),
-    retry(charge(order.item), { count: 2, interval: 5, except: [CardDeclined] }),
-    mail.tell({ what: order.item }).lasting(),
+    retry(charge(order.item), { retries: 2, intervalSeconds: 5, except: [CardDeclined] }),
+    mail.tell({ what: order.item }).noUndo(),
   )
     .on(CardDeclined, ({ compensate }) => compensate())
-    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').lasting())),
+    .on(Refused, ({ compensate }) => sequence(compensate(), mail.tell({ what: order.item }).named('apologise').noUndo())),
 );
 
 /** A step for each of many entries: by default, and nearly all of them at once. */
@@ -299,7 +299,7 @@ const rush = defineWorkflow('rush', { version: 1, order: Items }, ({ order }) =>
 );
 
 /** It calls another order with three times what a step has answered. */
-const keeping = defineWorkflow('keeping', { version: 1, order: Thrice }, () => mail.tell({ what: 'kept' }).lasting());
+const keeping = defineWorkflow('keeping', { version: 1, order: Thrice }, () => mail.tell({ what: 'kept' }).noUndo());
 const bulky = defineWorkflow('bulky', { version: 1, order: Bulk }, ({ order }) => {
   const described = stock.describe({ characters: order.characters }).undo(({ id }) => stock.release({ id }));
   const { text } = described.output;

@@ -4,7 +4,7 @@ import type { History, Tracked } from './history.ts';
 import type { Shared } from './ports.ts';
 
 /** All that a table holds; queues are not part of it, nor is what services have done. */
-const tables = ['orders', 'states', 'pages', 'overflow', 'undoPages', 'asked', 'clients', 'breakers', 'documents'] as const;
+const tables = ['orders', 'states', 'pages', 'overflow', 'undoPages', 'intents', 'clients', 'breakers', 'documents'] as const;
 type Row = Record<string, string | number | null>;
 
 /** A table as it was at one moment, to be put back over what has become of it (X-37): as `dev/tools/restore-table.ts` does it. */

@@ -1,4 +1,4 @@
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { FunctionSpec } from '#runtime/topology';
 import type { Release } from './app.ts';
 import type { Role } from './at-work.ts';
@@ -152,7 +152,7 @@ export class Fleet {
 
 /** What takes new orders compares its workflows with what is recorded, and does not start with edited ones. */
 const mayServe = ({ release }: SimulatedHost, name: string): boolean =>
-  release !== 'edited' || (name !== 'api' && name !== queues.submissions);
+  release !== 'edited' || (name !== 'api' && name !== queueNames.submissions);
 
 /** Roles at work on a host, each once. */
 export const rolesOn = ({ atWork }: SimulatedHost): readonly Role[] => [...new Set(atWork)];

@@ -1,9 +1,9 @@
 import type { StepState } from '#core/activities/step';
 import { workflowsAgent } from '#core/data/child-order';
 import { requestIdOf } from '#core/data/ids';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
-import { queues as names, timeText } from '#ports/messages';
+import { queueNames as names, timeText } from '#ports/messages';
 import type { StateRecord } from '#ports/records';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { definitions } from './app.ts';
@@ -52,9 +52,9 @@ function openIn(state: StateRecord): readonly Open[] {
   const program = definitions.program(state.workflow.name, state.workflow.version);
   if (state.processState !== 'Processing' || !program) return [];
   return Object.entries(decodeInstance(state).state.activities).flatMap(([path, activity]) => {
-    const own = activity.own as StepState | undefined;
+    const own = activity.local as StepState | undefined;
     const node = nodeAt(program, path);
-    const isOpen = asks(node) && node.agent !== workflowsAgent && own?.phase === 'asked';
+    const isOpen = isRemote(node) && node.agent !== workflowsAgent && own?.phase === 'requested';
     return isOpen ? [{ orderId: state.orderId, path, agent: node.agent, own }] : [];
   });
 }

@@ -61,7 +61,7 @@ export class History {
       if (order) order.damagedAt ??= order.writes;
     }
     if (happening.type === 'forgotten') for (const orderId of happening.orderIds) this.orders.delete(orderId);
-    if (happening.type === 'signal') this.signalled(happening);
+    if (happening.type === 'signal') this.signaled(happening);
     if (happening.type === 'sent' && happening.queue === responseQueue) this.told(happening.body);
   }
 
@@ -100,7 +100,7 @@ export class History {
     order.journal.push(...order.news);
   }
 
-  private signalled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {
+  private signaled({ orderId, key, answer }: Extract<Happening, { type: 'signal' }>): void {
     const order = this.orders.get(orderId);
     if (answer === 'none yet') order?.unheard.add(key);
     else order?.unheard.delete(key);

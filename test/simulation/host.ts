@@ -116,7 +116,7 @@ export class SimulatedHost {
   constructor(
     id: string,
     sight: Sight,
-    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'channel' | 'publisher'> & { readonly remote: Remote },
+    portsOf: (host: SimulatedHost) => Pick<Ports, 'store' | 'queues' | 'publisher'> & { readonly remote: Remote },
     options: HostOptions,
   ) {
     this.id = id;
@@ -130,7 +130,7 @@ export class SimulatedHost {
     const definitions = options.app ? loadDefinitions(app) : { ...loaded[options.release], agents: app.agents };
     const emit = (event: string) => sight.carriedOut(`emitted ${event}`);
     this.system = createSystem(app, config, { ...ports, ...rest }, { hostId: id, definitions, emit });
-    const system = { ...this.system, chance: () => sight.chance.next() };
+    const system = { ...this.system, random: () => sight.chance.next() };
     for (const { name, file, environment, sources: all } of options.functions) {
       const create = files[file];
       if (!create) continue;

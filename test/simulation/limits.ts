@@ -1,5 +1,5 @@
 import type { Item } from '#adapters/aws/dynamodb/items';
-import { patiently } from '#adapters/aws/dynamodb/retry';
+import { withRetries } from '#adapters/aws/dynamodb/retry';
 import { tableFigures } from '#ports/limits';
 import { Partitions, partition } from '../support/limited-store.ts';
 import type { SimulatedHost } from './host.ts';
@@ -64,7 +64,7 @@ export class Limits {
         }
       }
     };
-    return patiently(repeated, { clock, chance: () => this.sight.chance.next() });
+    return withRetries(repeated, { clock, random: () => this.sight.chance.next() });
   }
 }
 

@@ -5,7 +5,7 @@ import { subjectOf } from '#ports/records';
 import type { Store } from '#ports/store';
 import { decodeInstance } from '#roles/scheduler/instance';
 import { withUndoPages } from '#roles/scheduler/paging';
-import { discreetPlan } from '#roles/scheduler/redaction';
+import { redactedPlan } from '#roles/scheduler/redaction';
 import { stepsOf, wholeJournal } from '#roles/scheduler/step-report';
 import { definitions } from './app.ts';
 import type { Happening } from './sight.ts';
@@ -25,7 +25,7 @@ export async function lookAt(store: Store, orderId: string): Promise<Looked | un
     const done = steps.filter(({ result }) => result === 'Succeeded').map(({ path }) => path);
     const state = await withUndoPages(store, orderId, instance.state);
     const plan = undoPlan(program, subjectOf(order), state, rootPath, done);
-    return { type: 'looked', orderId, rev: record.rev, steps, plan: discreetPlan({ program, order, record, instance }, plan) };
+    return { type: 'looked', orderId, rev: record.rev, steps, plan: redactedPlan({ program, order, record, instance }, plan) };
   } catch (error) {
     if (error instanceof UnreadableRecordError) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
-import { queues as names } from '#ports/messages';
+import { queueNames as names } from '#ports/messages';
 import { callKey } from '#roles/operator/idempotency';
 import type { Instructed } from '#roles/operator/instruct';
 import type { Decision } from '#roles/operator/instruction';

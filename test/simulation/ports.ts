@@ -5,7 +5,7 @@ import { collections } from '#ports/documents';
 import type { Announcement, Publisher } from '#ports/event-bus';
 import { agentOfReplies, agentOfRequests, type Request } from '#ports/messages';
 import { type StateRecord, shardOf } from '#ports/records';
-import type { Along, Store, Write } from '#ports/store';
+import type { SentWithWrite, Store, Write } from '#ports/store';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
 import type { Ports } from '#runtime/system';
 import { roleAtWork } from './at-work.ts';
@@ -28,7 +28,7 @@ const sites = {
   patch: writing('store.patch'),
   putPage: adding('store.putPage'),
   putUndoPage: adding('store.putUndoPage'),
-  noteAsked: adding('store.noteAsked'),
+  recordIntent: adding('store.recordIntent'),
   withdraw: adding('store.withdraw'),
   putBreaker: adding('store.putBreaker'),
   breaker: reading('store.breaker'),
@@ -43,10 +43,10 @@ const sites = {
   client: reading('store.client'),
   due: reading('store.due'),
   sweep: reading('store.sweep'),
-  send: adding('channel.send'),
-  acknowledge: adding('channel.acknowledge'),
-  release: adding('channel.release'),
-  depth: reading('channel.depth'),
+  send: adding('queues.send'),
+  acknowledge: adding('queues.acknowledge'),
+  release: adding('queues.release'),
+  depth: reading('queues.depth'),
   publish: { name: 'publisher.publish', faults: ['throttled', 'answer lost', 'not taken'] },
 } as const satisfies { readonly [name: string]: Site };
 
@@ -81,11 +81,11 @@ export class Shared {
   private readonly sight: Sight;
   private readonly queues: SimulatedQueues;
 
-  constructor(sight: Sight, queues: SimulatedQueues, sendsAlong: boolean) {
+  constructor(sight: Sight, queues: SimulatedQueues, writesAndSendsAtomically: boolean) {
     this.sight = sight;
     this.queues = queues;
     this.channels = new Channels(sight.timeline);
-    this.store = sqliteStore(this.database, sendsAlong ? (along) => this.sendWithin(along) : undefined);
+    this.store = sqliteStore(this.database, writesAndSendsAtomically ? (along) => this.sendWithin(along) : undefined);
   }
 
   /** Whether a supervisor whose clock is right finds something. */
@@ -104,7 +104,7 @@ export class Shared {
     this.sight.saw({ type: 'damaged', orderId, at });
   }
 
-  private sendWithin({ messages, announcements }: Along): void {
+  private sendWithin({ messages, announcements }: SentWithWrite): void {
     this.publish(announcements);
     this.queues.send(messages);
   }
@@ -151,8 +151,8 @@ export function portsOf(
   shared: Shared,
   queues: SimulatedQueues,
   sight: Sight,
-): Pick<Ports, 'store' | 'channel' | 'publisher'> {
-  return { store: storeOf(host, shared, sight), channel: channelOf(host, queues, sight), publisher: publisherOf(host, shared, sight) };
+): Pick<Ports, 'store' | 'queues' | 'publisher'> {
+  return { store: storeOf(host, shared, sight), queues: channelOf(host, queues, sight), publisher: publisherOf(host, shared, sight) };
 }
 
 function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
@@ -204,12 +204,12 @@ function storeOf(host: SimulatedHost, shared: Shared, sight: Sight): Store {
         if (write.outcome === 'written') shared.written({ ...head, blob });
         return write;
       }),
-    noteAsked: (asking) => {
+    recordIntent: (asking) => {
       const { requestId, completeBy = '' } = asking as typeof asking & Partial<Request>;
       host.guarded(notingAgent, { what: 'notes', requestId, completeBy });
-      return call(sites.noteAsked, asking.orderId, async () => {
-        const note = await store.noteAsked(asking);
-        return note.outcome === 'noted' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
+      return call(sites.recordIntent, asking.orderId, async () => {
+        const note = await store.recordIntent(asking);
+        return note.outcome === 'recorded' ? { ...note, withdraw: () => call(sites.withdraw, asking.orderId, note.withdraw) } : note;
       });
     },
     ...breakersOf(host, store),
@@ -319,7 +319,7 @@ function readsOf(host: SimulatedHost, { store, last, hidden }: Shared, sight: Si
   };
 }
 
-const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): Ports['channel'] => {
+const channelOf = (host: SimulatedHost, queues: SimulatedQueues, sight: Sight): Ports['queues'] => {
   const { faults, timeline } = sight;
   const notHere = (): never => {
     throw new Error('The world itself receives: no function does.');

@@ -1,4 +1,4 @@
-import { queues as names } from '#ports/messages';
+import { queueNames as names } from '#ports/messages';
 import type { Outgoing, QueueDepth, Received } from '#ports/queues';
 import type { Victim } from './faults.ts';
 import { roleBehind, type SimulatedHost } from './host.ts';

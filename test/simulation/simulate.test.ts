@@ -33,14 +33,14 @@ describe('orders among crashes, lost messages and services that fail', () => {
 
   test('hosts crash before, after and in the middle of what they write and send', () => {
     const positions = ['crash before', 'crash applied', 'crash after'] as const;
-    const sites = ['store.create', 'store.update', 'store.patch', 'channel.send'];
+    const sites = ['store.create', 'store.update', 'store.patch', 'queues.send'];
     const missing = positions.flatMap((kind) =>
       sites.filter((site) => hits(summary, (cell) => cell.kind === kind && cell.site === site) === 0).map((site) => `${kind} ${site}`),
     );
     assert.deepEqual(missing, []);
   });
 
-  test('orders are really completed, compensated, canceled, reset, sent into Error, called and signalled', () => {
+  test('orders are really completed, compensated, canceled, reset, sent into Error, called and signaled', () => {
     const { happened } = summary;
     const least = {
       'outcome completed': 300,
@@ -53,7 +53,7 @@ describe('orders among crashes, lost messages and services that fail', () => {
       DeadlineExpired: 150,
       OrderReset: 20,
       UndoFailed: 50,
-      CancelAsked: 60,
+      CancelRequested: 60,
       LateResult: 20,
       RunFailed: 20,
       'steps with another input': 1,

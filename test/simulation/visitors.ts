@@ -1,4 +1,4 @@
-import { queues as names } from '#ports/messages';
+import { queueNames as names } from '#ports/messages';
 import type { Submission } from '#roles/submission/submission';
 import { responseQueue } from './history.ts';
 import { clientName, type Outside, type Reach } from './outside.ts';

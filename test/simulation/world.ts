@@ -62,7 +62,7 @@ const replacedIn = (journal: Tracked['journal']): number =>
     (fact, index) =>
       fact.type === 'ActivityClosed' &&
       fact.result === 'Canceled' &&
-      journal.slice(index + 1, index + 3).some((next) => next.type === 'StepAsked' && next.path === fact.path),
+      journal.slice(index + 1, index + 3).some((next) => next.type === 'StepRequested' && next.path === fact.path),
   ).length;
 
 export interface Outcome {
@@ -126,7 +126,7 @@ export class World implements Sight {
     this.faults = new Faults(this.profile, this.chance, (orderId) => this.stateOf(orderId));
     this.limited = limitedIn(seed);
     this.firstLives = this.limited ? undefined : firstLivesIn(seed);
-    const sendsAlong = this.chance.happens(0.5) && !this.limited;
+    const writesAndSendsAtomically = this.chance.happens(0.5) && !this.limited;
     const cut = this.chance.pick(['together', 'apart'] as const);
     this.pace = this.chance.happens(0.02) ? paces.days : this.chance.happens(0.1) ? paces.hour : paces.minutes;
     // One that takes longer than an hour is a person's business.
@@ -150,7 +150,7 @@ export class World implements Sight {
       now: () => this.timeline.now,
       maxFailures: Number(variables.MAX_FAILURES),
       claimsOnSubmit: variables.CLAIM_ON_SUBMIT === 'on',
-      sendsAlong,
+      writesAndSendsAtomically,
       announcesProcessed: variables.ANNOUNCE_PROCESSED === 'on',
       closedForMs: (agent) => this.shared.channels.closedForMs(agent),
       // Before a restore, a process that was thought to be stopped may stand still, and go on after it.
@@ -158,7 +158,7 @@ export class World implements Sight {
       quietSince: () => this.quietSince,
     };
     this.laws = lawsFor(this.times);
-    this.shared = new Shared(this, this.queues, sendsAlong);
+    this.shared = new Shared(this, this.queues, writesAndSendsAtomically);
     if (this.limited) this.shared.limits = new Limits(this);
     // After a restore, what was sent before is found nowhere.
     this.queues.daysLate = isIn(seed, 5) ? undefined : isIn(seed, 16);
@@ -181,7 +181,10 @@ export class World implements Sight {
     if (this.firstLives) this.seen.set('worlds in which orders are forgotten', 1);
     if (this.limited) this.seen.set('worlds with the limits of DynamoDB', 1);
     if (isDeployed) this.seen.set('worlds with the figures that are deployed', 1);
-    this.tell(() => `seed ${seed}: ${sendsAlong ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`);
+    this.tell(
+      () =>
+        `seed ${seed}: ${writesAndSendsAtomically ? 'one transaction' : 'write, then send'}, functions ${cut}, ${JSON.stringify(variables)}`,
+    );
   }
 
   async run(): Promise<Outcome> {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { StepState } from '#core/activities/step';
-import type { AskCommand } from '#core/data/command';
-import { asks } from '#core/definition/definition';
+import type { RequestCommand } from '#core/data/command';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, parentOf } from '#core/definition/program';
 import { isInside } from './laws.ts';
 import { type Run, stepMs } from './run.ts';
@@ -26,21 +26,21 @@ type Misfortune = (world: World, size: number) => void;
 
 const choose = <T>(from: readonly T[], size: number): T | undefined => from[size % Math.max(1, from.length)];
 
-const liveAsks = ({ run }: World): readonly AskCommand[] =>
-  Object.entries(run.state.activities).flatMap(([path, { own }]) => {
-    const isAsked = asks(nodeAt(run.program, path)) && (own as StepState | undefined)?.phase === 'asked';
+const liveAsks = ({ run }: World): readonly RequestCommand[] =>
+  Object.entries(run.state.activities).flatMap(([path, { local: own }]) => {
+    const isAsked = isRemote(nodeAt(run.program, path)) && (own as StepState | undefined)?.phase === 'requested';
     const ask = isAsked ? run.asks.findLast((each) => each.path === path) : undefined;
     return ask ? [ask] : [];
   });
 
-function answer({ run, service }: World, ask: AskCommand | undefined, mood: Mood, size = 0): void {
+function answer({ run, service }: World, ask: RequestCommand | undefined, mood: Mood, size = 0): void {
   const reply = ask && service.answer(ask, mood, faultTypes[size % faultTypes.length]);
   if (ask && reply) run.reply(ask.path, reply, { ask });
 }
 
 function signal(world: World, name: string): void {
   world.signals += 1;
-  world.run.happen({ type: 'signalled', name, payload: world.signals });
+  world.run.happen({ type: 'signaled', name, payload: world.signals });
 }
 
 /** A person has seen to an undo, or to what nobody knows the outcome of. */
@@ -102,7 +102,7 @@ const misfortunes: readonly Misfortune[] = [
     if (size % 10 === 0) run.happen({ type: 'canceled', outcome: 'compensated' });
   },
   // Whoever called it takes it back, or would like to.
-  ({ run }) => run.happen({ type: 'recalled' }),
+  ({ run }) => run.happen({ type: 'compensatedByCaller' }),
   ({ run }, size) => {
     if (size % 60 === 0) run.happen({ type: 'terminated' });
   },
@@ -127,11 +127,11 @@ export function goWell(world: World): void {
   let heldTurns = 0;
   for (let turn = 0; run.state.phase !== 'closed'; turn++) {
     assert.ok(turn < 400, `the order comes to no end: ${JSON.stringify(run.state)}`);
-    if (run.state.held) heldTurns += 1;
-    if (run.state.held && heldTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
-    else if (run.state.held) run.happen({ type: 'resubmitted', answer: turn });
+    if (run.state.blocked) heldTurns += 1;
+    if (run.state.blocked && heldTurns > 20 && !run.state.ending) run.happen({ type: 'canceled', outcome: 'canceled' });
+    else if (run.state.blocked) run.happen({ type: 'resubmitted', answer: turn });
     for (const ask of liveAsks(world)) answer(world, ask, 'does');
-    for (const [path, { own }] of Object.entries(run.state.activities)) {
+    for (const [path, { local: own }] of Object.entries(run.state.activities)) {
       const node = nodeAt(run.program, path);
       if (node.activity === 'waitFor' && run.state.activities[path]) signal(world, node.signal);
       if ((own as StepState | undefined)?.phase === 'impossible') mark(world, path);
@@ -151,7 +151,7 @@ export function checkEffects({ run, service, marked }: World): void {
   for (const key of keys) {
     const { path = '', input } = service.applied.get(key) ?? {};
     const node = nodeAt(program, path);
-    const isWhole = path.endsWith('/undo') && !asks(nodeAt(program, path.slice(0, -'/undo'.length)));
+    const isWhole = path.endsWith('/undo') && !isRemote(nodeAt(program, path.slice(0, -'/undo'.length)));
     if (path.endsWith('/undo') && !isWhole) {
       const did = key.replace(/\/undo\/(\d+)$/, '/$1');
       assert.ok(known.has(did), `${key} was undone, though ${did} was never done`);

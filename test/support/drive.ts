@@ -1,5 +1,5 @@
 import { advance } from '#core/advance';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import type { Event } from '#core/data/event';
 import { type Json, utf8Bytes } from '#core/data/json';
 import { initialState, type State } from '#core/data/state';
@@ -18,14 +18,14 @@ export interface Driven {
 export function drive(definition: WorkflowDefinition, { order = {}, measure = true }: { order?: Json; measure?: boolean } = {}): Driven {
   const program = programOf(definition);
   const subject = { orderId: 'o1', order };
-  const asks: AskCommand[] = [];
+  const asks: RequestCommand[] = [];
   const bytes: number[] = [];
   let state = initialState;
   let events = 0;
   const happen = (event: Event): void => {
     const transition = advance(program, subject, state, event);
     state = transition.state;
-    for (const command of transition.commands) if (command.type === 'ask') asks.push(command);
+    for (const command of transition.commands) if (command.type === 'request') asks.push(command);
     events += 1;
     if (measure) bytes.push(utf8Bytes(state as unknown as Json));
   };

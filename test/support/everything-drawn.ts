@@ -39,8 +39,8 @@ export const everything: WorkflowDefinition = workflow(
       {
         activity: 'retry',
         name: 'retry',
-        count: 2,
-        interval: 3600,
+        retries: 2,
+        intervalSeconds: 3600,
         except: ['Refused/CardDeclined'],
         undoFirst: true,
         do: sequence(

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
-import type { AskCommand, Command } from '#core/data/command';
+import type { Command, RequestCommand } from '#core/data/command';
 import { stepOfRequest } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import { ensuredOf, inputsOf, listsOf, questionIsAnswered, signalsOf, terminatedInFullView } from './language-laws.ts';
 import { FaultLaw, isInside, type Known, type Law, nothingBeginsInWhatEnds, retryAt, wordsAreKnown } from './laws.ts';
 import { UndoLaw } from './undo-law.ts';
 
-export const asksIn = (commands: readonly Command[]): readonly AskCommand[] => commands.filter((command) => command.type === 'ask');
+export const asksIn = (commands: readonly Command[]): readonly RequestCommand[] => commands.filter((command) => command.type === 'request');
 
 /** What must hold over the whole life of an instance. */
 export function createHistory(program: Program, orderId: string): Law {
@@ -58,7 +58,7 @@ function remember(program: Program, { handling, failedRuns, done }: Known, fact:
   if (fact.type === 'RunFailed') {
     const runs = (failedRuns.get(fact.path) ?? 0) + 1;
     const node = retryAt(program, fact.path);
-    assert.ok(node && runs <= node.count, `${fact.path} runs N + 1 times at the most (F-93)`);
+    assert.ok(node && runs <= node.retries, `${fact.path} runs N + 1 times at the most (F-93)`);
     assert.equal(fact.attempt, runs);
     failedRuns.set(fact.path, runs);
   }
@@ -109,19 +109,19 @@ function keysOf(orderId: string) {
   const done = new Set<string>();
   return {
     fact(fact: CoreFact, before: State): void {
-      if (fact.type === 'StepAsked') {
-        const key = `${fact.path}/${generationIn(fact.asking)}`;
+      if (fact.type === 'StepRequested') {
+        const key = `${fact.path}/${generationIn(fact.attemptId)}`;
         assert.ok(!done.has(key), `${key} was done and is asked for again (S6)`);
       }
-      if (fact.type !== 'ActivityClosed' || !fact.asking) return;
-      const key = `${fact.path}/${generationIn(fact.asking)}`;
-      const { mode } = (before.activities[fact.path]?.own ?? {}) as { mode?: string };
+      if (fact.type !== 'ActivityClosed' || !fact.attemptId) return;
+      const key = `${fact.path}/${generationIn(fact.attemptId)}`;
+      const { mode } = (before.activities[fact.path]?.local ?? {}) as { mode?: string };
       if (fact.result !== 'Succeeded' && fact.result !== 'Compensated') return;
-      assert.notEqual(mode, 'settle');
+      assert.notEqual(mode, 'confirm');
       assert.ok(!done.has(key), `${key} is done twice (S5)`);
       done.add(key);
     },
-    asked(asks: readonly AskCommand[]): void {
+    asked(asks: readonly RequestCommand[]): void {
       for (const { path, requestId, idempotencyKey, input } of asks) {
         assert.ok(requestId.startsWith(`${orderId}/`));
         assert.ok(!requestIds.has(requestId), `${requestId} names two askings`);
@@ -137,15 +137,15 @@ function keysOf(orderId: string) {
 }
 
 /** An undo without input is stuck from its beginning. */
-const begins = (fact: CoreFact): fact is Extract<CoreFact, { type: 'ActivityStarted' | 'StepAsked' | 'UndoFailed' }> =>
-  fact.type === 'ActivityStarted' || fact.type === 'StepAsked' || (fact.type === 'UndoFailed' && fact.asking.endsWith('.0'));
+const begins = (fact: CoreFact): fact is Extract<CoreFact, { type: 'ActivityStarted' | 'StepRequested' | 'UndoFailed' }> =>
+  fact.type === 'ActivityStarted' || fact.type === 'StepRequested' || (fact.type === 'UndoFailed' && fact.attemptId.endsWith('.0'));
 
 const generationIn = (asking: string): string => asking.slice(0, asking.indexOf('#'));
 
 /** In a new run of a retry; or as a step that is asked whether it was done. */
 const mayRunAgain = (program: Program, path: string): boolean => {
   const node = nodeAt(program, path);
-  if (asks(node) && node.undo) return true;
+  if (isRemote(node) && node.undo) return true;
   for (let around = parentOf(path); around !== undefined; around = parentOf(around)) if (retryAt(program, around)) return true;
   return false;
 };

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { StepState } from '#core/activities/step';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import { isQuestion } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
-import { type Activity, asks } from '#core/definition/definition';
+import { type Activity, isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Law, Turn } from './laws.ts';
 
@@ -36,7 +36,7 @@ export function inputsOf() {
       if (part === 'use')
         assert.deepEqual(inputAt.get(fact.path), { signal: signalAt.get(fact.path) }, `${fact.path} counts as done with another input`);
     },
-    asked(asks: readonly AskCommand[]): void {
+    asked(asks: readonly RequestCommand[]): void {
       for (const { path, input } of asks) inputAt.set(path, input);
     },
   };
@@ -58,7 +58,7 @@ export function listsOf(program: Program) {
       const list = turns.get(`${around}/${name}`)?.toSorted((one, other) => one - other);
       assert.deepEqual(inputAt.get(fact.path), { list }, `${fact.path} has all that ${name} has collected, in order`);
     },
-    asked(asks: readonly AskCommand[]): void {
+    asked(asks: readonly RequestCommand[]): void {
       for (const { path, input } of asks) inputAt.set(path, input);
     },
   };
@@ -66,8 +66,8 @@ export function listsOf(program: Program) {
 
 /** An answer goes to the question for which the order was held, and to no other. */
 export const questionIsAnswered: Law = ({ before, event, after }) => {
-  if (event.type !== 'resubmitted' || !before.held || !isQuestion(before.held.fault)) return;
-  const { path } = before.held;
+  if (event.type !== 'resubmitted' || !before.blocked || !isQuestion(before.blocked.fault)) return;
+  const { path } = before.blocked;
   const answered = after.facts.filter(
     (fact) => fact.type === 'ActivityClosed' && fact.output === event.answer && isAsking(before.activities[fact.path]),
   );
@@ -84,9 +84,11 @@ const isAsking = (activity: Turn['before']['activities'][string] | undefined): b
 /** Whoever is still at work for an order that is terminated is told, and nobody else. */
 export function terminatedInFullView(program: Program, { before, event, after }: Turn): void {
   if (event.type !== 'terminated' || before.phase === 'closed') return;
-  const outstanding = Object.entries(before.activities).filter(([path, { own, reply }]) => {
+  const outstanding = Object.entries(before.activities).filter(([path, { local: own, reply }]) => {
     const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
-    return asks(nodeAt(program, path)) && phase === 'asked' && mode !== 'undo' && mode !== 'cancel' && !reply && completeBy > event.at;
+    return (
+      isRemote(nodeAt(program, path)) && phase === 'requested' && mode !== 'undo' && mode !== 'cancel' && !reply && completeBy > event.at
+    );
   });
   const told = after.commands.flatMap((command) => (command.type === 'cancel' ? [command.path] : []));
   assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Event } from '#core/data/event';
 import { type Fault, isQuestion } from '#core/data/fault';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
-import { type Activity, asks, rootPath } from '#core/definition/definition';
+import { type Activity, isRemote, rootPath } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Transition } from '#core/engine/transition-builder';
 
@@ -48,7 +48,7 @@ export function isCleanUp(program: Program, { done }: Known, ensure: string, { b
   const { do: first } = nodeAt(program, ensure) as Activity & { readonly do: Activity };
   const lives = [before.activities[ensure], after.state.activities[ensure]];
   if (lives.some((life) => life?.cleaning)) return true;
-  if (lives.some((life) => (life?.own as { readonly last?: true } | undefined)?.last)) return false;
+  if (lives.some((life) => (life?.local as { readonly last?: true } | undefined)?.last)) return false;
   // All of it within one event.
   const closesCanceled = after.facts.some((fact) => fact.type === 'ActivityClosed' && fact.path === ensure && fact.result === 'Canceled');
   return closesCanceled || !done.has(`${ensure}/${first.name}`);
@@ -80,7 +80,7 @@ export function takerOf(program: Program, known: Known, path: string, fault: Fau
     const node = at === undefined ? undefined : retryAt(program, at);
     if (at === undefined || !node || handling.has(at) || from !== `${at}/${node.do.name}`) return false;
     if (node.only ? !node.only.some((type) => isKindOf(fault.type, type)) : fault.permanent && !node.evenPermanent) return false;
-    return (failedRuns.get(at) ?? 0) < node.count && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
+    return (failedRuns.get(at) ?? 0) < node.retries && !(node.except ?? []).some((type) => isKindOf(fault.type, type));
   };
   const cleansUp = (at: string, from: string): boolean => {
     const { last } = nodeAt(program, at) as Activity & { readonly last?: Activity };
@@ -117,7 +117,7 @@ export class FaultLaw {
     if (fact.type === 'FaultHandled') this.taken(fact.path, fact.fault, fact.handler);
     if (fact.type === 'RunFailed') this.taken(fact.path, fact.fault);
     if (fact.type === 'ActivityClosed') this.closed(fact.path, fact.result);
-    const isHeld = fact.type === 'OrderHeld' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
+    const isHeld = fact.type === 'OrderBlocked' && turn.event.type !== 'exhausted' && !isQuestion(fact.fault);
     if (isHeld || fact.type === 'AttemptFailed') {
       const taker = takerOf(this.program, this.known, fact.path, fact.fault, behind(fact, turn));
       assert.ok(taker === undefined || (taker.nowhere && !isHeld), `${fact.fault.type} of ${fact.path} waits, though it is taken`);
@@ -134,7 +134,7 @@ export class FaultLaw {
     const taker = takerOf(this.program, this.known, path, fault, turn);
     assert.ok(taker, `${fault.type} of ${path} unwinds what is around it, though nobody takes it (F-74)`);
     if (!taker.nowhere) this.pending.push({ source: path, fault, taker });
-    if (!asks(nodeAt(this.program, path))) this.faultedBy.set(path, path);
+    if (!isRemote(nodeAt(this.program, path))) this.faultedBy.set(path, path);
   }
 
   private taken(at: string, fault: Fault, handler?: string): void {
@@ -157,7 +157,7 @@ export class FaultLaw {
     const [missed] = result === 'Canceled' ? [] : waited;
     assert.equal(missed, undefined, `${path} closes as ${result} without having dealt with its fault`);
     // A step whose fault is on its way up may be asked meanwhile whether it was done: that it closes then says nothing.
-    if (result === 'Canceled' && !asks(nodeAt(this.program, path))) this.forget(path);
+    if (result === 'Canceled' && !isRemote(nodeAt(this.program, path))) this.forget(path);
     if (path === rootPath) this.pending = this.pending.filter(({ taker }) => taker.at !== caller);
   }
 
@@ -177,14 +177,14 @@ export class FaultLaw {
 export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
   // What a retry runs again in the same instant is another life of the same activity.
   const closed = new Set(after.facts.flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact.path] : [])));
-  for (const [path, { own }] of Object.entries(after.state.activities)) {
+  for (const [path, { local: own }] of Object.entries(after.state.activities)) {
     const { mode } = (own ?? {}) as { mode?: string };
-    if (before.activities[path] || mode === 'undo' || mode === 'settle') continue;
+    if (before.activities[path] || mode === 'undo' || mode === 'confirm') continue;
     for (let around = parentOf(path); around !== undefined; around = parentOf(around)) {
       const [then, now] = [before.activities[around], after.state.activities[around]];
       if (closed.has(around)) continue;
       if (then?.cleaning || now?.cleaning) break;
-      const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.waits);
+      const ending = then?.status === 'Canceling' || (then?.status === 'Faulting' && !then.handling && !then.awaitsPerson);
       assert.ok(
         !(ending && now && now.status === then.status && !now.handling),
         `${path} begins, though ${around} is ${then?.status} (F-79)`,
@@ -195,8 +195,8 @@ export const nothingBeginsInWhatEnds: Law = ({ before, after }) => {
 
 const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
   status: ['Executing', 'Canceling', 'Faulting', 'Compensating'],
-  phase: [undefined, 'asked', 'failedForNow', 'refused', 'unknown', 'resting', 'impossible', 'undoing', 'trying', 'backingOff'],
-  mode: [undefined, 'undo', 'settle', 'cancel'],
+  phase: [undefined, 'requested', 'failedForNow', 'refused', 'unknown', 'waitingToRetry', 'impossible', 'undoing', 'trying', 'backingOff'],
+  mode: [undefined, 'undo', 'confirm', 'cancel'],
   result: ['Succeeded', 'Faulted', 'Canceled', 'Compensated'],
   outcome: [undefined, 'completed', 'compensated', 'rejected', 'canceled', 'terminated'],
   known: ['done', 'refused', 'undone', 'open'],
@@ -206,14 +206,14 @@ const words: { readonly [kind: string]: readonly (string | undefined)[] } = {
 export const wordsAreKnown: Law = ({ after: { state, facts } }) => {
   const isWord = (kind: string, word: string | undefined, where: string) =>
     assert.ok(words[kind]?.includes(word), `${where} has the ${kind} "${word}", which nobody knows`);
-  for (const [path, { status, own }] of Object.entries(state.activities)) {
+  for (const [path, { status, local: own }] of Object.entries(state.activities)) {
     isWord('status', status, path);
     const { phase, mode } = (own ?? {}) as { phase?: string; mode?: string };
     isWord('phase', phase, path);
     isWord('mode', mode, path);
   }
   for (const fact of facts) if (fact.type === 'ActivityClosed') isWord('result', fact.result, fact.path);
-  for (const [path, { outcome }] of Object.entries(state.known ?? {})) isWord('known', outcome, path);
+  for (const [path, { outcome }] of Object.entries(state.memos ?? {})) isWord('known', outcome, path);
   isWord('outcome', state.outcome, 'the order');
   isWord('outcome', state.ending?.outcome, 'its ending');
 };

@@ -26,16 +26,16 @@ const ensure: Behavior<Ensure, EnsureState> = {
 
 interface Again extends ActivityBase {
   readonly do: Activity;
-  readonly count: number;
+  readonly retries: number;
 }
 
-/** Runs `do` again after a fault that may pass, at once, at most `count` times: a retry of the app's own. */
+/** Runs `do` again after a fault that may pass, at once, at most `retries` times: a retry of the app's own. */
 const again: Behavior<Again, { readonly attempt: number }> = {
   children: (node) => [node.do],
   templates: () => [],
-  execute: (node) => ({ ...run([node.do.name], { attempt: 1 }), fresh: true }),
-  absorbs: (node, { attempt }, fault) => !fault.permanent && attempt <= node.count,
-  childFaulted: (node, { attempt }) => ({ ...run([node.do.name], { attempt: attempt + 1 }), fresh: true }),
+  execute: (node) => ({ ...run([node.do.name], { attempt: 1 }), resetsVariables: true }),
+  retries: (node, { attempt }, fault) => !fault.permanent && attempt <= node.retries,
+  childFaulted: (node, { attempt }) => ({ ...run([node.do.name], { attempt: attempt + 1 }), resetsVariables: true }),
   childClosed: (_, __, closing) => close(closing),
 };
 

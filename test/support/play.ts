@@ -70,8 +70,8 @@ const blocksOf = (story: string) =>
 function happened(run: Run, line: string): readonly string[] {
   const { phase } = run.state;
   const { commands, facts, state } = verbOf(line)(run);
-  const held = facts.findLast((fact) => fact.type === 'OrderHeld');
-  const released = facts.some(({ type }) => type === 'OrderReleased');
+  const held = facts.findLast((fact) => fact.type === 'OrderBlocked');
+  const released = facts.some(({ type }) => type === 'OrderUnblocked');
   return [
     ...commands.map((command) => commandLine(run, command)),
     ...facts.flatMap((fact) =>
@@ -90,10 +90,10 @@ type Verb = (run: Run, ...groups: (string | undefined)[]) => Transition;
 /** All that can happen: the line's form, and what it does. */
 const verbs: readonly (readonly [RegExp, Verb])[] = [
   [/^start called$/, (run) => run.happen({ type: 'started', stepMs, called: true })],
-  [/^recall$/, (run) => run.happen({ type: 'recalled' })],
+  [/^recall$/, (run) => run.happen({ type: 'compensatedByCaller' })],
   [
     /^signal (\S+)(?: (.+))?$/,
-    (run, name = '', payload) => run.happen({ type: 'signalled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
+    (run, name = '', payload) => run.happen({ type: 'signaled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
   ],
   [/^answer (.+)$/, (run, answer = '') => run.happen({ type: 'resubmitted', answer: JSON.parse(answer) as Json })],
   [/^mark (\S+)$/, (run, path = '') => run.happen({ type: 'markedCompensated', path })],
@@ -127,7 +127,7 @@ const verbs: readonly (readonly [RegExp, Verb])[] = [
   ],
   [
     /^signal (\S+)(?: (.+))?$/,
-    (run, name = '', payload) => run.happen({ type: 'signalled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
+    (run, name = '', payload) => run.happen({ type: 'signaled', name, payload: payload ? (JSON.parse(payload) as Json) : null }),
   ],
   [/^answer (.+)$/, (run, answer = 'null') => run.happen({ type: 'resubmitted', answer: JSON.parse(answer) as Json })],
   [/^cancel$/, (run) => run.happen({ type: 'canceled', outcome: 'canceled' })],
@@ -165,10 +165,10 @@ const faultOf = (type = '', kind = '', unknown: string | undefined): StepReply =
 function commandLine(run: Run, command: Command): string {
   if (command.type === 'wake') return `.. wake at ${later(run, command.at)}`;
   if (command.type === 'cancel') return `-> ${command.agent} ${command.path} cancel`;
-  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input, settling } = command;
+  const { agent, path, idempotencyKey, attempt, epoch, completeBy, input, confirming: settling } = command;
   const words = [
     `-> ${agent} ${path} key ${idempotencyKey.slice(run.orderId.length + 1)} attempt ${attempt}`,
-    ...(settling ? ['settling'] : []),
+    ...(settling ? ['confirming'] : []),
     ...(epoch === 1 ? [] : [`epoch ${epoch}`]),
     ...(completeBy === run.now + stepMs ? [] : [`by ${later(run, completeBy)}`]),
     ...(JSON.stringify(input) === '{}' ? [] : [`with ${JSON.stringify(input)}`]),

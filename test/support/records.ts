@@ -1,5 +1,5 @@
 import type { OrderRecord, StateHead, StateRecord } from '#ports/records';
-import type { Along, OrderPage, Store } from '#ports/store';
+import type { OrderPage, SentWithWrite, Store } from '#ports/store';
 
 export const noon = Date.UTC(2026, 0, 1, 12);
 
@@ -56,7 +56,7 @@ export const stateRecord = (orderId: string, more: Partial<StateRecord> = {}): S
 });
 
 /** Nothing travels along. */
-export const alone: Along = { messages: [], announcements: [] };
+export const alone: SentWithWrite = { messages: [], announcements: [] };
 
 /** Stores an order with its state, both of one time. */
 export async function put(

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict';
 import type { StepState } from '#core/activities/step';
 import { advance, type Transition } from '#core/advance';
 import { workflowsAgent } from '#core/data/child-order';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent, StepReply } from '#core/data/event';
 import { engineFaults } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoPage } from '#core/data/state';
-import { asks, type WorkflowDefinition } from '#core/definition/definition';
+import { isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { nodeAt, type Program, programOf } from '#core/definition/program';
 import { violations } from '#core/engine/invariants';
-import { putAside } from '#core/engine/undo-pages';
+import { pageOut } from '#core/engine/undo-pages';
 import { asksIn, createHistory } from './history.ts';
 import { deepFreeze, throughJson } from './workflows.ts';
 
@@ -29,14 +29,14 @@ export interface Run {
   /** It was ended as a whole: from outside, for its caller, or by a fault that goes to its caller. */
   wasEnded: boolean;
   /** All that was ever asked, oldest first. */
-  readonly asks: AskCommand[];
+  readonly asks: RequestCommand[];
   /** What the journal says of each event. */
   readonly turns: { readonly at: number; readonly facts: readonly CoreFact[] }[];
   happen(happening: EventContent): Transition;
   /** The newest asking of a step. */
-  asked(path: string): AskCommand;
+  asked(path: string): RequestCommand;
   /** The agent's answer to that asking, sent now; or to another one, sent at another time. */
-  reply(path: string, reply: StepReply, options?: { readonly ask?: AskCommand | undefined; readonly sentAt?: number }): Transition;
+  reply(path: string, reply: StepReply, options?: { readonly ask?: RequestCommand | undefined; readonly sentAt?: number }): Transition;
 }
 
 export const stepMs = 30_000;
@@ -55,10 +55,10 @@ export function startRun(definition: WorkflowDefinition, { order = {}, orderId =
   const subject = deepFreeze({ orderId, order });
   const pages = new Map<number, UndoPage>();
   const advanceWith: Advance = (state, event) =>
-    advance(program, subject, state, event, { pages, room: room === undefined ? undefined : { state: room, journal: room } });
+    advance(program, subject, state, event, { pages, byteBudget: room === undefined ? undefined : { state: room, journal: room } });
   const aside = (before: State, after: State): State => {
     if (undoPage === undefined) return after;
-    const put = putAside(program, before, after, run.turns.length + 1, { keptMax: 0, pageMax: undoPage });
+    const put = pageOut(program, before, after, run.turns.length + 1, { keptMax: 0, pageMax: undoPage });
     if (put) pages.set(run.turns.length + 1, deepFreeze(throughJson(put.page)) as UndoPage);
     return put ? deepFreeze(put.state) : after;
   };
@@ -117,9 +117,9 @@ function lawful(advanceWith: Advance, before: State, event: Event): Transition {
   deepFreeze(transition.state);
 
   // A second signal is another one: that one is not taken for two is for whoever receives it.
-  if (event.type === 'signalled') return transition;
+  if (event.type === 'signaled') return transition;
   // An order that is held again was resubmitted in vain: to resubmit it once more is a new decision.
-  if (event.type === 'resubmitted' && transition.state.phase === 'held') return transition;
+  if (event.type === 'resubmitted' && transition.state.phase === 'blocked') return transition;
   // An answer that the state had no room for was not kept: its second delivery may confirm what the first one left open.
   const hadNoRoom = transition.facts.some((fact) => 'fault' in fact && fact.fault?.type === engineFaults.stateTooLarge);
   if (event.type === 'replied' && hadNoRoom) return transition;
@@ -142,8 +142,8 @@ function changesNothing(advanceWith: Advance, state: State, event: Event, what: 
 
 /** While an order is held nothing new is started; once it is closed nothing happens any more. */
 function checkSilence(before: State, event: Event, { state, commands }: Transition): void {
-  if (before.phase === 'closed' && event.type !== 'recalled') assert.equal(state, before, 'a closed order stays as it is');
-  if (before.phase === 'held' && event.type !== 'resubmitted' && event.type !== 'canceled')
+  if (before.phase === 'closed' && event.type !== 'compensatedByCaller') assert.equal(state, before, 'a closed order stays as it is');
+  if (before.phase === 'blocked' && event.type !== 'resubmitted' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a held order starts nothing');
   if (before.phase === 'suspended' && event.type !== 'resumed' && event.type !== 'canceled')
     assert.deepEqual(event.type === 'terminated' ? asksIn(commands) : commands, [], 'a suspended order starts nothing');
@@ -160,8 +160,8 @@ function checkSilence(before: State, event: Event, { state, commands }: Transiti
 function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch }: Event, advanceWith: Advance): void {
   for (const [path, activity] of Object.entries(state.activities)) {
     const node = nodeAt(program, path);
-    if (!asks(node) || activity.own === undefined) continue;
-    const own = activity.own as StepState;
+    if (!isRemote(node) || activity.local === undefined) continue;
+    const own = activity.local as StepState;
     const wantsToKnow = own.mode !== undefined;
     const replied = (asking: StepState, change: { sentAt?: number; epoch?: number; order?: string; reply?: StepReply } = {}): Event => ({
       type: 'replied',
@@ -177,8 +177,8 @@ function checkStaleReplies({ program, orderId }: Run, state: State, { at, epoch 
     // An order that was called ends once, however often that was asked.
     if (node.agent === workflowsAgent) continue;
     // Nobody else can say whether it was done: a success of an older attempt counts.
-    const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'asked';
-    if (!own.mode && !activity.reply && (isOnce || (own.phase === 'unknown' && activity.waits))) continue;
+    const isOnce = node.activity === 'step' && node.atMostOnce === true && own.phase === 'requested';
+    if (!own.mode && !activity.reply && (isOnce || (own.phase === 'unknown' && activity.awaitsPerson))) continue;
     changesNothing(advanceWith, state, replied({ ...own, attempt: own.attempt - 1 }, { reply }), 'a reply of an older attempt');
     changesNothing(advanceWith, state, replied({ ...own, epoch: own.epoch - 1 }, { reply }), 'a reply of a former claim');
     changesNothing(advanceWith, state, replied(own, { epoch: own.epoch + 1, reply }), 'a reply after a reset');

@@ -154,7 +154,7 @@ const answeredFrom = (name: string, number: number, flags: number): Activity =>
     step(`use-${name}`, {
       ...servedBy(flags),
       input: { $cel: `{"signal": steps["signal-${name}"]}` },
-      ...(number % 8 === 7 ? {} : number % 4 === 3 ? { lasting: true as const } : { undo: undoOf(`use-${name}`, number) }),
+      ...(number % 8 === 7 ? {} : number % 4 === 3 ? { noUndo: true as const } : { undo: undoOf(`use-${name}`, number) }),
     }),
   );
 
@@ -264,7 +264,7 @@ function forEachFrom(name: string, number: number, flags: number, body: Activity
 }
 
 const retryFrom = (name: string, number: number, flags: number, body: Activity): Activity =>
-  flags % 4 === 1 ? { activity: 'story:again', name, count: number % 3, do: body } : builtInRetryFrom(name, number, flags, body);
+  flags % 4 === 1 ? { activity: 'story:again', name, retries: number % 3, do: body } : builtInRetryFrom(name, number, flags, body);
 
 /** A loop that collects the numbers of its turns, before a step that is requested with all of them. */
 function listedFrom(name: string, flags: number, loop: ForEach): Activity {
@@ -286,8 +286,8 @@ const takesFrom = (flags: number): Pick<Retry, 'evenPermanent' | 'except'> => ({
 const builtInRetryFrom = (name: string, number: number, flags: number, body: Activity): Activity => ({
   activity: 'retry',
   name,
-  count: number % 3,
-  interval: number % 20,
+  retries: number % 3,
+  intervalSeconds: number % 20,
   do: body,
   ...(flags % 3 === 0 ? { undoFirst: true } : {}),
   ...(flags % 8 === 6 ? { only: ['Refused', 'Engine/ServiceUnavailable'] } : takesFrom(flags)),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { StepReply } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
 import type { State } from '#core/data/state';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 import type { Transition } from '#core/engine/transition-builder';
 import { isInside, type Known, type Turn } from './laws.ts';
@@ -29,42 +29,42 @@ export class UndoLaw {
   }
 
   fact(fact: CoreFact, { before, after }: Turn): void {
-    if (fact.type === 'StepAsked' || fact.type === 'UndoFailed') this.asked(fact.path, after);
-    if (fact.type === 'StepAsked') this.gone.delete(fact.path);
+    if (fact.type === 'StepRequested' || fact.type === 'UndoFailed') this.asked(fact.path, after);
+    if (fact.type === 'StepRequested') this.gone.delete(fact.path);
     if (fact.type === 'MarkedCompensated') this.marked.add(fact.path);
     if (fact.type === 'ActivityClosed') this.closed(fact, before);
   }
 
   end({ before, after: { state, facts } }: Turn): void {
-    for (const fact of facts) if (fact.type === 'StepAsked') this.replies.delete(fact.path);
+    for (const fact of facts) if (fact.type === 'StepRequested') this.replies.delete(fact.path);
     this.marked.clear();
     if (state.phase === 'closed' && before.ending && state.outcome !== 'terminated') this.nothingIsLeft(scopeAt('order'));
   }
 
   private asked(path: string, { state }: Transition): void {
-    const { runner, own } = state.activities[path] ?? {};
+    const { parent: runner, local: own } = state.activities[path] ?? {};
     const { mode, attempt, from } = (own ?? {}) as { mode?: string; attempt?: number; from?: number };
-    if (mode === 'settle' && runner !== undefined) this.isNewest(path, runner);
+    if (mode === 'confirm' && runner !== undefined) this.isNewest(path, runner);
     const isFirst = attempt === from || attempt === 0;
     if (mode !== 'undo' || runner === undefined || !isFirst) return;
     const did = path.slice(0, -'/undo'.length);
-    if (runner !== did || !asks(nodeAt(this.program, did))) return this.isNewest(did, runner);
+    if (runner !== did || !isRemote(nodeAt(this.program, did))) return this.isNewest(did, runner);
     assert.equal(this.replies.get(did)?.status, 'succeeded', `${did} is undone because it was done`);
     this.add(did);
   }
 
-  private closed({ path, result, asking }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
+  private closed({ path, result, attemptId: asking }: Extract<CoreFact, { type: 'ActivityClosed' }>, { activities }: State): void {
     if (result === 'Compensated') return this.undone(path.slice(0, -'/undo'.length));
     const node = nodeAt(this.program, path);
-    if (asks(node) && result === 'Succeeded') this.isThere(path, asking);
+    if (isRemote(node) && result === 'Succeeded') this.isThere(path, asking);
     if (node.activity === 'compensate' && result === 'Succeeded') this.nothingIsLeft(scopeOfRunner(this.program, this.known, path));
-    if (!asks(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
-    if (!asks(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
+    if (!isRemote(node) && node.undo && result === 'Succeeded' && !this.known.handling.has(path)) return this.closedAsAWhole(path);
+    if (!isRemote(node) || !node.undo || asking === undefined || asking.endsWith('.0')) return;
     if (this.marked.has(path)) return this.drop(path);
-    const settles = (activities[path]?.own as { mode?: string } | undefined)?.mode === 'settle';
+    const settles = (activities[path]?.local as { mode?: string } | undefined)?.mode === 'confirm';
     if (result === 'Succeeded') this.add(path);
     else if (isDefinite(this.replies.get(path))) this.drop(path);
-    else if (settles && activities[path]?.runner) this.add(path);
+    else if (settles && activities[path]?.parent) this.add(path);
     else if (result === 'Faulted') this.add(path, false);
   }
 

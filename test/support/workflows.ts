@@ -141,7 +141,15 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
       ...(even ? { evenPermanent: true } : {}),
       ...(undoFirst ? { undoFirst: true } : {}),
     };
-    return { activity: 'retry', name: 'retry', count: Number(count), interval: Number(interval), do: body(), ...more, ...handlers };
+    return {
+      activity: 'retry',
+      name: 'retry',
+      retries: Number(count),
+      intervalSeconds: Number(interval),
+      do: body(),
+      ...more,
+      ...handlers,
+    };
   }
   const [, scope] = forms.scope.exec(line) ?? [];
   if (scope) return { activity: 'scope', name: scope, do: body(), ...handlers };
@@ -167,7 +175,7 @@ function languageOf(line: string, lines: readonly string[]): Activity | undefine
   const [, choice] = forms.choice.exec(line) ?? [];
   if (choice) return choiceOf(choice, inside, handlers);
   const [, again, times] = forms.again.exec(line) ?? [];
-  if (again) return { activity: 'story:again', name: again, count: Number(times), do: body(), ...handlers };
+  if (again) return { activity: 'story:again', name: again, retries: Number(times), do: body(), ...handlers };
   const [, ensured] = forms.ensure.exec(line) ?? [];
   if (ensured) {
     const [first, last] = siblings(inside);

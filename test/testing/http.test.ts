@@ -65,7 +65,7 @@ test('F-58: an order that is canceled over HTTP ends as canceled', async (contex
 
 test('F-58: an operator reads and discards dead letters over HTTP, and a client may not', async (context) => {
   const { system, ask } = await withClient(context);
-  await system.channel.send([{ queue: 'shop-requests', body: 'nonsense' }]);
+  await system.queues.send([{ queue: 'shop-requests', body: 'nonsense' }]);
   await system.passTime(60_000);
   assert.equal((await ask('GET', '/channels/shop/dead-letters')).status, 403);
   const { json } = await ask('GET', '/channels/shop/dead-letters', { role: 'operator' });

@@ -51,7 +51,7 @@ async function comesToItsEnd(system: TestSystem, orderId: string): Promise<void>
 test('F-28, F-58: wherever in an order the process is killed, the next one brings it to its end', async (context) => {
   const seen = new Set<string>();
   for (let turns = 0; turns < 24; turns++) {
-    const { system, keys } = await withAgent(context, { sendsAlong: turns % 2 === 0 });
+    const { system, keys } = await withAgent(context, { writesAndSendsAtomically: turns % 2 === 0 });
     const orderId = await submitted(system);
     for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve));
     seen.add(`${keys.length} begun at rev ${(await system.state(orderId)).rev}`);
@@ -83,7 +83,7 @@ for (const where of ['in memory', 'on disk'] as const)
     });
     const orderId = await submitted(system);
     await at.promise;
-    await system.channel.send([{ queue: 'wake-ups', body: JSON.stringify({ v: 1, type: 'wake-up', orderId, sentAt: '2026-01-01' }) }]);
+    await system.queues.send([{ queue: 'wake-ups', body: JSON.stringify({ v: 1, type: 'wake-up', orderId, sentAt: '2026-01-01' }) }]);
     const submitting = system.submit({});
     system.kill();
     await assert.rejects(submitting, /killed before it answered/);
@@ -122,7 +122,7 @@ test('F-58: what is sent while no process runs is done by the next one', async (
   await system.passTime(1000);
   system.kill();
   const body = JSON.stringify({ v: 1, type: 'submission', client: 'test', idempotencyKey: 'posted', workflow: 'parcel', order: {} });
-  await system.channel.send([{ queue: 'submissions', body }]);
+  await system.queues.send([{ queue: 'submissions', body }]);
   await system.start();
   await system.signal(orderId, 'go', {});
   await system.passTime(60_000);

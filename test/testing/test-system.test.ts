@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askOperator, defineAgent, defineApp, defineWorkflow, delay, fault, operation, sequence, waitFor } from 'redress';
-import { manualClock, rehearse, startSystem, when } from 'redress/testing';
+import { given, manualClock, rehearse, startSystem } from 'redress/testing';
 import * as z from 'zod';
 
 const Nothing = z.object({});
@@ -18,7 +18,7 @@ test('F-58: a system is stopped in the same virtual time each time, whatever lie
     const system = await startSystem(defineApp({ workflows: [parcel], agents: [shop] }), { clock, variables: { CLAIM_ON_SUBMIT: 'off' } });
     await system.submit({});
     const sentAt = new Date(clock.now()).toISOString();
-    await system.channel.send([{ queue: 'wake-ups', body: JSON.stringify({ v: 1, type: 'wake-up', orderId: 'x', sentAt }), delayMs: 10 }]);
+    await system.queues.send([{ queue: 'wake-ups', body: JSON.stringify({ v: 1, type: 'wake-up', orderId: 'x', sentAt }), delayMs: 10 }]);
     await clock.advance(20);
     const before = clock.now();
     await system.stop();
@@ -51,7 +51,8 @@ test('F-58: a test signals, answers, suspends and reads the history, and a month
   await system.passTime(2 * day);
   assert.equal((await system.state(orderId)).outcome, 'completed');
   const kinds = (await system.history(orderId)).map(({ type }) => type);
-  for (const kind of ['SignalReceived', 'OrderHeld', 'InstructionGiven', 'OrderReleased']) assert.ok(kinds.includes(kind as never), kind);
+  for (const kind of ['SignalReceived', 'OrderBlocked', 'InstructionGiven', 'OrderUnblocked'])
+    assert.ok(kinds.includes(kind as never), kind);
 });
 
 test('F-58: a test cancels an order as its client does', async (context) => {
@@ -68,9 +69,9 @@ test('F-58: a when has the data of a fault, and failures that no operation decla
   const Late = fault('Late');
   const post = defineAgent('post', { send: operation({ input: Nothing, output: Nothing, faults: [Late], run: () => ({}) }) });
   const sent = defineWorkflow('sent', { version: 1, order: Nothing, toOperator: [Late] }, () => sequence(post.send({})));
-  assert.deepEqual(rehearse(sent, {}, when(post.send).faults(Late, 'It is late.', { byDays: 2 })).fault?.data, { byDays: 2 });
-  const { outcome, fault: unforeseen } = rehearse(sent, {}, when(post.send).fails('NotConfigured'));
-  assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['held', 'NotConfigured', 'unexpected']);
+  assert.deepEqual(rehearse(sent, {}, given(post.send).faults(Late, 'It is late.', { byDays: 2 })).fault?.data, { byDays: 2 });
+  const { outcome, fault: unforeseen } = rehearse(sent, {}, given(post.send).fails('NotConfigured'));
+  assert.deepEqual([outcome, unforeseen?.type, unforeseen?.class], ['blocked', 'NotConfigured', 'unexpected']);
 });
 
 test('F-58: the system in a test, as docs/workflows.md shows it', async () => {

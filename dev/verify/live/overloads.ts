@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collections } from '#ports/documents';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { corpus, agent as corpusAgent, jsonIn, type Malformed } from '../../../test/roles/dead-letters/corpus.ts';
 import { backAfter, callsFrom, hundredths, type Took, timesAsLong, timesOf } from './arithmetic.ts';
 import type { Place } from './traffic.ts';
@@ -64,8 +64,8 @@ function poisonOf(count: number, seed: number): readonly Malformed[] {
     .slice(0, count)
     .map((each, index) => {
       const agent = agents[index % agents.length] ?? 'payment';
-      if (each.queue === queues.requests(corpusAgent)) return { ...each, queue: queues.requests(agent) };
-      return each.queue === queues.replies(corpusAgent) ? { ...each, queue: queues.replies(agent) } : each;
+      if (each.queue === queueNames.requests(corpusAgent)) return { ...each, queue: queueNames.requests(agent) };
+      return each.queue === queueNames.replies(corpusAgent) ? { ...each, queue: queueNames.replies(agent) } : each;
     });
 }
 
@@ -73,12 +73,12 @@ async function send({ open }: Place, messages: readonly Malformed[], forMs: numb
   const start = Date.now();
   for (const [index, { queue, body }] of messages.entries()) {
     await sleep(Math.max(0, start + (index * forMs) / messages.length - Date.now()));
-    await open().channel.send([{ queue, body }]);
+    await open().queues.send([{ queue, body }]);
   }
 }
 
 async function allDeadLetter({ open }: Place, count: number): Promise<number> {
-  const channels = [...agents, queues.submissions, queues.wakeUps];
+  const channels = [...agents, queueNames.submissions, queueNames.wakeUps];
   for (let looks = 0; ; looks++) {
     const found = await Promise.all(
       channels.map((channel) => open().store.documents(collections.deadLetters(channel), undefined, count + 1)),

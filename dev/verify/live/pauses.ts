@@ -78,8 +78,8 @@ export async function heldOrder(node: Node, embedded: Embedded, key: string, ord
 export function* staleResultsIn(orderId: string, journal: readonly JournalEntry[]): Generator<string> {
   const asked = new Map<string, string>();
   for (const entry of journal) {
-    if (entry.type === 'StepAsked') asked.set(entry.path, entry.asking);
-    if (entry.type !== 'ActivityClosed' || entry.asking === undefined || entry.asking === asked.get(entry.path)) continue;
-    yield `${orderId}: ${entry.path} took the answer to ${entry.asking}, and ${asked.get(entry.path)} had been asked`;
+    if (entry.type === 'StepRequested') asked.set(entry.path, entry.attemptId);
+    if (entry.type !== 'ActivityClosed' || entry.attemptId === undefined || entry.attemptId === asked.get(entry.path)) continue;
+    yield `${orderId}: ${entry.path} took the answer to ${entry.attemptId}, and ${asked.get(entry.path)} had been asked`;
   }
 }

@@ -64,7 +64,7 @@ export function recoveriesIn(courses: readonly Course[], kills: readonly number[
         if (second !== undefined) again += 1;
       }
       interrupted.delete(path);
-      if (entry.type === 'StepAsked') asked.set(path, at);
+      if (entry.type === 'StepRequested') asked.set(path, at);
     }
   }
   return { times: rising(times), wholeTimes: rising(wholeTimes), again, withoutKill };
@@ -88,7 +88,7 @@ function spansOf(journal: readonly JournalEntry[]): readonly (readonly [number, 
   const spans: [number, number][] = [];
   let from: number | undefined;
   for (const { type, at } of journal) {
-    const ends = type === 'OrderProcessed' || type === 'OrderHeld' || type === 'ThresholdExceeded';
+    const ends = type === 'OrderProcessed' || type === 'OrderBlocked' || type === 'ThresholdExceeded';
     if (ends && from !== undefined) spans.push([from, at]);
     if (ends) from = undefined;
     else from ??= at;

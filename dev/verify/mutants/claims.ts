@@ -24,7 +24,7 @@ export const claims: readonly Mutant[] = [
     name: 'finish without epoch check',
     why: 'an answer to an asking of an earlier claim still counts',
     file: 'lib/core/advance.ts',
-    find: 'own.epoch === draft.event.epoch && requestIdOf',
+    find: 'local.epoch === builder.event.epoch && requestIdOf',
     replace: 'requestIdOf',
   },
   {

@@ -8,9 +8,9 @@ export const entrance: readonly Mutant[] = [
     name: 'submit two puts instead of one transaction',
     why: 'an order and its state are written one after the other: who dies in between leaves half of it',
     file: 'lib/adapters/sqlite/store.ts',
-    find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(along);\n        return { outcome: 'written' as const };\n      });",
+    find: "        insertState.run(...columns, state.blob, lastInsertRowid);\n        send(sentWithWrite);\n        return { outcome: 'written' as const };\n      });",
     replace:
-      "        return { outcome: 'written' as const, columns, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...answer.columns, state.blob, answer.lastInsertRowid); send(along); });",
+      "        return { outcome: 'written' as const, columns, lastInsertRowid };\n      });\n      if ('lastInsertRowid' in answer) await database.write(() => { insertState.run(...answer.columns, state.blob, answer.lastInsertRowid); send(sentWithWrite); });",
   },
   {
     name: 'idempotency compares key only',

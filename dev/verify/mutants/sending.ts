@@ -12,7 +12,7 @@ export const sending: readonly Mutant[] = [
     file: scheduler,
     find: 'const write = await store.update(record, loaded.record, along);',
     replace:
-      'if (!store.sendsAlong) await channel.send(alongOfPlan(loaded.order, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
+      'if (!store.writesAndSendsAtomically) await queues.send(sentWithPlan(loaded.order, planned, [], now).messages); const write = await store.update(record, loaded.record, along);',
   },
   {
     name: 'clear outbox before send',
@@ -60,9 +60,9 @@ export const sending: readonly Mutant[] = [
     name: 'alert outside the W',
     why: 'alerts are sent beside the write instead of lying in it',
     file: scheduler,
-    find: 'const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
+    find: 'const outbox = store.writesAndSendsAtomically ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];',
     replace:
-      "const outbox = store.sendsAlong ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.sendsAlong) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(loaded));",
+      "const outbox = store.writesAndSendsAtomically ? [] : [...kept, ...added.filter((entry) => entry.kind === 'status')]; if (!store.writesAndSendsAtomically) void sendEntries(planned.outbox.filter((entry) => entry.kind !== 'status'), portsFor(loaded));",
   },
   {
     name: 'alert id without errorGen',
@@ -175,7 +175,7 @@ export const moreSending: readonly Mutant[] = [
     name: 'repeated message sends nothing',
     why: 'a message that comes again after a crash behind its write does not send what was left unsent',
     file: scheduler,
-    find: '  !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));',
+    find: '  !store.writesAndSendsAtomically && incoming.some(({ id }) => record.lastBy.includes(id));',
     replace: '  false && incoming.some(({ id }) => record.lastBy.includes(id));',
   },
   {
@@ -190,7 +190,7 @@ export const moreSending: readonly Mutant[] = [
     name: 'loops never rest',
     why: 'a loop without steps runs through all of its turns in one transition: the worlds have none',
     file: 'lib/core/engine/transition-builder.ts',
-    find: 'return Math.max(0, limits.portionMax - this.begun);',
+    find: 'return Math.max(0, limits.portionMax - this.startedCount);',
     replace: 'return Number.POSITIVE_INFINITY;',
     suites: ['test/roles/portions.test.ts'],
   },

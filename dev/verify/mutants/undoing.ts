@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 const windingUp = 'lib/core/engine/lifecycle.ts';
 const undoing = 'lib/core/engine/compensation.ts';
 /** One of the two alone is hardly missed. */
-const settledAndLate = `if (message.settling) return neverBegin(message);
+const settledAndLate = `if (message.confirming) return preventStart(message);
     // Nobody waits for it any more.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');`;
 const children = 'lib/roles/child-orders/child-orders.ts';
@@ -14,15 +14,15 @@ export const compensation: readonly Mutant[] = [
     name: 'compensation in forward order',
     why: 'what was done first is undone first',
     file: undoing,
-    find: 'const entry = (draft.state.undo ?? []).findLast((each) => reaches(reach, each));',
-    replace: 'const entry = (draft.state.undo ?? []).find((each) => reaches(reach, each));',
+    find: 'const entry = (builder.state.undo ?? []).findLast((each) => reaches(reach, each));',
+    replace: 'const entry = (builder.state.undo ?? []).find((each) => reaches(reach, each));',
   },
   {
     name: 'compensates failed step',
     why: 'a step that was refused is noted as done',
     file: windingUp,
-    find: "if (own.phase === 'refused') noteRefused(draft, path, own);\n    else",
-    replace: "if (own.phase === 'refused') noteDone(draft, path, own, null);\n    else",
+    find: "if (local.phase === 'refused') noteRefused(builder, path, local);\n    else",
+    replace: "if (local.phase === 'refused') noteDone(builder, path, local, null);\n    else",
   },
   {
     name: 'skips step of nested scope',
@@ -35,22 +35,23 @@ export const compensation: readonly Mutant[] = [
     name: 'compensates twice after crash',
     why: 'an undo that is asked for once more gets another idempotency key',
     file: 'lib/core/activities/step.ts',
-    find: 'const asked = { ...own, attempt: own.attempt + 1, epoch,',
-    replace: "const asked = { ...own, ...(own.mode === 'undo' ? { generation: own.attempt + 1 } : {}), attempt: own.attempt + 1, epoch,",
+    find: 'const asked = { ...local, attempt: local.attempt + 1, epoch,',
+    replace:
+      "const asked = { ...local, ...(local.mode === 'undo' ? { generation: local.attempt + 1 } : {}), attempt: local.attempt + 1, epoch,",
   },
   {
     name: 'handler before siblings closed',
     why: 'a handler begins while branches beside the one that failed are still at work',
     file: windingUp,
-    find: 'if (!activity || draft.hasChildren(path) || draft.cleanUp(path)) return;',
-    replace: "if (!activity || (activity.status !== 'Faulting' && draft.hasChildren(path)) || draft.cleanUp(path)) return;",
+    find: 'if (!activity || builder.hasChildren(path) || builder.cleanUp(path)) return;',
+    replace: "if (!activity || (activity.status !== 'Faulting' && builder.hasChildren(path)) || builder.cleanUp(path)) return;",
   },
   {
     name: 'handler match by declaration wrong order',
     why: 'of several handlers that take a fault the last one runs',
     file: 'lib/core/engine/fault-routing.ts',
-    find: 'draft.node(path).faultHandlers?.find(',
-    replace: 'draft.node(path).faultHandlers?.findLast(',
+    find: 'builder.node(path).faultHandlers?.find(',
+    replace: 'builder.node(path).faultHandlers?.findLast(',
   },
   {
     name: 'retry delay without cap',
@@ -63,8 +64,8 @@ export const compensation: readonly Mutant[] = [
     name: 'jitter negative',
     why: 'an undo that failed is tried again before its pause has begun',
     file: 'lib/core/activities/step.ts',
-    find: 'growing * jitter(own.generation)',
-    replace: 'growing * (jitter(own.generation) - 1)',
+    find: 'growing * jitter(local.generation)',
+    replace: 'growing * (jitter(local.generation) - 1)',
   },
 ];
 
@@ -73,14 +74,14 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'unknown taken for not done',
     why: 'a step that never answered is taken for one that did nothing',
     file: windingUp,
-    find: '    else noteUnknown(draft, path, own);\n  }\n  draft.close',
-    replace: '    else noteRefused(draft, path, own);\n  }\n  draft.close',
+    find: '    else noteUnknown(builder, path, local);\n  }\n  builder.close',
+    replace: '    else noteRefused(builder, path, local);\n  }\n  builder.close',
   },
   {
     name: 'undoing a call leaves what it called',
     why: 'the order that was called is not taken back',
     file: children,
-    find: "if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'recall' }], []);",
+    find: "if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'compensate' }], []);",
     replace: '',
   },
   {
@@ -101,14 +102,14 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'asked whether done while it may still be done',
     why: '"not done" is believed although what was asked before may still arrive',
     file: 'lib/core/advance.ts',
-    find: "return mode === 'settle' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
-    replace: "return mode === 'settle' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
+    find: "return mode === 'confirm' && until !== undefined && sentAt < until + clocksApartMs && isDefiniteRefusal(reply);",
+    replace: "return mode === 'confirm' && until !== undefined && sentAt < 0 && isDefiniteRefusal(reply);",
   },
   {
     name: 'what was told to stop is begun again at once',
     why: 'a canceled step that is answered without saying whether it was done is run again while it may still be at work',
     file: windingUp,
-    find: "if (runsAgain && own.mode === 'cancel' && own.completeBy > draft.event.at) return waitForItsTime(draft, path, own, reply);",
+    find: "if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);",
     replace: '',
   },
   {
@@ -129,7 +130,7 @@ export const moreCompensation: readonly Mutant[] = [
     name: 'canceled call is asked and not canceled',
     why: 'who is asked about a call that is not wanted any more leaves it as it is',
     file: children,
-    find: '    if (request.settling) await cancel(child.order.orderId);\n',
+    find: '    if (request.confirming) await cancel(child.order.orderId);\n',
     replace: '',
   },
   {
@@ -137,13 +138,13 @@ export const moreCompensation: readonly Mutant[] = [
     why: 'that a call was not begun is answered and not held on to, and no call is too late to begin',
     file: children,
     find: settledAndLate,
-    replace: "if (message.settling) return fail(message, { type: 'NotDone', message: '', permanent: true });",
+    replace: "if (message.confirming) return fail(message, { type: 'NotDone', message: '', permanent: true });",
   },
   {
     name: 'done with another input',
     why: 'a step of a retry that was done counts as done in a later run, whatever it is to be requested with',
     file: 'lib/core/activities/step.ts',
-    find: 'if (isOther(known, input.value)) return replace(step, known, context);',
+    find: 'if (hasOtherInput(memo, input.value)) return replaceFormerRun(step, memo, context);',
     replace: '',
   },
   {

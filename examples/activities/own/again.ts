@@ -8,12 +8,12 @@ interface Progress {
 }
 
 /**
- * `again({ count, seconds }, { do })`: runs `do` again after a fault that may pass, at most `count` times. Each pause is
+ * `again({ retries, seconds }, { do })`: runs `do` again after a fault that may pass, at most `retries` times. Each pause is
  * twice as long as the one before. What an earlier run has done is not done again: the engine sees to that.
  */
-export const again = defineActivity<{ readonly count: number; readonly seconds: number }, Progress, 'do'>('example:again', ['do'], {
+export const again = defineActivity<{ readonly retries: number; readonly seconds: number }, Progress, 'do'>('example:again', ['do'], {
   execute: (activity) => runOnce(activity, 1),
-  absorbs: ({ count }, { attempt, until }, fault) => until === undefined && attempt <= count && !fault.permanent,
+  retries: ({ retries }, { attempt, until }, fault) => until === undefined && attempt <= retries && !fault.permanent,
   childFaulted: ({ seconds }, { attempt }, _, { at }) => wait({ attempt, until: at + seconds * 1000 * 2 ** (attempt - 1) }),
   childClosed: (_, __, closing) => close(closing),
   woken: (activity, { attempt, until }, { at }) => (until !== undefined && at >= until ? runOnce(activity, attempt + 1) : undefined),

@@ -1,7 +1,7 @@
 import type { LambdaClient } from '@aws-sdk/client-lambda';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 
-export interface LambdaValvesOptions {
+export interface LambdaConsumersOptions {
   readonly client: () => Promise<LambdaClient>;
   /** What stands before a queue's name in its ARN. */
   readonly queueArns: string;
@@ -13,7 +13,7 @@ const states = { open: ['Enabled', 'Enabling', 'Creating'], closed: ['Disabled',
  * Event source mappings of Lambda: a closed one takes nothing from its queue. Rejects while Lambda still changes it; whoever
  * wants it so asks again.
  */
-export function lambdaValves({ client: open, queueArns }: LambdaValvesOptions): Valves {
+export function lambdaConsumers({ client: open, queueArns }: LambdaConsumersOptions): Consumers {
   return {
     async set(queues, state) {
       const [client, sdk] = await Promise.all([open(), import('@aws-sdk/client-lambda')]);

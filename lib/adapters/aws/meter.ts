@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { isObject } from '#core/data/json';
-import type { Channel, Outgoing } from '#ports/queues';
+import type { Outgoing, Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { type IamQuestion, questionsOf } from './iam.ts';
 
@@ -161,22 +161,22 @@ export const totalOf = (entries: readonly Consumption[]): Consumption => ({
 /** A store whose calls are counted for the order that they are about. */
 export const meteredStore = (store: Store, { within }: Pick<Meter, 'within'>): Store => ({
   ...store,
-  create: (order, state, along) => within({ orderId: order.orderId }, () => store.create(order, state, along)),
+  create: (order, state, sentWithWrite) => within({ orderId: order.orderId }, () => store.create(order, state, sentWithWrite)),
   load: (orderId) => within({ orderId }, () => store.load(orderId)),
   head: (orderId) => within({ orderId }, () => store.head(orderId)),
-  update: (state, when, along) => within({ orderId: state.orderId }, () => store.update(state, when, along)),
+  update: (state, when, sentWithWrite) => within({ orderId: state.orderId }, () => store.update(state, when, sentWithWrite)),
   patch: (head, when) => within({ orderId: head.orderId }, () => store.patch(head, when)),
   putPage: (orderId, rev, page) => within({ orderId }, () => store.putPage(orderId, rev, page)),
   pages: (orderId) => within({ orderId }, () => store.pages(orderId)),
-  noteAsked: (asking) => within({ orderId: asking.orderId }, () => store.noteAsked(asking)),
+  recordIntent: (asking) => within({ orderId: asking.orderId }, () => store.recordIntent(asking)),
   putUndoPage: (orderId, rev, page) => within({ orderId }, () => store.putUndoPage(orderId, rev, page)),
   undoPage: (orderId, rev) => within({ orderId }, () => store.undoPage(orderId, rev)),
 });
 
 /** A channel whose sendings are counted for their order; receiving and acknowledging serve many orders at once. */
-export const meteredChannel = (channel: Channel, { within }: Pick<Meter, 'within'>): Channel => ({
-  ...channel,
-  send: (messages) => within(tagOf(messages), () => channel.send(messages)),
+export const meteredQueues = (queues: Queues, { within }: Pick<Meter, 'within'>): Queues => ({
+  ...queues,
+  send: (messages) => within(tagOf(messages), () => queues.send(messages)),
 });
 
 const tagOf = (messages: readonly Outgoing[]): MeterTag => {

@@ -5,15 +5,15 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
 import type { Clock } from '#ports/clock';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import { SetupError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
-import { lambdaValves } from './event-source-mappings.ts';
+import { lambdaConsumers } from './event-source-mappings.ts';
 import { eventBridgePublisher } from './eventbridge.ts';
-import { type Meter, meteredChannel, meteredStore } from './meter.ts';
-import { sqsChannel } from './sqs.ts';
+import { type Meter, meteredQueues, meteredStore } from './meter.ts';
+import { sqsQueues } from './sqs.ts';
 
 /** Names of what was deployed. Endpoints and credentials are the SDK's own affair: it reads `AWS_ENDPOINT_URL*` and the rest. */
 export interface AwsConfig {
@@ -77,10 +77,10 @@ export interface AwsOptions {
 /** The ports on AWS, and the clients that they share. */
 export interface Aws {
   readonly store: Store;
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly publisher: Publisher;
   /** Undefined where no event source mappings feed the functions. */
-  readonly valves: Valves | undefined;
+  readonly consumers: Consumers | undefined;
   readonly clients: AwsClients;
   close(): void;
 }
@@ -129,7 +129,7 @@ export function openClients(region: Region): AwsClients {
 }
 
 /** Its client is loaded and opened when a channel is closed or opened, which is rare. */
-function openValves(region: Region, queueArns: string, meter: Meter | undefined): Valves {
+function openConsumers(region: Region, queueArns: string, meter: Meter | undefined): Consumers {
   let opened: ReturnType<typeof open> | undefined;
   const open = async () => {
     const { LambdaClient } = await import('@aws-sdk/client-lambda');
@@ -137,7 +137,7 @@ function openValves(region: Region, queueArns: string, meter: Meter | undefined)
     meter?.attach(client);
     return client;
   };
-  return lambdaValves({ client: () => (opened ??= open()), queueArns });
+  return lambdaConsumers({ client: () => (opened ??= open()), queueArns });
 }
 
 /** Everything that the roles need of AWS, from the names of what was deployed. */
@@ -146,12 +146,12 @@ export function openAws(config: AwsConfig, { clock, retentionMs, meter, endpoint
   const clients = openClients({ region, endpoints });
   if (meter) for (const client of Object.values(clients)) meter.attach(client);
   const store = dynamoDbStore({ client: DynamoDBDocumentClient.from(clients.dynamodb), table, clock, retentionMs });
-  const channel = sqsChannel({ client: clients.sqs, prefix: queuePrefix, clock });
+  const queues = sqsQueues({ client: clients.sqs, prefix: queuePrefix, clock });
   return {
     store: meter ? meteredStore(store, meter) : store,
-    channel: meter ? meteredChannel(channel, meter) : channel,
+    queues: meter ? meteredQueues(queues, meter) : queues,
     publisher: eventBridgePublisher({ client: clients.eventbridge, bus }),
-    valves: queueArns === undefined ? undefined : openValves({ region, endpoints }, queueArns, meter),
+    consumers: queueArns === undefined ? undefined : openConsumers({ region, endpoints }, queueArns, meter),
     clients,
     close() {
       for (const client of Object.values(clients)) client.destroy();

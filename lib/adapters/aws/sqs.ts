@@ -12,10 +12,10 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { Clock } from '#ports/clock';
 import { queueFigures } from '#ports/limits';
-import { type Channel, delayMaxMs, groupOf, type Outgoing, type Received, responseQueuePrefix } from '#ports/queues';
-import { together } from '#ports/util/all-settled';
+import { delayMaxMs, groupOf, type Outgoing, type Queues, type Received, responseQueuePrefix } from '#ports/queues';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 
-export interface SqsChannelOptions {
+export interface SqsQueuesOptions {
   /** Made with `useQueueUrlAsEndpoint: false`: else a queue's URL decides where requests go. */
   readonly client: SQSClient;
   /** What this deployment puts before the names of its queues. */
@@ -51,7 +51,7 @@ interface Failure {
  * Queues of SQS. Times are whole seconds there: what is delayed or hidden comes up to a second late, never early.
  * A queue that is gone is an error; who receives, finds out.
  */
-export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channel {
+export function sqsQueues({ client, prefix, clock }: SqsQueuesOptions): Queues {
   const urls = new Map<string, Promise<string>>();
   const nameOf = (queue: string): string => (queue.startsWith(responseQueuePrefix) ? queue : prefix + queue);
 
@@ -85,7 +85,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
   ): Promise<void> {
     let open = entries;
     for (let attempt = 1; ; attempt++) {
-      const failures = (await together(batches(open).map(send))).flat();
+      const failures = (await allSettledOrThrow(batches(open).map(send))).flat();
       if (failures.length === 0) return;
       const [first] = failures;
       const isHopeless = failures.some(({ SenderFault }) => SenderFault);
@@ -111,7 +111,7 @@ export function sqsChannel({ client, prefix, clock }: SqsChannelOptions): Channe
   return {
     async send(messages) {
       const byQueue = Map.groupBy(messages, ({ queue }) => queue);
-      await together([...byQueue].map(([queue, its]) => sendTo(queue, its)));
+      await allSettledOrThrow([...byQueue].map(([queue, its]) => sendTo(queue, its)));
     },
 
     async receive(queue, { max, visibilityMs, waitMs, signal }) {

@@ -29,7 +29,7 @@ export function sqliteForgetting(database: Database): Pick<Store, 'forget' | 'ha
     'DELETE FROM orders WHERE orderId = ?',
     'DELETE FROM pages WHERE orderId = ?',
     'DELETE FROM overflow WHERE orderId = ?',
-    'DELETE FROM asked WHERE orderId = ?',
+    'DELETE FROM intents WHERE orderId = ?',
     'DELETE FROM undoPages WHERE orderId = ?',
     // Ids of announcements begin with the order's, and with "@", "#" or "/" behind it.
     `DELETE FROM announcements WHERE (id >= ?1 || '@' AND id < ?1 || 'A') OR (id >= ?1 || '#' AND id < ?1 || '$') OR (id >= ?1 || '/' AND id < ?1 || '0')`,

@@ -4,7 +4,7 @@ import type { Redrive } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { type Database, openDatabase } from './database.ts';
 import { type SqlitePublisher, sqlitePublisher } from './event-bus.ts';
-import { type SqliteChannel, sqliteChannel } from './queues.ts';
+import { type SqliteQueues, sqliteQueues } from './queues.ts';
 import { sqliteStore } from './store.ts';
 import { sqliteTidying } from './tidying.ts';
 
@@ -12,7 +12,7 @@ import { sqliteTidying } from './tidying.ts';
 export interface Embedded {
   readonly database: Database;
   readonly store: Store;
-  readonly channel: SqliteChannel;
+  readonly queues: SqliteQueues;
   readonly publisher: SqlitePublisher;
   /** Removes what nobody needs any more; to be called now and then. */
   readonly tidy: () => Promise<void>;
@@ -21,7 +21,7 @@ export interface Embedded {
 interface EmbeddedOptions {
   readonly clock: Clock;
   readonly redriveOf?: (queue: string) => Redrive | undefined;
-  readonly sendsAlong?: boolean;
+  readonly writesAndSendsAtomically?: boolean;
 }
 
 export const dataFile = (folder: string): string => join(folder, 'redress.sqlite');
@@ -37,18 +37,18 @@ export const openEmbedded = (folder: string, options: EmbeddedOptions): Embedded
 export const openEmbeddedDatabase = (folder: string): Database => openDatabase(folder === ':memory:' ? folder : dataFile(folder));
 
 /** Returns the adapters of one process on an open database. */
-export function embeddedOn(database: Database, { clock, redriveOf, sendsAlong = true }: EmbeddedOptions): Embedded {
-  const channel = sqliteChannel(database, clock, redriveOf);
+export function embeddedOn(database: Database, { clock, redriveOf, writesAndSendsAtomically = true }: EmbeddedOptions): Embedded {
+  const queues = sqliteQueues(database, clock, redriveOf);
   const publisher = sqlitePublisher(database, clock);
   const sendWithin = ({ messages, announcements }: Parameters<NonNullable<Parameters<typeof sqliteStore>[1]>>[0]) => {
     publisher.publishWithin(announcements);
-    return channel.sendWithin(messages);
+    return queues.sendWithin(messages);
   };
   return {
     database,
-    channel,
+    queues,
     publisher,
-    store: sqliteStore(database, sendsAlong ? sendWithin : undefined),
+    store: sqliteStore(database, writesAndSendsAtomically ? sendWithin : undefined),
     tidy: sqliteTidying(database, clock),
   };
 }

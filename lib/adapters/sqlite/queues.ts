@@ -1,5 +1,5 @@
 import type { Clock } from '#ports/clock';
-import { type Channel, groupOf, type Outgoing, type Received, type Redrive } from '#ports/queues';
+import { groupOf, type Outgoing, type Queues, type Received, type Redrive } from '#ports/queues';
 import type { Database } from './database.ts';
 import { type VisibleMessage, visibleMessages } from './fair-turns.ts';
 
@@ -12,7 +12,7 @@ interface Waiter {
 }
 
 /** A channel that can also send within a transaction that is already open. */
-export interface SqliteChannel extends Channel {
+export interface SqliteQueues extends Queues {
   /** Whoever waits for one of them gets it when it is committed. */
   sendWithin(messages: readonly Outgoing[]): void;
 }
@@ -27,11 +27,11 @@ const lookEveryMs = 50;
  * Queues in one SQLite table. A message for which somebody of this process waits is written as already received, and
  * handed over when it is committed: one insert and one delete for its whole life.
  */
-export function sqliteChannel(
+export function sqliteQueues(
   database: Database,
   clock: Clock,
   redriveOf: (queue: string) => Redrive | undefined = () => undefined,
-): SqliteChannel {
+): SqliteQueues {
   const insert = database.prepare('INSERT INTO messages (queue, visibleAt, sentAt, receiveCount, body, grp) VALUES (?, ?, ?, ?, ?, ?)');
   const visible = visibleMessages(database);
   const selectNext = database.prepare('SELECT min(visibleAt) AS at FROM messages WHERE queue = ?');
@@ -118,8 +118,8 @@ export function sqliteChannel(
       if (!waiter || next === null || next > clock.now()) continue;
       await database.write(() => {
         // Sends of the same commit may have filled his hands by now, and he may have gone.
-        const room = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
-        if (room > 0) waiter.handed.push(...receiveWithin(queue, room, waiter.visibilityMs));
+        const byteBudget = waiters.get(queue)?.includes(waiter) ? waiter.max - waiter.handed.length : 0;
+        if (byteBudget > 0) waiter.handed.push(...receiveWithin(queue, byteBudget, waiter.visibilityMs));
       });
     }
   };

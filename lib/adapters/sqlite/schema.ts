@@ -49,8 +49,8 @@ const first = `
   );
 `;
 
-const asked = `
-  CREATE TABLE asked (orderId TEXT NOT NULL, idempotencyKey TEXT NOT NULL, requestId TEXT NOT NULL, PRIMARY KEY (orderId, idempotencyKey)) WITHOUT ROWID;
+const intents = `
+  CREATE TABLE intents (orderId TEXT NOT NULL, idempotencyKey TEXT NOT NULL, requestId TEXT NOT NULL, PRIMARY KEY (orderId, idempotencyKey)) WITHOUT ROWID;
 `;
 
 const undoPages = `
@@ -86,6 +86,6 @@ const overflow = `
 `;
 
 /** Each brings a file from one version to the next; an older program takes none of a newer version. */
-export const changes: readonly string[] = [first, asked, undoPages, breakers, documents, groups, expiry, overflow];
+export const changes: readonly string[] = [first, intents, undoPages, breakers, documents, groups, expiry, overflow];
 
 export const schemaVersion = changes.length;

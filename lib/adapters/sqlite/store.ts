@@ -3,7 +3,7 @@ import type { Breaker } from '#ports/circuit-breaker';
 import { stateBehind } from '#ports/errors';
 import type { ClientRecord } from '#ports/records';
 import { type OrderRecord, type StateHead, type StateRecord, shardOf } from '#ports/records';
-import type { Along, Fence, Page, Store, Write } from '#ports/store';
+import type { Fence, Page, SentWithWrite, Store, Write } from '#ports/store';
 import type { Database } from './database.ts';
 import { sqliteDocuments } from './documents.ts';
 import { sqliteForgetting } from './forgetting.ts';
@@ -12,7 +12,7 @@ import { sqliteListing } from './listing.ts';
 import { headOf, orderOf, parsed } from './rows.ts';
 
 /** Sends within the transaction that is open; set by whoever puts store, channel and publisher on one database. */
-export type SendWithin = (along: Along) => void;
+export type SendWithin = (sentWithWrite: SentWithWrite) => void;
 
 const recentMax = 1000;
 
@@ -48,9 +48,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   );
   const selectClient = database.prepare('SELECT record FROM clients WHERE id = ?');
   const selectClients = database.prepare('SELECT record FROM clients ORDER BY id');
-  const insertAsked = database.prepare('INSERT INTO asked (orderId, idempotencyKey, requestId) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
-  const selectAsked = database.prepare('SELECT requestId FROM asked WHERE orderId = ? AND idempotencyKey = ?');
-  const deleteAsked = database.prepare('DELETE FROM asked WHERE orderId = ? AND idempotencyKey = ?');
+  const insertIntent = database.prepare('INSERT INTO intents (orderId, idempotencyKey, requestId) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
+  const selectIntent = database.prepare('SELECT requestId FROM intents WHERE orderId = ? AND idempotencyKey = ?');
+  const deleteIntent = database.prepare('DELETE FROM intents WHERE orderId = ? AND idempotencyKey = ?');
   const selectBreaker = database.prepare('SELECT record FROM breakers WHERE agent = ?');
   const insertBreaker = database.prepare('INSERT INTO breakers (record, rev, agent) VALUES (?, ?, ?) ON CONFLICT DO NOTHING');
   const updateBreaker = database.prepare('UPDATE breakers SET record = ?, rev = ? WHERE agent = ? AND rev = ?');
@@ -67,8 +67,8 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
   const putOverflow = (orderId: string, rev: number, overflow: readonly Page[] = []): void => {
     for (const [index, page] of overflow.entries()) insertOverflow.run(orderId, rev, index + 1, fitting('A page', orderId, page));
   };
-  const send = (along: Along): void => {
-    if (along.messages.length + along.announcements.length > 0) sendWithin?.(along);
+  const send = (sentWithWrite: SentWithWrite): void => {
+    if (sentWithWrite.messages.length + sentWithWrite.announcements.length > 0) sendWithin?.(sentWithWrite);
   };
 
   /**
@@ -95,17 +95,17 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     return { order, state: { ...stateBehind(order, () => headOf(orderId, row.head)), blob: row.blob } };
   };
 
-  const conditional = (orderId: string, changes: () => number | bigint, along: Along): Promise<Write> =>
+  const conditional = (orderId: string, changes: () => number | bigint, sentWithWrite: SentWithWrite): Promise<Write> =>
     database.write<Write>(() => {
       if (Number(changes()) === 0) return { outcome: 'refused', current: bothOf(orderId)?.state ?? null };
-      send(along);
+      send(sentWithWrite);
       return { outcome: 'written' };
     });
 
   return {
-    sendsAlong: sendWithin !== undefined,
+    writesAndSendsAtomically: sendWithin !== undefined,
 
-    async create(order, state, along) {
+    async create(order, state, sentWithWrite) {
       const { orderId } = order;
       const answer = await database.write(() => {
         const { changes, lastInsertRowid } = insertOrder.run(
@@ -118,9 +118,9 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
         if (Number(changes) === 0) return { outcome: 'exists' as const, order: orderOf(orderId, selectOrder.get(orderId)) };
         const columns = columnsOf(state);
         refuseTooLarge(`The state of the order ${orderId}`, String(columns.at(-1)), state.blob);
-        putOverflow(orderId, state.rev - 1, along.overflow);
+        putOverflow(orderId, state.rev - 1, sentWithWrite.overflow);
         insertState.run(...columns, state.blob, lastInsertRowid);
-        send(along);
+        send(sentWithWrite);
         return { outcome: 'written' as const };
       });
       if (answer.outcome === 'written') recent.set(orderId, order);
@@ -134,19 +134,19 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
       return row && headOf(orderId, row.head);
     },
 
-    update: (state, { epoch, rev }: Fence, along) =>
+    update: (state, { epoch, rev }: Fence, sentWithWrite) =>
       conditional(
         state.orderId,
         () => {
-          if (along.page) putPage(state.orderId, rev, along.page);
-          if (along.undoPage) putUndoPage(state.orderId, rev, along.undoPage);
+          if (sentWithWrite.page) putPage(state.orderId, rev, sentWithWrite.page);
+          if (sentWithWrite.undoPage) putUndoPage(state.orderId, rev, sentWithWrite.undoPage);
           const columns = columnsOf(state);
           refuseTooLarge(`The state of the order ${state.orderId}`, String(columns.at(-1)), state.blob);
           const { changes } = updateState.run(...columns, state.blob, state.orderId, epoch, rev);
-          if (changes > 0) putOverflow(state.orderId, rev, along.overflow);
+          if (changes > 0) putOverflow(state.orderId, rev, sentWithWrite.overflow);
           return changes;
         },
-        along,
+        sentWithWrite,
       ),
 
     patch: (head, { epoch, rev }) =>
@@ -170,12 +170,12 @@ export function sqliteStore(database: Database, sendWithin?: SendWithin): Store 
     client: async (id) => clientOf(selectClient.get(id)),
     clients: async () => selectClients.all().map((row) => clientOf(row) as ClientRecord),
 
-    noteAsked: ({ orderId, idempotencyKey, requestId }) =>
+    recordIntent: ({ orderId, idempotencyKey, requestId }) =>
       database.write(() => {
-        if (Number(insertAsked.run(orderId, idempotencyKey, requestId).changes) === 0)
-          return { outcome: 'refused', ...(selectAsked.get(orderId, idempotencyKey) as { requestId: string }) } as const;
-        const withdraw = () => database.write(() => void deleteAsked.run(orderId, idempotencyKey));
-        return { outcome: 'noted', withdraw } as const;
+        if (Number(insertIntent.run(orderId, idempotencyKey, requestId).changes) === 0)
+          return { outcome: 'refused', ...(selectIntent.get(orderId, idempotencyKey) as { requestId: string }) } as const;
+        const withdraw = () => database.write(() => void deleteIntent.run(orderId, idempotencyKey));
+        return { outcome: 'recorded', withdraw } as const;
       }),
 
     breaker: async (agent) => breakerOf(selectBreaker.get(agent)),

@@ -7,11 +7,11 @@ export const channelList: CliCommand = {
   summary: 'lists the queues in which something lies, with their depths',
 
   async run(cli) {
-    await cli.withData(async ({ database, channel }) => {
+    await cli.withData(async ({ database, queues }) => {
       const names = (database.prepare('SELECT DISTINCT queue FROM messages ORDER BY queue').all() as { queue: string }[]).map(
         ({ queue }) => queue,
       );
-      const items = await Promise.all(names.map(async (name) => ({ name, ...(await channel.depth(name)) })));
+      const items = await Promise.all(names.map(async (name) => ({ name, ...(await queues.depth(name)) })));
       const rows = items.map(({ name, visible, inFlight, delayed, oldestAgeMs }) => [
         name,
         String(visible),

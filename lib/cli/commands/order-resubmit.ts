@@ -11,7 +11,7 @@ interface Options {
 
 interface Plan {
   readonly processState?: string;
-  readonly asks?: readonly {
+  readonly requests?: readonly {
     readonly path: string;
     readonly agent: string;
     readonly operation: string;
@@ -48,7 +48,12 @@ export const orderResubmit: CliCommand<Options> = {
   },
 };
 
-function planText({ processState = '', asks = [] }: Plan, paint: Parameters<typeof table>[2]): string {
-  const rows = asks.map((ask) => [ask.path, `${ask.agent}.${ask.operation}`, String(ask.attempt), new Date(ask.completeBy).toISOString()]);
+function planText({ processState = '', requests = [] }: Plan, paint: Parameters<typeof table>[2]): string {
+  const rows = requests.map((ask) => [
+    ask.path,
+    `${ask.agent}.${ask.operation}`,
+    String(ask.attempt),
+    new Date(ask.completeBy).toISOString(),
+  ]);
   return `The order would be ${printable(processState)}${rows.length === 0 ? ', and nobody would be asked.\n' : `, and asked would be:\n${table(['step', 'operation', 'attempt', 'complete by'], rows, paint)}`}`;
 }

@@ -9,7 +9,7 @@ interface Options {
 }
 
 interface Plan {
-  readonly asks?: readonly { readonly path: string }[];
+  readonly requests?: readonly { readonly path: string }[];
   readonly completeBy?: Time | null;
   readonly remainingSeconds?: number | null;
 }
@@ -34,8 +34,9 @@ const turning = (kind: 'suspend' | 'resume', summary: string): CliCommand<Option
   },
 });
 
-function planText({ asks = [], completeBy, remainingSeconds }: Plan): string {
-  const asked = asks.length === 0 ? 'Nobody would be asked' : `Asked would be: ${asks.map(({ path }) => printable(path)).join(', ')}`;
+function planText({ requests = [], completeBy, remainingSeconds }: Plan): string {
+  const asked =
+    requests.length === 0 ? 'Nobody would be asked' : `Asked would be: ${requests.map(({ path }) => printable(path)).join(', ')}`;
   if (typeof remainingSeconds === 'number')
     return `${asked}. Its time would stand still, with ${spanText(remainingSeconds * 1000)} left.\n`;
   return `${asked}.${completeBy ? ` What is at work would have until ${new Date(completeBy).toISOString()}.` : ''}\n`;

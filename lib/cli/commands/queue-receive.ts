@@ -48,17 +48,17 @@ export const channelReceive: CliCommand<{ wait: number; keep?: true }> = {
 
 /** A message leaves the queue after it was printed: killed in between, it is printed twice rather than never. */
 async function taken(
-  { channel }: Embedded,
+  { queues }: Embedded,
   queue: string,
   waitMs: number,
   say: (messages: readonly Message[]) => void,
 ): Promise<readonly Message[]> {
   const all: Message[] = [];
   for (let wait = waitMs; ; wait = 0) {
-    const messages = await channel.receive(queue, { max: batch, visibilityMs, waitMs: wait });
+    const messages = await queues.receive(queue, { max: batch, visibilityMs, waitMs: wait });
     if (messages.length === 0) return all;
     say(messages);
-    await channel.acknowledge(
+    await queues.acknowledge(
       queue,
       messages.map(({ receipt }) => receipt),
     );

@@ -9,11 +9,11 @@ export const supervise: CliCommand = {
   summary: 'looks once for orders whose time is over, and asks for their recovery',
 
   async run(cli) {
-    await cli.withData(async ({ store, channel, publisher }) => {
+    await cli.withData(async ({ store, queues, publisher }) => {
       const { clockToleranceMs, logLevel } = cli.config;
       const supervisor = createSupervisor({
         store,
-        channel,
+        queues,
         publisher,
         clock: systemClock,
         telemetry: createTelemetry({ level: logLevel }),

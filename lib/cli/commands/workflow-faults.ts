@@ -52,7 +52,7 @@ const engineName = ({ fault }: FaultPath): string =>
 const againText = ({ retries, askedAgain }: FaultPath): string =>
   [...retries.map(retryText), ...(askedAgain ? ['asked again when late'] : [])].join('; ');
 
-function retryText({ path, count, interval, except, only = [], undoFirst }: RetryTaken): string {
+function retryText({ path, retries: count, intervalSeconds: interval, except, only = [], undoFirst }: RetryTaken): string {
   const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
   const named = only.length > 0 ? `, only after ${only.map(shortType).join(' or ')}` : '';
   return `${path}: ${count} times${interval > 0 ? `, every ${interval} s` : ''}${excepted}${named}${undoFirst ? ', undone first' : ''}`;

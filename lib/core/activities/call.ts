@@ -1,7 +1,7 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { deadlinePassed } from '#core/data/fault';
 import type { Behavior } from '#core/engine/behavior';
-import { again, type Step, type StepState, step } from './step.ts';
+import { requestAgain, type Step, type StepState, step } from './step.ts';
 
 /**
  * Runs another workflow as a child, an order of its own. Its agent is the engine; its operation is the workflow with its
@@ -23,14 +23,14 @@ export const call: Behavior<Call, StepState> = {
     ...(/^[a-z][a-z0-9-]{0,63}@[1-9]\d*$/.test(operation) ? [] : [`"${operation}" names no workflow: its name, "@" and its version.`]),
   ],
   // A child takes the time that it takes: whether it is late, its own workflow says.
-  woken(call, own, context) {
-    if (own.mode !== undefined) return step.woken?.(asStep(call), own, context);
-    if (context.at < own.completeBy || !isOpen(own)) return undefined;
+  woken(call, local, context) {
+    if (local.mode !== undefined) return step.woken?.(asStep(call), local, context);
+    if (context.at < local.completeBy || !isOpen(local)) return undefined;
     const { at, endBy } = context;
-    if (endBy !== undefined && at >= endBy) return { state: { ...own, phase: 'unknown' }, raise: deadlinePassed };
-    return again(call, own, context, endBy);
+    if (endBy !== undefined && at >= endBy) return { state: { ...local, phase: 'unknown' }, raise: deadlinePassed };
+    return requestAgain(call, local, context, endBy);
   },
-  wakeAt: (own) => (own.mode === undefined && isOpen(own) ? own.completeBy : step.wakeAt?.(own)),
+  wakeAt: (local) => (local.mode === undefined && isOpen(local) ? local.completeBy : step.wakeAt?.(local)),
 };
 
-const isOpen = ({ phase }: StepState): boolean => phase === 'asked' || phase === 'failedForNow';
+const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';

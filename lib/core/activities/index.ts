@@ -84,6 +84,6 @@ export function answersLater(node: ActivityOf): boolean {
 
 /** Whether it may run what is inside it again at the same place, as a retry does: what that has done is kept meanwhile. */
 export function runsAgain({ activity }: { readonly activity: ActivityType }): boolean {
-  const { absorbs, reruns } = behaviorOf(activity);
+  const { retries: absorbs, reruns } = behaviorOf(activity);
   return absorbs !== undefined || reruns === true;
 }

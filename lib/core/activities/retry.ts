@@ -6,9 +6,9 @@ export interface Retry extends ActivityBase {
   readonly activity: 'retry';
   readonly do: Activity;
   /** How often it is run again: N means at most N + 1 runs (WF: RetryCount). */
-  readonly count: number;
+  readonly retries: number;
   /** Seconds between two runs (WF: RetryInterval). */
-  readonly interval: number;
+  readonly intervalSeconds: number;
   /** Faults, with all that extend them, after which it is not run again. */
   readonly except?: readonly string[];
   /** Faults, with all that extend them, after which alone it is run again, permanent or not. Not beside `except`. */
@@ -24,19 +24,19 @@ export type RetryState =
   | { readonly phase: 'undoing'; readonly attempt: number; readonly scope: string }
   | { readonly phase: 'backingOff'; readonly attempt: number; readonly until: number };
 
-/** Runs its activity again after a fault, until it succeeds or has been run `count` times more (WF). */
+/** Runs its activity again after a fault, until it succeeds or has been run `retries` times more (WF). */
 export const retry: Behavior<Retry, RetryState> = {
   children: (retry) => [retry.do],
-  problems: ({ count, interval, ...taken }) => [
-    ...(Number.isSafeInteger(count) && count >= 0 ? [] : [`count is ${count}; it is a whole number from 0 up.`]),
-    ...[secondsProblem('interval', interval, 'from 0 up') ?? []].flat(),
+  problems: ({ retries, intervalSeconds, ...taken }) => [
+    ...(Number.isSafeInteger(retries) && retries >= 0 ? [] : [`retries is ${retries}; it is a whole number from 0 up.`]),
+    ...[secondsProblem('intervalSeconds', intervalSeconds, 'from 0 up') ?? []].flat(),
     ...onlyProblems(taken),
   ],
   templates: () => [],
   execute: (retry) => tryOnce(retry, 1),
 
-  absorbs: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt <= retry.count && isRetried(retry, fault),
-  isUsedUp: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt > retry.count && isRetried(retry, fault),
+  retries: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt <= retry.retries && isRetried(retry, fault),
+  isUsedUp: (retry, { phase, attempt }, fault) => phase === 'trying' && attempt > retry.retries && isRetried(retry, fault),
   childFaulted: (retry, { attempt }, _, { at, path }) =>
     retry.undoFirst ? { state: { phase: 'undoing', attempt, scope: path }, undoNext: true } : tryLater(retry, attempt, at),
 
@@ -52,10 +52,15 @@ export const retry: Behavior<Retry, RetryState> = {
   postponed: (state, byMs) => (state.phase === 'backingOff' ? { ...state, until: state.until + byMs } : state),
 };
 
-const tryOnce = (retry: Retry, attempt: number) => ({ ...run<RetryState>([retry.do.name], { phase: 'trying', attempt }), fresh: true });
+const tryOnce = (retry: Retry, attempt: number) => ({
+  ...run<RetryState>([retry.do.name], { phase: 'trying', attempt }),
+  resetsVariables: true,
+});
 
 const tryLater = (retry: Retry, attempt: number, at: number): Next<RetryState> =>
-  retry.interval > 0 ? wait({ phase: 'backingOff', attempt, until: at + retry.interval * 1000 }) : tryOnce(retry, attempt + 1);
+  retry.intervalSeconds > 0
+    ? wait({ phase: 'backingOff', attempt, until: at + retry.intervalSeconds * 1000 })
+    : tryOnce(retry, attempt + 1);
 
 function onlyProblems({ only, except, evenPermanent }: Partial<Retry>): readonly string[] {
   if (only === undefined) return [];

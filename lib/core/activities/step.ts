@@ -6,7 +6,7 @@ import { fits, type Json, utf8Bytes } from '#core/data/json';
 import { type ActivityBase, limits, type Template } from '#core/definition/definition';
 import { fingerprint } from '#core/definition/fingerprint';
 import { mayChange } from '#core/definition/template';
-import { ask, type Behavior, type Context, close, type Known, type Next, raise, succeeded } from '#core/engine/behavior';
+import { type Behavior, type Context, close, type Next, raise, request, type StepMemo, succeeded } from '#core/engine/behavior';
 
 export interface Step extends ActivityBase {
   readonly activity: 'step';
@@ -14,7 +14,7 @@ export interface Step extends ActivityBase {
   readonly operation: string;
   readonly input: Template;
   /** What it does is meant to stay when a scope around it is compensated: it has no undo, and needs none. */
-  readonly lasting?: true;
+  readonly noUndo?: true;
   readonly completeWithinSeconds?: number;
   /** Seconds for all of its attempts together. */
   readonly withinSeconds?: number;
@@ -31,9 +31,9 @@ export interface Step extends ActivityBase {
 }
 
 /** All of a step but its kind: a call asks in the same way. */
-type Asks = Omit<Step, 'activity'>;
+type RemoteStep = Omit<Step, 'activity'>;
 
-interface Asked {
+interface StepAttempt {
   /** Rises when the effect gets a new name: see `idempotencyKey`. */
   readonly generation: number;
   readonly attempt: number;
@@ -46,7 +46,7 @@ interface Asked {
    * What it is asked for, where that is not to be done: `undo`: until it succeeds; `settle`: whether it was done, under
    * the same key until the answer is definite; `cancel`: nothing any more, but its answer may still come.
    */
-  readonly mode?: 'undo' | 'settle' | 'cancel';
+  readonly mode?: 'undo' | 'confirm' | 'cancel';
   /** What it was asked with, where evaluating that anew could yield something else: one key has one input. */
   readonly input?: Json;
   /** The first asking of an undo or a settling: delays grow from there. */
@@ -56,22 +56,22 @@ interface Asked {
   /** Of an undo or a settling: it has failed before. */
   readonly failed?: true;
   /** How often a person was told that it goes on failing, and when that is due again: milliseconds since 1970. */
-  readonly told?: { readonly times: number; readonly nextAt: number };
+  readonly reminders?: { readonly times: number; readonly nextAt: number };
   /** The effect of an earlier run with another input is confirmed and undone; then the step begins anew, unless it is canceled. */
-  readonly replaces?: true;
+  readonly replacesFormer?: true;
   /** Of what was answered "not now": what the answer said. */
-  readonly said?: string;
+  readonly reason?: string;
   /** Of what is canceled: its agent has answered, and does not know whether it was done. */
-  readonly gaveUp?: true;
+  readonly agentStopped?: true;
   /** When the time of all its attempts is over. */
   readonly limit?: number;
   /** The first asking under its key, although not the first of the step: nothing can have been done under it before. */
   readonly newKey?: true;
 }
 
-export type StepState = Asked & {
+export type StepState = StepAttempt & {
   readonly phase:
-    | 'asked'
+    | 'requested'
     /** Answered "not now": the step waits for its time to pass, as if the agent had been silent. */
     | 'failedForNow'
     /** Answered "no": asking once more is a new effect. */
@@ -79,7 +79,7 @@ export type StepState = Asked & {
     /** Answered, but nobody knows whether the effect exists. */
     | 'unknown'
     /** An undo or a settling that failed, until it is asked again at `completeBy`. */
-    | 'resting'
+    | 'waitingToRetry'
     /** Done although it was canceled; its undo is at work. */
     | 'undoing'
     /** An undo whose input could not be evaluated: it is never asked, and waits until a person has seen to it. */
@@ -95,85 +95,85 @@ export const step: Behavior<Step, StepState> = {
 
   execute: begin,
 
-  repeat(step, own, context) {
-    const { phase, generation, attempt, input } = own;
-    if (phase === 'impossible') return { state: { ...own, epoch: context.epoch } };
+  repeat(step, local, context) {
+    const { phase, generation, attempt, input } = local;
+    if (phase === 'impossible') return { state: { ...local, epoch: context.epoch } };
     // Nothing was requested: what earlier runs came to still decides.
-    if (attempt === 0 && context.known) return begin(step, context);
-    if (own.mode) return again(step, own, context);
-    const limit = isOpen(own) ? own.limit : undefined;
-    if (limit !== undefined && context.at >= limit) return timeIsOver(step, own);
+    if (attempt === 0 && context.memo) return begin(step, context);
+    if (local.mode) return requestAgain(step, local, context);
+    const limit = isOpen(local) ? local.limit : undefined;
+    if (limit !== undefined && context.at >= limit) return timeIsOver(step, local);
     return phase === 'refused'
-      ? askAgent(step, generation + 1, attempt + 1, context, { newKey: true })
-      : askAgent(step, generation, attempt + 1, context, { input, limit });
+      ? requestAttempt(step, generation + 1, attempt + 1, context, { newKey: true })
+      : requestAttempt(step, generation, attempt + 1, context, { input, limit });
   },
 
-  replied(_, asked, reply, context) {
-    if (asked.mode === 'undo' || asked.mode === 'settle') return settled(asked, reply, context);
+  replied(_, local, reply, context) {
+    if (local.mode === 'undo' || local.mode === 'confirm') return repliedWhileCompensating(local, reply, context);
     // Blocked because nobody knew whether it was done: now it is known.
-    const isDoneAfterAll = asked.phase === 'unknown' && reply.status === 'succeeded';
-    if (asked.mode === 'cancel' || (asked.phase !== 'asked' && !isDoneAfterAll)) return undefined;
+    const isDoneAfterAll = local.phase === 'unknown' && reply.status === 'succeeded';
+    if (local.mode === 'cancel' || (local.phase !== 'requested' && !isDoneAfterAll)) return undefined;
     if (reply.status === 'rejected') {
-      return raise(rejection(reply), { ...asked, phase: reply.outcomeUnknown ? 'unknown' : 'refused' });
+      return raise(rejection(reply), { ...local, phase: reply.outcomeUnknown ? 'unknown' : 'refused' });
     }
     if (reply.status === 'succeeded') {
       const tooLarge = refusedOutput(reply.output);
-      return tooLarge ? raise(tooLarge, { ...asked, phase: 'unknown' }) : close(succeeded(reply.output));
+      return tooLarge ? raise(tooLarge, { ...local, phase: 'unknown' }) : close(succeeded(reply.output));
     }
-    if (reply.fault.permanent) return raise(reply.fault, { ...asked, phase: reply.fault.outcomeUnknown ? 'unknown' : 'refused' });
+    if (reply.fault.permanent) return raise(reply.fault, { ...local, phase: reply.fault.outcomeUnknown ? 'unknown' : 'refused' });
 
-    return { ...raise(reply.fault, { ...asked, phase: 'failedForNow', said: brief(reply.fault) }), unlessNobodyTakesIt: true };
+    return { ...raise(reply.fault, { ...local, phase: 'failedForNow', reason: brief(reply.fault) }), onlyIfHandled: true };
   },
 
-  woken(step, own, context) {
-    if (own.limit !== undefined && own.mode === undefined && isOpen(own) && context.at >= own.limit) return timeIsOver(step, own);
-    if (own.mode !== 'undo' && own.mode !== 'settle') return undefined;
-    if (context.at < own.completeBy || own.phase === 'impossible') return undefined;
-    return own.phase === 'resting' ? again(step, own, context) : rest(own, context);
+  woken(step, local, context) {
+    if (local.limit !== undefined && local.mode === undefined && isOpen(local) && context.at >= local.limit) return timeIsOver(step, local);
+    if (local.mode !== 'undo' && local.mode !== 'confirm') return undefined;
+    if (context.at < local.completeBy || local.phase === 'impossible') return undefined;
+    return local.phase === 'waitingToRetry' ? requestAgain(step, local, context) : pauseBeforeRetry(local, context);
   },
   wakeAt: ({ mode, phase, completeBy, limit }) => (mode ? (phase !== 'undoing' && phase !== 'impossible' ? completeBy : undefined) : limit),
   // Not `since` and `until`: what its agent still does with it does not stop.
-  postponed: (own, byMs) => ({
-    ...own,
-    completeBy: own.completeBy + byMs,
-    ...(own.limit === undefined ? {} : { limit: own.limit + byMs }),
+  postponed: (local, byMs) => ({
+    ...local,
+    completeBy: local.completeBy + byMs,
+    ...(local.limit === undefined ? {} : { limit: local.limit + byMs }),
   }),
 };
 
 /** In a later run of what is around it: what is done is not requested again, and what is unknown goes on under its key. */
 function begin(step: Step, context: Context): Next<StepState> {
-  const { known } = context;
-  if (!known) return askAgent(step, context.firstGeneration, 1, context);
-  if (known.outcome === 'refused' || known.outcome === 'undone') return askAgent(step, known.generation + 1, 1, context);
+  const { memo } = context;
+  if (!memo) return requestAttempt(step, context.firstGeneration, 1, context);
+  if (memo.outcome === 'refused' || memo.outcome === 'undone') return requestAttempt(step, memo.generation + 1, 1, context);
 
   const input = context.evaluate(step.input);
-  if (!input.ok) return refuse(input.fault, { generation: known.generation, attempt: 0 }, context);
-  if (isOther(known, input.value)) return replace(step, known, context);
-  if (known.outcome === 'done') return close(succeeded(known.output));
-  return askAgent(step, known.generation, known.attempt + 1, context, { input: known.asked });
+  if (!input.ok) return failWithoutRequest(input.fault, { generation: memo.generation, attempt: 0 }, context);
+  if (hasOtherInput(memo, input.value)) return replaceFormerRun(step, memo, context);
+  if (memo.outcome === 'done') return close(succeeded(memo.output));
+  return requestAttempt(step, memo.generation, memo.attempt + 1, context, { input: memo.input });
 }
 
-const isOther = ({ outcome, of, asked }: Known, input: Json): boolean => {
+const hasOtherInput = ({ outcome, inputHash: of, input: asked }: StepMemo, input: Json): boolean => {
   const before = outcome === 'open' && asked !== undefined ? fingerprint(asked) : of;
   return before !== undefined && before !== fingerprint(input);
 };
 
 /** One key has one input: another input is another effect, once it is certain what became of the former one, and that is undone. */
-function replace(step: Step, { outcome, generation, attempt }: Known, context: Context): Next<StepState> {
-  if (outcome === 'done' && step.lasting) return askAgent(step, generation + 1, 1, context);
-  if (outcome === 'done' && !step.undo) return refuse(inputChanged(context.path), { generation, attempt: 0 }, context);
+function replaceFormerRun(step: Step, { outcome, generation, attempt }: StepMemo, context: Context): Next<StepState> {
+  if (outcome === 'done' && step.noUndo) return requestAttempt(step, generation + 1, 1, context);
+  if (outcome === 'done' && !step.undo) return failWithoutRequest(inputChanged(context.path), { generation, attempt: 0 }, context);
   const { epoch, at } = context;
-  return { state: { generation, attempt, epoch, since: at, completeBy: at, phase: 'unknown' }, replaces: true };
+  return { state: { generation, attempt, epoch, since: at, completeBy: at, phase: 'unknown' }, replacesFormer: true };
 }
 
 export const inputChanged = (path: string): Fault =>
   engineFault(
     engineFaults.inputChanged,
-    `${path} was done with another input in an earlier run of what is around it, and can't be undone for itself. Give it an undo, .undo(…), or say that what it does is to stay each time: .lasting().`,
+    `${path} was done with another input in an earlier run of what is around it, and can't be undone for itself. Give it an undo, .undo(…), or say that what it does is to stay each time: .noUndo().`,
   );
 
-const saidMax = 200;
-const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, saidMax);
+const reasonMax = 200;
+const brief = ({ type, message }: Fault): string => `${shortType(type)}: ${message}`.slice(0, reasonMax);
 
 /** Whether the operation was refused for certain, so that asking once more is another effect. */
 export const isDefiniteRefusal = (reply: StepReply): boolean =>
@@ -190,64 +190,66 @@ export const faultIn = (reply: Exclude<StepReply, { status: 'succeeded' }>): Fau
   reply.status === 'failed' ? reply.fault : rejection(reply);
 
 /** An undo is repeated until it succeeds; a settling until it is known whether there is anything to undo (WSEHF). */
-function settled(asked: StepState, reply: StepReply, context: Context): Next<StepState> {
-  if (reply.status === 'succeeded') return close(asked.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
-  if (asked.mode === 'settle' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
-  return rest(asked, context, faultIn(reply));
+function repliedWhileCompensating(local: StepState, reply: StepReply, context: Context): Next<StepState> {
+  if (reply.status === 'succeeded') return close(local.mode === 'undo' ? { result: 'Compensated' } : succeeded(reply.output));
+  if (local.mode === 'confirm' && isDefiniteRefusal(reply)) return close({ result: 'Canceled' });
+  return pauseBeforeRetry(local, context, faultIn(reply));
 }
 
 /** Whether the effect exists is looked up, instead of asking for it once more under its key. */
-const isLookedUp = ({ agent, lookup }: Asks): boolean => lookup === true || agent === workflowsAgent;
+const isLookedUp = ({ agent, lookup }: RemoteStep): boolean => lookup === true || agent === workflowsAgent;
 
 /** Whether to settle it is to run it once more. What is looked up begins nothing; nor does what may be asked for only once. */
-export const isRunToSettle = (step: Asks): boolean => !isLookedUp(step) && !step.atMostOnce;
+export const isRunToConfirm = (step: RemoteStep): boolean => !isLookedUp(step) && !step.atMostOnce;
 
 /** Until when an asking may still have its effect: its agent stops then, and may have had more time by heartbeats. */
 export const possibleUntil = ({ longestSeconds = 0 }: Pick<Step, 'longestSeconds'>, { completeBy, since }: StepState): number =>
   Math.max(completeBy, since + longestSeconds * 1000);
 
-const restMs = { first: 5_000, longest: 3_600_000 };
+const retryPauseMs = { first: 5_000, longest: 3_600_000 };
 /** Failures after which a person is told; one that is refused for good is told at once. */
 const stuckAfter = 3;
 /** Then a person is reminded, at intervals that double. */
 const remindMs = { first: 3_600_000, longest: 86_400_000 };
 
 /** Delays grow with every asking; one that is refused for good goes on being tried, slowly. */
-function rest(own: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
-  const failures = own.attempt - (own.from ?? 1) + 1;
-  const growing = fault?.permanent ? restMs.longest : Math.min(restMs.longest, restMs.first * 2 ** Math.min(failures - 1, 20));
-  const pause = Math.round(growing * jitter(own.generation));
-  const { times, nextAt } = own.told ?? { times: 0, nextAt: at };
+function pauseBeforeRetry(local: StepState, { at, jitter }: Context, fault?: Fault): Next<StepState> {
+  const failures = local.attempt - (local.from ?? 1) + 1;
+  const growing = fault?.permanent
+    ? retryPauseMs.longest
+    : Math.min(retryPauseMs.longest, retryPauseMs.first * 2 ** Math.min(failures - 1, 20));
+  const pause = Math.round(growing * jitter(local.generation));
+  const { times, nextAt } = local.reminders ?? { times: 0, nextAt: at };
   const stuck = at >= nextAt && (times > 0 || failures >= stuckAfter || fault?.permanent === true);
-  const told = stuck
-    ? { told: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
+  const reminders = stuck
+    ? { reminders: { times: times + 1, nextAt: at + Math.min(remindMs.longest, remindMs.first * 2 ** Math.min(times, 20)) } }
     : {};
   return {
-    state: { ...own, phase: 'resting', completeBy: at + pause, failed: true, ...told },
+    state: { ...local, phase: 'waitingToRetry', completeBy: at + pause, failed: true, ...reminders },
     undoFailed: { stuck, ...(fault ? { fault } : {}) },
   };
 }
 
 /** Milliseconds that an asking has. */
 const timeOf = (
-  { agent, completeWithinSeconds = agent === workflowsAgent ? childCheckSeconds : undefined }: Asks,
+  { agent, completeWithinSeconds = agent === workflowsAgent ? childCheckSeconds : undefined }: RemoteStep,
   stepMs: number,
 ): number => (completeWithinSeconds === undefined ? stepMs : completeWithinSeconds * 1000);
 
-export const again = (step: Asks, own: StepState, context: Context, endBy = Infinity): Next<StepState> => {
+export const requestAgain = (step: RemoteStep, local: StepState, context: Context, endBy = Infinity): Next<StepState> => {
   const { at, epoch, stepMs } = context;
   const completeBy = Math.min(at + timeOf(step, stepMs), endBy);
-  const asked = { ...own, attempt: own.attempt + 1, epoch, since: at, completeBy, phase: 'asked' as const };
-  return { state: asked, askAgain: true };
+  const asked = { ...local, attempt: local.attempt + 1, epoch, since: at, completeBy, phase: 'requested' as const };
+  return { state: asked, requestAgain: true };
 };
 
 /** The first asking of an undo, or of whether a step was done; the order's own time does not end it. */
-export const beginSettling = (
-  step: Asks,
-  { mode, generation, attempt, until, input, replaces }: Settling,
+export const beginConfirming = (
+  step: RemoteStep,
+  { mode, generation, attempt, until, input, replacesFormer }: Confirming,
   context: Context,
 ): Next<StepState> =>
-  again(
+  requestAgain(
     step,
     {
       generation,
@@ -259,14 +261,14 @@ export const beginSettling = (
       from: attempt,
       ...(until === undefined || !isLookedUp(step) ? {} : { until }),
       ...(input === undefined ? {} : { input }),
-      ...(replaces ? { replaces } : {}),
-      phase: 'resting',
+      ...(replacesFormer ? { replacesFormer } : {}),
+      phase: 'waitingToRetry',
     },
     context,
   );
 
-type Settling = Pick<StepState, 'generation' | 'attempt' | 'replaces'> & {
-  readonly mode: 'undo' | 'settle';
+type Confirming = Pick<StepState, 'generation' | 'attempt' | 'replacesFormer'> & {
+  readonly mode: 'undo' | 'confirm';
   readonly until?: number | undefined;
   /** Where it was not kept beside what is to be undone. */
   readonly input?: Json | undefined;
@@ -298,43 +300,46 @@ interface Before {
   readonly limit?: number | undefined;
 }
 
-const askAgent = (
+const requestAttempt = (
   step: Step,
   generation: number,
   attempt: number,
   context: Context,
-  { input: before, limit: given, ...own }: Before = {},
+  { input: before, limit: given, ...local }: Before = {},
 ): Next<StepState> => {
   const { at, epoch, endBy } = context;
   const kept = before === undefined ? {} : { input: before };
   const limit = given ?? (step.withinSeconds === undefined ? Infinity : at + step.withinSeconds * 1000);
-  const asked = { generation, attempt, epoch, since: at, ...kept, ...own, ...(limit === Infinity ? {} : { limit }) };
+  const asked = { generation, attempt, epoch, since: at, ...kept, ...local, ...(limit === Infinity ? {} : { limit }) };
   const formerly = { generation, attempt: attempt - 1, ...kept };
 
-  if (endBy !== undefined && at >= endBy) return refuse(deadlinePassed, formerly, context);
+  if (endBy !== undefined && at >= endBy) return failWithoutRequest(deadlinePassed, formerly, context);
   const input = before === undefined ? context.evaluate(step.input) : ({ ok: true, value: before } as const);
-  if (!input.ok) return refuse(input.fault, formerly, context);
+  if (!input.ok) return failWithoutRequest(input.fault, formerly, context);
   // What was asked under this key before is asked again, whatever it is.
   const tooLarge = before === undefined ? refusedInput(input.value) : undefined;
-  if (tooLarge) return refuse(tooLarge, formerly, context);
+  if (tooLarge) return failWithoutRequest(tooLarge, formerly, context);
 
   const completeBy = Math.min(at + timeOf(step, context.stepMs), endBy ?? Infinity, limit);
-  const asking = { input: input.value, generation, attempt, completeBy, ...own };
-  return ask(asking, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'asked', completeBy });
+  const attempted = { input: input.value, generation, attempt, completeBy, ...local };
+  return request(attempted, { ...asked, ...(mayChange(step.input) ? { input: input.value } : {}), phase: 'requested', completeBy });
 };
 
-const isOpen = ({ phase }: StepState): boolean => phase === 'asked' || phase === 'failedForNow';
+const isOpen = ({ phase }: StepState): boolean => phase === 'requested' || phase === 'failedForNow';
 
 /** Whether its time is the supervisor's to count: where the time of all attempts ends with that of this one, the fault follows instead. */
 export const isCounted = ({ mode, completeBy, limit }: StepState): boolean =>
   mode === undefined && (limit === undefined || completeBy < limit);
 
 /** It may be done all the same: who undoes it finds that out first. */
-const timeIsOver = ({ withinSeconds }: Step, own: StepState): Next<StepState> => {
+const timeIsOver = ({ withinSeconds }: Step, local: StepState): Next<StepState> => {
   const message = `The step was not done within ${withinSeconds} seconds.`;
-  return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...own, phase: 'unknown' });
+  return raise(engineFault(engineFaults.deadlineExceeded, message, { outcomeUnknown: true }), { ...local, phase: 'unknown' });
 };
 
 /** Nothing is requested. */
-const refuse = (fault: Fault, asked: Pick<StepState, 'generation' | 'attempt' | 'input'>, { at, epoch }: Context): Next<StepState> =>
-  raise<StepState>(fault, { ...asked, epoch, since: at, phase: 'unknown', completeBy: at });
+const failWithoutRequest = (
+  fault: Fault,
+  local: Pick<StepState, 'generation' | 'attempt' | 'input'>,
+  { at, epoch }: Context,
+): Next<StepState> => raise<StepState>(fault, { ...local, epoch, since: at, phase: 'unknown', completeBy: at });

@@ -32,7 +32,7 @@ export const waitFor: Behavior<WaitFor, WaitForState> = {
 
   execute: begin,
   repeat: (activity, _, context) => begin(activity, context),
-  signalled: (_, __, payload) => close(succeeded(payload)),
+  signaled: (_, __, payload) => close(succeeded(payload)),
 
   woken: ({ signal }, state, { at }) => (state.until !== undefined && at >= state.until ? raise(noSignal(signal), state) : undefined),
   wakeAt: ({ until }) => until,

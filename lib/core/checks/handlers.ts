@@ -1,6 +1,6 @@
 import type { Retry } from '#core/activities/retry';
 import { anyFault, isKindOf, isTransient } from '#core/data/fault';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import type { Placed, Report } from './tree.ts';
 
 /** Declared faults that may leave an activity, each with a place that raises it. */
@@ -19,7 +19,7 @@ export function checkHandlers(root: Placed, sentOn: readonly string[], report: R
 function leavingOf(placed: Placed, report: Report, caught: Leaving | undefined): Leaving {
   const { node, path, isSound } = placed;
   if (!isSound) return new Map();
-  if (asks(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
+  if (isRemote(node)) return new Map((node.faults ?? []).map((fault) => [fault, path]));
   if (node.activity === 'rethrow') {
     if (!caught)
       report(path, 'It raises a caught fault again, and stands in no handler: use it inside .on(…), or raise a fault by its name.');

@@ -1,4 +1,4 @@
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { didYouMean } from './suggest.ts';
 import { aroundOf, everyIn, isComposite, type Placed, type Report } from './tree.ts';
 
@@ -15,7 +15,7 @@ export function checkUndoing(root: Placed, report: Report): void {
   for (const [step, scope] of lasting)
     report(
       step.path,
-      `It has no undo: what it did stays when ${scope.path} is compensated. Give it one, .undo(…), or say that it is to stay: .lasting().`,
+      `It has no undo: what it did stays when ${scope.path} is compensated. Give it one, .undo(…), or say that it is to stay: .noUndo().`,
       'warning',
     );
 }
@@ -74,4 +74,4 @@ const lastingIn = (scope: Placed): readonly Placed[] =>
     .flatMap((child) => [...everyIn(child)])
     // What is undone as a whole needs no undo of its parts.
     .filter((each) => ![...aroundOf(each)].some(({ node, path }) => node.undo && path.startsWith(`${scope.path}/`)))
-    .filter(({ node, part }) => asks(node) && part !== 'undo' && node.undo === undefined && !node.lasting);
+    .filter(({ node, part }) => isRemote(node) && part !== 'undo' && node.undo === undefined && !node.noUndo);

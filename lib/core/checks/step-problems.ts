@@ -10,7 +10,7 @@ export function problems({
   withinSeconds,
   longestSeconds,
   undo,
-  lasting,
+  noUndo,
 }: Step): readonly string[] {
   const nameless = Object.entries({ agent, operation }).filter(([, name]) => typeof name !== 'string' || name === '');
   const times = Object.entries({ completeWithinSeconds, withinSeconds, longestSeconds }).filter(([, seconds]) => seconds !== undefined);
@@ -20,7 +20,7 @@ export function problems({
     ...(isObject(undo) && 'withinSeconds' in undo
       ? ['Its undo has a time limit: an undo is repeated until it succeeds. Leave out .within(…).']
       : []),
-    ...(lasting === undefined || (lasting as unknown) === true ? [] : [`lasting is ${JSON.stringify(lasting)}; it is true, or left out.`]),
-    ...(lasting && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .lasting().'] : []),
+    ...(noUndo === undefined || (noUndo as unknown) === true ? [] : [`noUndo is ${JSON.stringify(noUndo)}; it is true, or left out.`]),
+    ...(noUndo && undo ? ['It has an undo although it says that what it does is to stay: leave out .undo(…) or .noUndo().'] : []),
   ];
 }

@@ -4,7 +4,7 @@ import { behaviorOf } from '#core/activities/index';
 import { workflowsAgent } from '#core/data/child-order';
 import type { JsonObject } from '#core/data/json';
 import type { Catalog } from '#core/definition/catalog';
-import { type Activity, type Asker, asks, type Template } from '#core/definition/definition';
+import { type Activity, isRemote, type RemoteActivity, type Template } from '#core/definition/definition';
 import { childNodes, parseExpression } from '#core/definition/expression';
 import { expressionsIn } from '#core/definition/program';
 import { type Place, typeOfTemplate } from './assignability.ts';
@@ -26,7 +26,7 @@ export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: C
   );
   for (const placed of world.all) {
     const { node, path } = placed;
-    if (asks(node) && catalog?.all) checkAsked(node, catalog.all, (message) => report(path, message));
+    if (isRemote(node) && catalog?.all) checkAsked(node, catalog.all, (message) => report(path, message));
     for (const template of behaviorOf(node.activity).templates(node)) {
       const say: Place['say'] = (message, severity) => report(path, message, severity);
       world.typeOf(template, placed, wantedBy(node, template, catalog), say);
@@ -34,7 +34,7 @@ export function checkTypes(all: readonly Placed[], order: JsonObject, catalog: C
   }
 }
 
-function checkAsked({ agent, operation }: Asker, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
+function checkAsked({ agent, operation }: RemoteActivity, all: NonNullable<Catalog['all']>, say: (message: string) => void): void {
   const operations = all.get(agent);
   if (!operations) say(`It asks the agent "${agent}", which the app does not have.${didYouMean(agent, [...all.keys()])}`);
   else if (agent === workflowsAgent && !operations.includes(operation))

@@ -1,11 +1,11 @@
-import type { Asker } from '#core/definition/definition';
+import type { RemoteActivity } from '#core/definition/definition';
 import { idempotencyKeyOf, requestIdOf } from './ids.ts';
 import type { Json } from './json.ts';
 
 /** What to do about an event, once the new state is saved. */
 export type Command =
   | {
-      readonly type: 'ask';
+      readonly type: 'request';
       readonly path: string;
       readonly agent: string;
       readonly operation: string;
@@ -17,7 +17,7 @@ export type Command =
       readonly completeBy: number;
       readonly input: Json;
       /** It is only to be known whether the effect under this key exists: it is to be undone, or nobody wants it any more. */
-      readonly settling?: true;
+      readonly confirming?: true;
       /** The first asking under its key, although not the first of its step. */
       readonly newKey?: true;
       /** A copy of this request may have been sent before. */
@@ -35,9 +35,9 @@ export type Command =
   | { readonly type: 'wake'; readonly at: number };
 
 export type CancelCommand = Extract<Command, { type: 'cancel' }>;
-export type AskCommand = Extract<Command, { type: 'ask' }>;
+export type RequestCommand = Extract<Command, { type: 'request' }>;
 
-interface Asked {
+interface RequestedAttempt {
   readonly generation: number;
   readonly attempt: number;
   readonly epoch: number;
@@ -47,17 +47,23 @@ interface Asked {
 }
 
 /** The one way to a request: made when a step asks, and made again from the state when nobody knows whether it was sent. */
-export const askCommand = (orderId: string, path: string, { agent, operation }: Asker, asked: Asked, input: Json): AskCommand => ({
-  type: 'ask',
+export const requestCommand = (
+  orderId: string,
+  path: string,
+  { agent, operation }: RemoteActivity,
+  attempt: RequestedAttempt,
+  input: Json,
+): RequestCommand => ({
+  type: 'request',
   path,
   agent,
   operation,
-  requestId: requestIdOf(orderId, path, asked),
-  idempotencyKey: idempotencyKeyOf(orderId, path, asked.generation),
-  attempt: asked.attempt,
-  epoch: asked.epoch,
-  completeBy: asked.completeBy,
+  requestId: requestIdOf(orderId, path, attempt),
+  idempotencyKey: idempotencyKeyOf(orderId, path, attempt.generation),
+  attempt: attempt.attempt,
+  epoch: attempt.epoch,
+  completeBy: attempt.completeBy,
   input,
-  ...(asked.mode === 'settle' ? { settling: true as const } : {}),
-  ...(asked.newKey ? { newKey: true as const } : {}),
+  ...(attempt.mode === 'confirm' ? { confirming: true as const } : {}),
+  ...(attempt.newKey ? { newKey: true as const } : {}),
 });

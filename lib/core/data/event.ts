@@ -56,14 +56,14 @@ export type Event = EventBase &
     /** An operator resubmits the failed step, or answers what was asked. `completeWithinSeconds` gives the order a new time. */
     | { readonly type: 'resubmitted'; readonly completeWithinSeconds?: number; readonly answer?: Json }
     /** A signal from outside: whatever waits for it goes on; else it is kept. */
-    | { readonly type: 'signalled'; readonly name: string; readonly payload: Json }
+    | { readonly type: 'signaled'; readonly name: string; readonly payload: Json }
     /** A person says that an undo is done, or that there is nothing to undo: of the step at this path. */
     | { readonly type: 'markedCompensated'; readonly path: string }
     /** An operator stops its time: nothing is begun until he has it go on. */
     | { readonly type: 'suspended' }
     | { readonly type: 'resumed' }
     /** The order that called this one undoes it after it was completed. */
-    | { readonly type: 'recalled' }
+    | { readonly type: 'compensatedByCaller' }
   );
 
 /** An event without its time and claim. */

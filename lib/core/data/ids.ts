@@ -14,7 +14,7 @@ export function jitterOf(idempotencyKey: string): number {
 }
 
 /** One asking, apart from its order and path: `1#1.2` is generation 1, asked under claim 1 for the 2nd time. */
-export const askingOf = ({
+export const attemptIdOf = ({
   generation,
   epoch,
   attempt,
@@ -25,11 +25,11 @@ export const askingOf = ({
 }): string => `${generation}#${epoch}.${attempt}`;
 
 /** Names one asking: it changes with every attempt and with every claim. */
-export const requestIdOf = (orderId: string, path: string, asked: Parameters<typeof askingOf>[0]): string =>
-  requestIdFrom(orderId, path, askingOf(asked));
+export const requestIdOf = (orderId: string, path: string, attempt: Parameters<typeof attemptIdOf>[0]): string =>
+  requestIdFrom(orderId, path, attemptIdOf(attempt));
 
 /** The request id that a journal entry means: it keeps only what can't be read from its order and path. */
-export const requestIdFrom = (orderId: string, path: string, asking: string): string => `${orderId}/${path}/${asking}`;
+export const requestIdFrom = (orderId: string, path: string, attemptId: string): string => `${orderId}/${path}/${attemptId}`;
 
 /** The path of the step that a request id names; undefined when it belongs to another order, or is no request id. */
 export const stepOfRequest = (orderId: string, requestId: string): string | undefined => {

@@ -8,12 +8,12 @@ import type { Result } from './state.ts';
  * The scheduler adds facts about the order as a whole. */
 export type CoreFact =
   | { readonly type: 'ActivityStarted'; readonly path: string }
-  | { readonly type: 'StepAsked'; readonly path: string; readonly asking: string; readonly completeBy: number }
-  | { readonly type: 'StepExtended'; readonly path: string; readonly asking: string; readonly completeBy: number }
-  | { readonly type: 'AttemptFailed'; readonly path: string; readonly asking: string; readonly fault: Fault }
+  | { readonly type: 'StepRequested'; readonly path: string; readonly attemptId: string; readonly completeBy: number }
+  | { readonly type: 'StepExtended'; readonly path: string; readonly attemptId: string; readonly completeBy: number }
+  | { readonly type: 'AttemptFailed'; readonly path: string; readonly attemptId: string; readonly fault: Fault }
   /** An answer that came while the order was held. */
-  | { readonly type: 'ReplyRecorded'; readonly path: string; readonly asking: string; readonly status: string }
-  | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly asking?: string; readonly output?: Json }
+  | { readonly type: 'ReplyRecorded'; readonly path: string; readonly attemptId: string; readonly status: string }
+  | { readonly type: 'ActivityClosed'; readonly path: string; readonly result: Result; readonly attemptId?: string; readonly output?: Json }
   | { readonly type: 'FaultRaised'; readonly path: string; readonly fault: Fault }
   /** The fault of `child` has reached this activity, which cancels its other children and cleans up first. */
   | { readonly type: 'ActivityFaulting'; readonly path: string; readonly child: string }
@@ -22,16 +22,16 @@ export type CoreFact =
   /** A handler begins, which takes the fault. */
   | { readonly type: 'FaultHandled'; readonly path: string; readonly handler: string; readonly fault: Fault }
   | { readonly type: 'RunFailed'; readonly path: string; readonly attempt: number; readonly fault: Fault }
-  | { readonly type: 'CancelAsked'; readonly path: string; readonly asking?: string }
+  | { readonly type: 'CancelRequested'; readonly path: string; readonly attemptId?: string }
   /** A canceled step did what it was asked for after all: it is undone. */
-  | { readonly type: 'LateResult'; readonly path: string; readonly asking: string }
+  | { readonly type: 'LateResult'; readonly path: string; readonly attemptId: string }
   /** Nobody will know whether it was done, and it has no undo. */
-  | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly asking: string }
-  | { readonly type: 'UndoFailed'; readonly path: string; readonly asking: string; readonly stuck: boolean; readonly fault?: Fault }
+  | { readonly type: 'OutcomeUnknown'; readonly path: string; readonly attemptId: string }
+  | { readonly type: 'UndoFailed'; readonly path: string; readonly attemptId: string; readonly stuck: boolean; readonly fault?: Fault }
   | { readonly type: 'SignalReceived'; readonly name: string; readonly path?: string }
   | { readonly type: 'MarkedCompensated'; readonly path: string }
-  | { readonly type: 'OrderHeld'; readonly path: string; readonly fault: Fault }
-  | { readonly type: 'OrderReleased'; readonly path: string };
+  | { readonly type: 'OrderBlocked'; readonly path: string; readonly fault: Fault }
+  | { readonly type: 'OrderUnblocked'; readonly path: string };
 
 /** One line of an order's history. */
 export type Fact<F = CoreFact> = F & {
@@ -42,8 +42,8 @@ export type Fact<F = CoreFact> = F & {
 };
 
 /** Leaves out collected lists: the history has the outputs they consist of. */
-export function closedFact(path: string, closing: Closing, asking: string | undefined): CoreFact {
+export function closedFact(path: string, closing: Closing, attemptId: string | undefined): CoreFact {
   const output = closing.result === 'Succeeded' ? closing.output : undefined;
   const { result } = closing;
-  return { type: 'ActivityClosed', path, result, ...(asking ? { asking } : {}), ...(output === undefined ? {} : { output }) };
+  return { type: 'ActivityClosed', path, result, ...(attemptId ? { attemptId } : {}), ...(output === undefined ? {} : { output }) };
 }

@@ -1,4 +1,4 @@
-import type { Known, Start } from '#core/engine/behavior';
+import type { Start, StepMemo } from '#core/engine/behavior';
 import type { StepReply } from './event.ts';
 import type { Fault } from './fault.ts';
 import type { Json } from './json.ts';
@@ -10,20 +10,20 @@ export type Result = 'Succeeded' | 'Faulted' | 'Canceled' | 'Compensated';
 export interface ActivityState<S = unknown> {
   readonly status: Exclude<Status, 'Initialized' | 'Closed'>;
   /** What its behavior keeps; absent where it could not even begin. */
-  readonly own?: S;
+  readonly local?: S;
   /** An answer that came while the order was held or suspended: recorded, and applied when it goes on. */
   readonly reply?: StepReply;
   /** Why it is Faulting. */
   readonly fault?: Fault;
   /** Nobody takes its fault: it waits for a person, or until one has dealt with another fault. */
-  readonly waits?: true;
+  readonly awaitsPerson?: true;
   /** Its children are closed, and one of its handlers runs. */
   readonly handling?: true;
   /** What is still to clean up before it closes; `cleaning`: it has begun to. */
   readonly cleanUp?: readonly Start[];
   readonly cleaning?: true;
   /** Who waits for it, where that is not the activity around it: an undo closes to whoever asked for it. */
-  readonly runner?: string;
+  readonly parent?: string;
   /** Of an activity of an app's own that does not say that it may run a child again: the children that it has run. */
   readonly ran?: readonly string[];
   /** Of a retry: the variables that are set inside it, as they were when it first began. */
@@ -51,7 +51,7 @@ export interface UndoEntry {
   readonly reads?: UndoReads;
   /** The last asking of what nobody knows the outcome of, and what it was asked with. */
   readonly attempt?: number;
-  readonly asked?: Json;
+  readonly requestInput?: Json;
   /** What was asked last may still be done until then: milliseconds since 1970. */
   readonly until?: number;
   /** The page that it was taken out of. */
@@ -59,13 +59,13 @@ export interface UndoEntry {
 }
 
 /** What of the undo list lies outside of the state, in pages with rising numbers; each names the one below it. */
-export interface UndoAside {
+export interface PagedUndo {
   /** The newest page. */
   readonly top: number;
   /** How much is left in all of them. */
   readonly entries: number;
   /** Of pages from `to` down to `next`, which is left out: nothing of this scope, without its handler's own work, is left there. */
-  readonly taken?: readonly { readonly scope: string; readonly own?: string; readonly to: number; readonly next: number }[];
+  readonly searched?: readonly { readonly scope: string; readonly own?: string; readonly to: number; readonly next: number }[];
 }
 
 /** Entries that were put aside, oldest first, and the page below with older ones. */
@@ -99,7 +99,7 @@ export interface KeptSignal {
 export type Outcome = 'completed' | 'compensated' | 'rejected' | 'canceled' | 'terminated';
 
 /** Why an order waits for a person. */
-export interface Held {
+export interface Blocked {
   readonly path: string;
   readonly fault: Fault;
   readonly at: number;
@@ -110,7 +110,7 @@ export interface Held {
  * the definition.
  */
 export interface State {
-  readonly phase: 'initialized' | 'running' | 'held' | 'suspended' | 'closed';
+  readonly phase: 'initialized' | 'running' | 'blocked' | 'suspended' | 'closed';
   /** By path: `order/parallel/ship`. */
   readonly activities: { readonly [path: string]: ActivityState };
   /** By path: the outputs that a later expression reads. */
@@ -119,7 +119,7 @@ export interface State {
   readonly stepMs: number;
   /** When the whole order's time is over. */
   readonly endBy?: number;
-  readonly held?: Held;
+  readonly blocked?: Blocked;
   /** When its time was stopped; all times in here are as they were then. */
   readonly suspendedAt?: number;
   readonly vars?: Variables;
@@ -128,15 +128,15 @@ export interface State {
   /** Another order waits for its end, and may undo it later. */
   readonly called?: true;
   /** That other order has it undone, although it was completed. */
-  readonly recalled?: true;
+  readonly compensatedByCaller?: true;
   /** The fault with which it goes back to the order that called it. */
   readonly failure?: Fault;
   /** Oldest first. */
   readonly undo?: readonly UndoEntry[];
   /** What is older than all of it. */
-  readonly undoAside?: UndoAside;
+  readonly pagedUndo?: PagedUndo;
   /** By path: what is known of steps inside a retry that is at work. */
-  readonly known?: { readonly [path: string]: Known };
+  readonly memos?: { readonly [path: string]: StepMemo };
   readonly ending?: Ending;
   /** The whole order was compensated by its own handler. */
   readonly compensated?: true;

@@ -28,9 +28,9 @@ export interface ActivityBase {
 }
 
 /** What asks and waits for an answer: a step asks its agent, a call the engine, which runs another workflow. */
-export type Asker = Step | Call;
+export type RemoteActivity = Step | Call;
 
-export const asks = (node: Activity): node is Asker => node.activity === 'step' || node.activity === 'call';
+export const isRemote = (node: Activity): node is RemoteActivity => node.activity === 'step' || node.activity === 'call';
 
 /** What happens about a fault of a type, or of one that extends it. It goes on after the composite. */
 export interface FaultHandler {

@@ -2,7 +2,7 @@ import { type ActivityType, answersLater, behaviorOf } from '#core/activities/in
 import { engineFault, engineFaults, shortType } from '#core/data/fault';
 import { isObject, type Json } from '#core/data/json';
 import type { ActivityState, State } from '#core/data/state';
-import { type Activity, asks, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
+import { type Activity, isRemote, rootPath, type Template, type WorkflowDefinition } from './definition.ts';
 import { type Evaluation, parseExpression, type Scope } from './expression.ts';
 
 /** A definition, prepared once: its nodes by path, and which steps' outputs are read by somebody. */
@@ -97,9 +97,9 @@ export const nodeAt = (program: Program, path: string): Activity => {
 export const behaviorAt = (program: Program, path: string) => behaviorOf(nodeAt(program, path).activity as ActivityType);
 
 /** When to wake an activity. One that is canceled or faulting waits for its children only. */
-export function wakeAtOf(program: Program, path: string, { status, own }: ActivityState): number | undefined {
+export function wakeAtOf(program: Program, path: string, { status, local }: ActivityState): number | undefined {
   const node = nodeAt(program, path);
-  return status === 'Executing' || asks(node) ? behaviorOf(node.activity).wakeAt?.(own) : undefined;
+  return status === 'Executing' || isRemote(node) ? behaviorOf(node.activity).wakeAt?.(local) : undefined;
 }
 
 /** The path of the activity around another; undefined for the root. */
@@ -148,12 +148,12 @@ export function inputOf(
   state: Instance & Pick<State, 'undo'>,
   path: string,
 ): Evaluation {
-  const { mode, input } = (state.activities?.[path]?.own ?? {}) as { readonly mode?: string; readonly input?: Json };
+  const { mode, input } = (state.activities?.[path]?.local ?? {}) as { readonly mode?: string; readonly input?: Json };
   if (mode === 'undo') return { ok: true, value: state.undo?.find((entry) => `${entry.path}/undo` === path)?.input ?? null };
-  const asked = input ?? (mode === 'settle' ? state.undo?.find((entry) => entry.path === path)?.asked : undefined);
+  const asked = input ?? (mode === 'confirm' ? state.undo?.find((entry) => entry.path === path)?.requestInput : undefined);
   if (asked !== undefined) return { ok: true, value: asked };
   const node = nodeAt(program, path);
-  return fill(asks(node) ? node.input : null, scopeOf(program, subject, state, path));
+  return fill(isRemote(node) ? node.input : null, scopeOf(program, subject, state, path));
 }
 
 /** The path of an activity as another one sees it: in the same turns of the loops that are around both. */
@@ -194,7 +194,7 @@ function entriesAround(program: Program, scope: Scope, activities: State['activi
 }
 
 function keptEntries(activity: State['activities'][string] | undefined): Evaluation | undefined {
-  const { entries } = (activity?.own ?? {}) as { readonly entries?: readonly Json[] };
+  const { entries } = (activity?.local ?? {}) as { readonly entries?: readonly Json[] };
   return entries && { ok: true, value: entries };
 }
 

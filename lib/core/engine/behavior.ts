@@ -13,7 +13,7 @@ export type Closing =
   | { readonly result: 'Compensated' };
 
 /** One asking of an agent; `advance` adds who is asked, and the ids. */
-export interface Asking {
+export interface Attempt {
   readonly input: Json;
   readonly generation: number;
   readonly attempt: number;
@@ -30,18 +30,18 @@ export const childPath = (path: string, start: Start): string =>
   typeof start === 'string' ? `${path}/${start}` : `${path}[${start.index}]/${start.name}`;
 
 /** What earlier runs of a step inside a retry have come to: its key says what must not be done twice. */
-export interface Known {
+export interface StepMemo {
   readonly generation: number;
   readonly attempt: number;
   /** `open`: it was asked, and nobody knows a definite answer. */
   readonly outcome: 'done' | 'refused' | 'undone' | 'open';
   readonly output?: Json;
   /** Of what is open: under its key it is asked for with nothing else. */
-  readonly asked?: Json;
+  readonly input?: Json;
   /** Of what is open: the last request may still have its effect until then. */
   readonly until?: number;
   /** Of what is done: the fingerprint of its input. Another input is another effect. */
-  readonly of?: string;
+  readonly inputHash?: string;
 }
 
 /**
@@ -53,7 +53,7 @@ export interface Next<S> {
   /** The children to start, in this order. */
   readonly run?: readonly Start[];
   /** Variables set outside of its child are as they were when it first began. */
-  readonly fresh?: boolean;
+  readonly resetsVariables?: boolean;
   /** Asks all children that are alive to cancel. */
   readonly cancelChildren?: boolean;
   /** The newest completed work in `state.scope` is undone next; where nothing is left, the activity goes on by `undone`, or closes. */
@@ -64,19 +64,19 @@ export interface Next<S> {
   /** A signal that was kept is taken. */
   readonly takeSignal?: KeptSignal;
   /** The order is held for a question to a person. */
-  readonly holds?: Fault;
+  readonly question?: Fault;
   /** Ends the order at once. */
   readonly terminate?: boolean;
-  readonly ask?: Asking;
+  readonly request?: Attempt;
   readonly close?: Closing;
   /** The fault looks for a handler at once; where none matches, the order is held as it is. */
   readonly raise?: Fault;
   /** Only where something takes the fault; else the activity waits, as if nothing had been said. */
-  readonly unlessNobodyTakesIt?: boolean;
+  readonly onlyIfHandled?: boolean;
   /** What a step is asked for is asked again, with the input that it had. */
-  readonly askAgain?: boolean;
+  readonly requestAgain?: boolean;
   /** The step has another input than in an earlier run: that run's effect is confirmed and undone, then the step begins anew. */
-  readonly replaces?: boolean;
+  readonly replacesFormer?: boolean;
   /** An undo, or the question whether there is anything to undo, has failed and will be repeated. */
   readonly undoFailed?: { readonly stuck: boolean; readonly fault?: Fault };
 }
@@ -101,7 +101,7 @@ export interface Context {
   /** What is repeated after a pause is repeated after so much of it (0.8 to 1.2), so that what failed together is not repeated together. */
   readonly jitter: (generation: number) => number;
   /** Of a step inside an activity that may run it again, such as a retry. */
-  readonly known: Known | undefined;
+  readonly memo: StepMemo | undefined;
   /** The path of a composite by name; without a name, of the one whose handler this activity is part of. */
   readonly scopePath: (name?: string) => string;
   readonly evaluate: (template: Template) => Evaluated;
@@ -139,7 +139,7 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
    */
   readonly reruns?: boolean;
   /** Whether a fault of its child stays with it for now, before any handler sees it. */
-  readonly absorbs?: (activity: A, state: S, fault: Fault) => boolean;
+  readonly retries?: (activity: A, state: S, fault: Fault) => boolean;
   /** Whether it would run its child again after this fault, and has no run left: what its child answered last is its answer. */
   readonly isUsedUp?: (activity: A, state: S, fault: Fault) => boolean;
   /** Its child closed with a fault that it absorbs. */
@@ -155,7 +155,7 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
   readonly cancel?: (activity: A, state: S, context: Context) => CleanUp;
   readonly childClosed?: (activity: A, state: S, closing: Closing, context: Context) => Next<S> | undefined;
   /** A signal that it waits for has come. */
-  readonly signalled?: (activity: A, state: S, payload: Json, context: Context) => Next<S> | undefined;
+  readonly signaled?: (activity: A, state: S, payload: Json, context: Context) => Next<S> | undefined;
   /** Time has passed. Called whenever it might concern this activity, so it looks at the clock itself. */
   readonly woken?: (activity: A, state: S, context: Context) => Next<S> | undefined;
   readonly replied?: (activity: A, state: S, reply: StepReply, context: Context) => Next<S> | undefined;
@@ -167,7 +167,7 @@ export interface Behavior<A extends ActivityBase = ActivityBase, S = unknown> {
 
 export const run = <S>(children: readonly Start[], state: S): Next<S> => ({ state, run: children });
 export const wait = <S>(state: S): Next<S> => ({ state });
-export const ask = <S>(asking: Asking, state: S): Next<S> => ({ state, ask: asking });
+export const request = <S>(attempt: Attempt, state: S): Next<S> => ({ state, request: attempt });
 export const close = (closing: Closing): Next<never> => ({ close: closing });
 export const raise = <S = never>(fault: Fault, state?: S): Next<S> => (state === undefined ? { raise: fault } : { raise: fault, state });
 

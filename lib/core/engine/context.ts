@@ -5,54 +5,54 @@ import type { KeptSignal } from '#core/data/state';
 import type { Template } from '#core/definition/definition';
 import { rootPath } from '#core/definition/definition';
 import { fill, parentOf, relocated, scopeOf } from '#core/definition/program';
-import type { Context, Known } from './behavior.ts';
-import type { Draft } from './transition-builder.ts';
+import type { Context, StepMemo } from './behavior.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
 
 /** What a behavior may know, looked up when it asks: most ask for little, and this is made for every activity that anything happens to. */
 export class ActivityContext implements Context {
   readonly path: string;
-  private readonly draft: Draft;
+  private readonly builder: TransitionBuilder;
   /** Where expressions are evaluated: of a loop that looks at a turn, in that turn. */
   private readonly reader: string;
 
-  constructor(draft: Draft, path: string, reader = path) {
-    this.draft = draft;
+  constructor(builder: TransitionBuilder, path: string, reader = path) {
+    this.builder = builder;
     this.path = path;
     this.reader = reader;
   }
 
   get at(): number {
-    return this.draft.event.at;
+    return this.builder.event.at;
   }
 
   get portion(): number {
-    return this.draft.portion;
+    return this.builder.portion;
   }
 
   get epoch(): number {
-    return this.draft.event.epoch;
+    return this.builder.event.epoch;
   }
 
   get stepMs(): number {
-    return this.draft.state.stepMs;
+    return this.builder.state.stepMs;
   }
 
   get endBy(): number | undefined {
-    return this.draft.state.endBy;
+    return this.builder.state.endBy;
   }
 
   get firstGeneration(): number {
-    return firstGenerationOf(this.draft.subject);
+    return firstGenerationOf(this.builder.subject);
   }
 
-  get known(): Known | undefined {
-    return this.draft.state.known?.[this.path];
+  get memo(): StepMemo | undefined {
+    return this.builder.state.memos?.[this.path];
   }
 
   get caught(): Fault | undefined {
-    const handler = this.draft.handlerAround(this.path);
+    const handler = this.builder.handlerAround(this.path);
     const at = handler === undefined ? undefined : parentOf(handler);
-    return at === undefined ? undefined : this.draft.activity(at)?.fault;
+    return at === undefined ? undefined : this.builder.activity(at)?.fault;
   }
 
   get turn(): number | undefined {
@@ -61,32 +61,32 @@ export class ActivityContext implements Context {
   }
 
   get answer(): Json | undefined {
-    const { event } = this.draft;
+    const { event } = this.builder;
     return event.type === 'resubmitted' ? event.answer : undefined;
   }
 
   get jitter(): Context['jitter'] {
-    return (generation) => jitterOf(idempotencyKeyOf(this.draft.subject.orderId, this.path, generation));
+    return (generation) => jitterOf(idempotencyKeyOf(this.builder.subject.orderId, this.path, generation));
   }
 
   get evaluate(): Context['evaluate'] {
-    const { program, subject, state } = this.draft;
+    const { program, subject, state } = this.builder;
     return (template: Template) => fill(template, scopeOf(program, subject, state, this.reader));
   }
 
   get signalKept(): Context['signalKept'] {
-    return (name): KeptSignal | undefined => this.draft.state.signals?.find((signal) => signal.name === name);
+    return (name): KeptSignal | undefined => this.builder.state.signals?.find((signal) => signal.name === name);
   }
 
   /** A composite by its name; or the one whose handler is at work around the activity. */
   get scopePath(): Context['scopePath'] {
     return (name) => {
-      const { program } = this.draft;
+      const { program } = this.builder;
       if (name !== undefined) {
         const [found] = [...program.nodes].filter(([, node]) => node.name === name);
         return found ? relocated(found[0], this.path) : rootPath;
       }
-      const handler = this.draft.handlerAround(this.path);
+      const handler = this.builder.handlerAround(this.path);
       return (handler === undefined ? undefined : parentOf(handler)) ?? rootPath;
     };
   }

@@ -1,6 +1,6 @@
 import type { StepState } from '#core/activities/step';
 import type { State } from '#core/data/state';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
 /** What must hold of every state; empty when all does. Each line says what is wrong, and where. */
@@ -10,7 +10,8 @@ export function violations(program: Program, state: State): readonly string[] {
 
 function* phaseViolations(state: State): Generator<string> {
   const alive = Object.keys(state.activities).length;
-  if ((state.phase === 'held') !== (state.held !== undefined)) yield `phase ${state.phase}, but held is ${state.held ? 'set' : 'not set'}`;
+  if ((state.phase === 'blocked') !== (state.blocked !== undefined))
+    yield `phase ${state.phase}, but "blocked" is ${state.blocked ? 'set' : 'not set'}`;
   if ((state.phase === 'suspended') !== (state.suspendedAt !== undefined))
     yield `phase ${state.phase}, but the time of its suspension is ${state.suspendedAt === undefined ? 'not set' : 'set'}`;
   if (state.phase === 'closed' && alive > 0) yield `closed, but ${alive} activities are alive`;
@@ -20,15 +21,15 @@ function* phaseViolations(state: State): Generator<string> {
 
 function* activityViolations(program: Program, state: State): Generator<string> {
   for (const [path, activity] of Object.entries(state.activities)) {
-    const parent = activity.runner ?? parentOf(path);
+    const parent = activity.parent ?? parentOf(path);
     if (parent !== undefined && !state.activities[parent]) yield `${path} is alive, but ${parent}, which waits for it, is not`;
-    if (activity.reply && state.phase !== 'held' && state.phase !== 'suspended')
-      yield `${path} has an answer that waits, but the order is not held`;
-    if (activity.waits && state.phase !== 'held') yield `${path} has a fault that waits, but the order is not held`;
+    if (activity.reply && state.phase !== 'blocked' && state.phase !== 'suspended')
+      yield `${path} has an answer that waits, but the order is not blocked`;
+    if (activity.awaitsPerson && state.phase !== 'blocked') yield `${path} has a fault that waits, but the order is not blocked`;
     if (activity.status === 'Faulting' && !activity.fault) yield `${path} is Faulting, but without a fault`;
-    if (activity.status === 'Faulting' && activity.own !== undefined && asks(nodeAt(program, path)) && state.phase === 'running')
-      yield `${path} is Faulting, but the order is neither held nor unwinding`;
-    if (asks(nodeAt(program, path)) && activity.own !== undefined) yield* stepViolations(path, activity.own as StepState);
+    if (activity.status === 'Faulting' && activity.local !== undefined && isRemote(nodeAt(program, path)) && state.phase === 'running')
+      yield `${path} is Faulting, but the order is neither blocked nor closing`;
+    if (isRemote(nodeAt(program, path)) && activity.local !== undefined) yield* stepViolations(path, activity.local as StepState);
   }
 }
 

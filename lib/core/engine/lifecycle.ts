@@ -1,13 +1,13 @@
-import { faultIn, isDefiniteRefusal, isRunToSettle, possibleUntil, type StepState } from '#core/activities/step';
+import { faultIn, isDefiniteRefusal, isRunToConfirm, possibleUntil, type StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import type { Fault } from '#core/data/fault';
-import { askingOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
-import { asks, rootPath } from '#core/definition/definition';
+import { attemptIdOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
+import { isRemote, rootPath } from '#core/definition/definition';
 import type { Closing, Next } from './behavior.ts';
 import { succeeded } from './behavior.ts';
 import {
-  begunAnew,
   canBeUndone,
+  confirm,
   goOnUndoing,
   isUndoing,
   noteDone,
@@ -16,270 +16,273 @@ import {
   noteUnknown,
   noteWhole,
   replaceFormer,
-  settle,
+  restartedAfterReplacing,
   undoLate,
   undoNext,
 } from './compensation.ts';
-import { absorbs, handlerFor, isTaken } from './fault-routing.ts';
+import { handlerFor, isHandled, isRetried } from './fault-routing.ts';
 import { withoutOutputsIn } from './memory.ts';
-import type { Draft } from './transition-builder.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
 
 /** How activities come to an end: by closing, by a fault, by being canceled. Windows Workflow's rules (WF). */
-export function wind(draft: Draft, path: string, next: Next<unknown>): void {
-  if (next.raise) raise(draft, path, next.raise);
-  if (next.close) close(draft, path, next.close);
+export function applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void {
+  if (next.raise) raise(builder, path, next.raise);
+  if (next.close) close(builder, path, next.close);
   if (next.cancelChildren) {
-    draft.stop(path);
-    for (const child of draft.children(path)) cancel(draft, child);
+    builder.stop(path);
+    for (const child of builder.children(path)) cancel(builder, child);
   }
-  if (next.undoNext) undoNext(draft, path);
-  if (next.replaces) replaceFormer(draft, path);
-  if (next.terminate) terminate(draft);
+  if (next.undoNext) undoNext(builder, path);
+  if (next.replacesFormer) replaceFormer(builder, path);
+  if (next.terminate) terminate(builder);
 }
 
 /** What a step did is noted before it is taken out of the state. */
-export function close(draft: Draft, path: string, closing: Closing): void {
-  const own = asks(draft.node(path)) ? (draft.own(path) as StepState | undefined) : undefined;
-  if (own?.mode === 'settle') return closeSettled(draft, path, own, closing);
-  if (own?.mode === 'undo') noteUndone(draft, path);
-  if (own?.mode === undefined && own && closing.result === 'Succeeded') noteDone(draft, path, own, closing.output);
-  if (!asks(draft.node(path)) && closing.result === 'Succeeded') noteWhole(draft, path);
-  draft.close(path, closing);
+export function close(builder: TransitionBuilder, path: string, closing: Closing): void {
+  const local = isRemote(builder.node(path)) ? (builder.local(path) as StepState | undefined) : undefined;
+  if (local?.mode === 'confirm') return closeConfirmed(builder, path, local, closing);
+  if (local?.mode === 'undo') noteUndone(builder, path);
+  if (local?.mode === undefined && local && closing.result === 'Succeeded') noteDone(builder, path, local, closing.output);
+  if (!isRemote(builder.node(path)) && closing.result === 'Succeeded') noteWhole(builder, path);
+  builder.close(path, closing);
 }
 
 /** It is definite by now whether the step was done: whoever asked goes on, and a step that nobody wants any more is undone. */
-function closeSettled(draft: Draft, path: string, own: StepState, closing: Closing): void {
+function closeConfirmed(builder: TransitionBuilder, path: string, local: StepState, closing: Closing): void {
   const done = closing.result === 'Succeeded';
-  if (done && canBeUndone(draft, path) && draft.activity(path)?.status === 'Canceling')
-    return undoLate(draft, path, own, closing.output ?? null);
-  if (done) noteDone(draft, path, own, closing.output);
-  else noteRefused(draft, path, own);
-  if (!begunAnew(draft, path)) draft.close(path, { result: 'Canceled' });
+  if (done && canBeUndone(builder, path) && builder.activity(path)?.status === 'Canceling')
+    return undoLate(builder, path, local, closing.output ?? null);
+  if (done) noteDone(builder, path, local, closing.output);
+  else noteRefused(builder, path, local);
+  if (!restartedAfterReplacing(builder, path)) builder.close(path, { result: 'Canceled' });
 }
 
 /**
  * A fault goes to whoever takes it. With nobody up to the root, nothing is unwound: the order is held as it is. A fault
  * that comes in the same instant waits until a person has dealt with the first.
  */
-export function raise(draft: Draft, path: string, fault: Fault): void {
+export function raise(builder: TransitionBuilder, path: string, fault: Fault): void {
   const raised: Fault = { ...fault, source: fault.source ?? path };
-  if (draft.state.phase === 'running' && draft.waitsFor() === undefined && isTaken(draft, path, raised)) return unwind(draft, path, raised);
-  draft.faulting(path, raised, true);
-  draft.holdFor(path);
+  if (builder.state.phase === 'running' && builder.blockingPath() === undefined && isHandled(builder, path, raised))
+    return propagateFault(builder, path, raised);
+  builder.faulting(path, raised, true);
+  builder.blockFor(path);
 }
 
 /** A question to a person: the order is held for it, whatever faults are handled around it. */
-export function ask(draft: Draft, path: string, question: Fault): void {
-  draft.faulting(path, { ...question, source: path }, true);
-  draft.holdFor(path);
+export function askPerson(builder: TransitionBuilder, path: string, question: Fault): void {
+  builder.faulting(path, { ...question, source: path }, true);
+  builder.blockFor(path);
 }
 
 /** First what runs inside is canceled and closed, then the handlers are looked at (WF). */
-export function unwind(draft: Draft, path: string, fault: Fault): void {
-  draft.fact({ type: 'FaultRaised', path, fault });
-  fail(draft, path, fault);
+export function propagateFault(builder: TransitionBuilder, path: string, fault: Fault): void {
+  builder.fact({ type: 'FaultRaised', path, fault });
+  fail(builder, path, fault);
 }
 
 /** Its own fault, or that of a child: it cleans up, and what runs inside is canceled. */
-function fail(draft: Draft, path: string, fault: Fault): void {
-  const node = draft.node(path);
-  const cleanUp = draft.behavior(path).handleFault?.(node, draft.own(path), fault, draft.context(path));
-  if (asks(node)) return closeFaulted(draft, path, fault);
-  draft.faulting(path, fault);
-  if (cleanUp) draft.patch(path, { cleanUp: cleanUp.run });
-  windUp(draft, path);
+function fail(builder: TransitionBuilder, path: string, fault: Fault): void {
+  const node = builder.node(path);
+  const cleanUp = builder.behavior(path).handleFault?.(node, builder.local(path), fault, builder.context(path));
+  if (isRemote(node)) return closeFaulted(builder, path, fault);
+  builder.faulting(path, fault);
+  if (cleanUp) builder.patch(path, { cleanUp: cleanUp.run });
+  cancelChildren(builder, path);
 }
 
 /** What is known of a step that failed decides what a later run of it may do, and whether there is something to undo. */
-function closeFaulted(draft: Draft, path: string, fault: Fault): void {
-  const own = draft.own(path) as StepState | undefined;
-  if (own && own.attempt > 0) {
-    if (own.phase === 'refused') noteRefused(draft, path, own);
-    else noteUnknown(draft, path, own);
+function closeFaulted(builder: TransitionBuilder, path: string, fault: Fault): void {
+  const local = builder.local(path) as StepState | undefined;
+  if (local && local.attempt > 0) {
+    if (local.phase === 'refused') noteRefused(builder, path, local);
+    else noteUnknown(builder, path, local);
   }
-  draft.close(path, { result: 'Faulted', fault });
+  builder.close(path, { result: 'Faulted', fault });
 }
 
 /** Cancels all that is alive inside; whichever closes last goes on with what its parent wanted. */
-function windUp(draft: Draft, path: string): void {
-  const children = draft.children(path);
+function cancelChildren(builder: TransitionBuilder, path: string): void {
+  const children = builder.children(path);
   // What cleans up is not stopped in the middle of it.
-  if (!draft.isCleaningUp(path)) for (const child of children) cancel(draft, child);
-  if (children.length === 0) draft.later(() => woundUp(draft, path));
+  if (!builder.isCleaningUp(path)) for (const child of children) cancel(builder, child);
+  if (children.length === 0) builder.later(() => childrenClosed(builder, path));
 }
 
 /** Nothing inside is alive any more. */
-function woundUp(draft: Draft, path: string): void {
-  const activity = draft.activity(path);
-  if (!activity || draft.hasChildren(path) || draft.cleanUp(path)) return;
-  if (activity.status === 'Canceling') return close(draft, path, { result: 'Canceled' });
+function childrenClosed(builder: TransitionBuilder, path: string): void {
+  const activity = builder.activity(path);
+  if (!activity || builder.hasChildren(path) || builder.cleanUp(path)) return;
+  if (activity.status === 'Canceling') return close(builder, path, { result: 'Canceled' });
   if (activity.status !== 'Faulting' || activity.handling || !activity.fault) return;
 
   const { fault } = activity;
-  const waiter = draft.waiterFor(path);
+  const parent = builder.parentFor(path);
   // While a retry around it will run it again, its own handlers are not looked at (WF).
-  const handler = waiter !== undefined && absorbs(draft, waiter, fault) ? undefined : handlerFor(draft, path, fault);
-  if (!handler) return draft.close(path, { result: 'Faulted', fault });
-  draft.patch(path, { handling: true });
-  draft.fact({ type: 'FaultHandled', path, handler: handler.do.name, fault });
-  draft.execute(`${path}/${handler.do.name}`);
+  const handler = parent !== undefined && isRetried(builder, parent, fault) ? undefined : handlerFor(builder, path, fault);
+  if (!handler) return builder.close(path, { result: 'Faulted', fault });
+  builder.patch(path, { handling: true });
+  builder.fact({ type: 'FaultHandled', path, handler: handler.do.name, fault });
+  builder.execute(`${path}/${handler.do.name}`);
 }
 
-export function cancel(draft: Draft, path: string): void {
-  const activity = draft.activity(path);
+export function cancel(builder: TransitionBuilder, path: string): void {
+  const activity = builder.activity(path);
   if (!activity || activity.status === 'Canceling' || activity.status === 'Compensating') return;
-  const node = draft.node(path);
-  if (asks(node)) return cancelStep(draft, path);
+  const node = builder.node(path);
+  if (isRemote(node)) return cancelStep(builder, path);
   // What is to clean up takes its part as begun: it must not be lost in between.
-  if (draft.behavior(path).cancel && draft.isStarting(path)) return draft.later(() => cancel(draft, path));
+  if (builder.behavior(path).cancel && builder.isStarting(path)) return builder.later(() => cancel(builder, path));
 
-  const cleanUp = activity.status === 'Executing' ? draft.behavior(path).cancel?.(node, activity.own, draft.context(path)) : undefined;
-  draft.canceling(path);
-  if (cleanUp) draft.patch(path, { cleanUp: cleanUp.run });
-  windUp(draft, path);
+  const cleanUp =
+    activity.status === 'Executing' ? builder.behavior(path).cancel?.(node, activity.local, builder.context(path)) : undefined;
+  builder.canceling(path);
+  if (cleanUp) builder.patch(path, { cleanUp: cleanUp.run });
+  cancelChildren(builder, path);
 }
 
 /** Its agent is told; the step stays until its answer or its time, for what was done must be known and undone. */
-function cancelStep(draft: Draft, path: string): void {
-  const own = draft.own(path) as StepState | undefined;
-  const { reply } = draft.activity(path) ?? {};
+function cancelStep(builder: TransitionBuilder, path: string): void {
+  const local = builder.local(path) as StepState | undefined;
+  const { reply } = builder.activity(path) ?? {};
   // An undo that has begun goes on to its end, as does the question whether there is anything to undo.
-  if (own?.mode && !own.replaces) return;
-  draft.canceling(path);
-  if (own?.mode) return;
-  if (!own || own.attempt === 0) return draft.close(path, { result: 'Canceled' });
-  if (reply) return answerCanceled(draft, path, reply);
-  if (own.phase === 'asked' && own.completeBy > draft.event.at) {
-    draft.keep(path, { ...own, mode: 'cancel' });
-    return cancelAsking(draft, path, own);
+  if (local?.mode && !local.replacesFormer) return;
+  builder.canceling(path);
+  if (local?.mode) return;
+  if (!local || local.attempt === 0) return builder.close(path, { result: 'Canceled' });
+  if (reply) return answerCanceled(builder, path, reply);
+  if (local.phase === 'requested' && local.completeBy > builder.event.at) {
+    builder.setLocal(path, { ...local, mode: 'cancel' });
+    return requestCancel(builder, path, local);
   }
-  if (own.phase === 'refused') return closeRefused(draft, path, own);
-  leaveUnknown(draft, path, own);
+  if (local.phase === 'refused') return closeRefused(builder, path, local);
+  leaveUnknown(builder, path, local);
 }
 
-function closeRefused(draft: Draft, path: string, own: StepState): void {
-  noteRefused(draft, path, own);
-  draft.close(path, { result: 'Canceled' });
+function closeRefused(builder: TransitionBuilder, path: string, local: StepState): void {
+  noteRefused(builder, path, local);
+  builder.close(path, { result: 'Canceled' });
 }
 
-function cancelAsking(draft: Draft, path: string, own: StepState): void {
-  const node = draft.node(path);
-  if (!asks(node)) return;
-  draft.fact({ type: 'CancelAsked', path, asking: askingOf(own) });
-  const { orderId } = draft.subject;
-  const requestId = requestIdOf(orderId, path, own);
-  const idempotencyKey = idempotencyKeyOf(orderId, path, own.generation);
-  draft.commands.push({ type: 'cancel', path, agent: node.agent, requestId, idempotencyKey });
+function requestCancel(builder: TransitionBuilder, path: string, local: StepState): void {
+  const node = builder.node(path);
+  if (!isRemote(node)) return;
+  builder.fact({ type: 'CancelRequested', path, attemptId: attemptIdOf(local) });
+  const { orderId } = builder.subject;
+  const requestId = requestIdOf(orderId, path, local);
+  const idempotencyKey = idempotencyKeyOf(orderId, path, local.generation);
+  builder.commands.push({ type: 'cancel', path, agent: node.agent, requestId, idempotencyKey });
 }
 
 /** The answer to a step that is not wanted any more: what it did is undone before it closes. */
-export function answerCanceled(draft: Draft, path: string, reply: StepReply): void {
-  const own = draft.own(path) as StepState;
+export function answerCanceled(builder: TransitionBuilder, path: string, reply: StepReply): void {
+  const local = builder.local(path) as StepState;
   if (reply.status === 'succeeded') {
-    draft.fact({ type: 'LateResult', path, asking: askingOf(own) });
-    if (canBeUndone(draft, path)) return undoLate(draft, path, own, reply.output);
-    noteDone(draft, path, own, reply.output);
-    return draft.close(path, { result: 'Canceled' });
+    builder.fact({ type: 'LateResult', path, attemptId: attemptIdOf(local) });
+    if (canBeUndone(builder, path)) return undoLate(builder, path, local, reply.output);
+    noteDone(builder, path, local, reply.output);
+    return builder.close(path, { result: 'Canceled' });
   }
-  if (isDefiniteRefusal(reply)) return closeRefused(draft, path, own);
-  const node = draft.node(path);
-  const runsAgain = canBeUndone(draft, path) && asks(node) && isRunToSettle(node);
-  if (runsAgain && own.mode === 'cancel' && own.completeBy > draft.event.at) return waitForItsTime(draft, path, own, reply);
-  leaveUnknown(draft, path, own);
+  if (isDefiniteRefusal(reply)) return closeRefused(builder, path, local);
+  const node = builder.node(path);
+  const runsAgain = canBeUndone(builder, path) && isRemote(node) && isRunToConfirm(node);
+  if (runsAgain && local.mode === 'cancel' && local.completeBy > builder.event.at) return waitForCompleteBy(builder, path, local, reply);
+  leaveUnknown(builder, path, local);
 }
 
 /** What was told to stop is not begun again while it may still be at work somewhere. */
-function waitForItsTime(draft: Draft, path: string, own: StepState, reply: StepReply): void {
-  if (own.gaveUp) return;
-  if (reply.status !== 'succeeded') draft.fact({ type: 'AttemptFailed', path, asking: askingOf(own), fault: faultIn(reply) });
-  draft.keep(path, { ...own, gaveUp: true });
+function waitForCompleteBy(builder: TransitionBuilder, path: string, local: StepState, reply: StepReply): void {
+  if (local.agentStopped) return;
+  if (reply.status !== 'succeeded') builder.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(local), fault: faultIn(reply) });
+  builder.setLocal(path, { ...local, agentStopped: true });
 }
 
 /** Its time is over, or its answer says nothing: whether it was done is found out where that matters. */
-export function leaveUnknown(draft: Draft, path: string, own: StepState): void {
-  const node = draft.node(path);
-  if (canBeUndone(draft, path) && asks(node)) return settle(draft, path, { ...own, until: possibleUntil(node, own) });
-  draft.fact({ type: 'OutcomeUnknown', path, asking: askingOf(own) });
-  noteUnknown(draft, path, own);
-  draft.close(path, { result: 'Canceled' });
+export function leaveUnknown(builder: TransitionBuilder, path: string, local: StepState): void {
+  const node = builder.node(path);
+  if (canBeUndone(builder, path) && isRemote(node)) return confirm(builder, path, { ...local, until: possibleUntil(node, local) });
+  builder.fact({ type: 'OutcomeUnknown', path, attemptId: attemptIdOf(local) });
+  noteUnknown(builder, path, local);
+  builder.close(path, { result: 'Canceled' });
 }
 
 /** Whoever waits for a closed activity goes on, each as its own state says. */
-export function closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void {
-  if (waiter === undefined) return finish(draft, closing);
-  draft.later(() => childClosed(draft, waiter, path, closing));
-  if (draft.state.undo && asks(draft.node(path))) draft.later(() => goOnUndoing(draft));
+export function notifyParent(builder: TransitionBuilder, path: string, parent: string | undefined, closing: Closing): void {
+  if (parent === undefined) return finish(builder, closing);
+  builder.later(() => childClosed(builder, parent, path, closing));
+  if (builder.state.undo && isRemote(builder.node(path))) builder.later(() => goOnUndoing(builder));
 }
 
-function childClosed(draft: Draft, path: string, child: string, closing: Closing): void {
-  const activity = draft.activity(path);
+function childClosed(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
+  const activity = builder.activity(path);
   if (!activity) return;
   const turn = /^(.*\[\d+\]\/)[^/]+$/.exec(child)?.[1];
-  if (turn?.startsWith(`${path}[`)) draft.later(() => draft.remember(withoutOutputsIn(draft.state, turn)));
-  if (activity.status === 'Compensating') return undoNext(draft, path);
-  if (asks(draft.node(path))) return lateUndone(draft, path, closing);
-  if (activity.status === 'Canceling') return isUndoing(draft, path) ? undoNext(draft, path) : woundUp(draft, path);
-  if (activity.status === 'Faulting' && activity.handling) return handled(draft, path, child, closing);
-  if (activity.status === 'Faulting' && !activity.waits) return woundUp(draft, path);
+  if (turn?.startsWith(`${path}[`)) builder.later(() => builder.replaceState(withoutOutputsIn(builder.state, turn)));
+  if (activity.status === 'Compensating') return undoNext(builder, path);
+  if (isRemote(builder.node(path))) return lateUndone(builder, path, closing);
+  if (activity.status === 'Canceling') return isUndoing(builder, path) ? undoNext(builder, path) : childrenClosed(builder, path);
+  if (activity.status === 'Faulting' && activity.handling) return handled(builder, path, child, closing);
+  if (activity.status === 'Faulting' && !activity.awaitsPerson) return childrenClosed(builder, path);
 
-  const node = draft.node(path);
-  const behavior = draft.behavior(path);
+  const node = builder.node(path);
+  const behavior = builder.behavior(path);
   // What a loop asks after a turn, it asks in that turn: it may read what the turn's steps answered.
-  const context = behavior.repeats ? draft.context(path, child) : draft.context(path);
-  if (closing.result !== 'Faulted') return draft.apply(path, behavior.childClosed?.(node, activity.own, closing, context));
-  if (absorbs(draft, path, closing.fault)) {
-    draft.fact({ type: 'RunFailed', path, attempt: (activity.own as { attempt?: number }).attempt ?? 1, fault: closing.fault });
-    return draft.apply(path, behavior.childFaulted?.(node, activity.own, closing.fault, context));
+  const context = behavior.repeats ? builder.context(path, child) : builder.context(path);
+  if (closing.result !== 'Faulted') return builder.apply(path, behavior.childClosed?.(node, activity.local, closing, context));
+  if (isRetried(builder, path, closing.fault)) {
+    builder.fact({ type: 'RunFailed', path, attempt: (activity.local as { attempt?: number }).attempt ?? 1, fault: closing.fault });
+    return builder.apply(path, behavior.childFaulted?.(node, activity.local, closing.fault, context));
   }
-  draft.fact({ type: 'ActivityFaulting', path, child });
-  fail(draft, path, closing.fault);
+  builder.fact({ type: 'ActivityFaulting', path, child });
+  fail(builder, path, closing.fault);
 }
 
-function lateUndone(draft: Draft, path: string, closing: Closing): void {
-  if (closing.result === 'Compensated' && !begunAnew(draft, path)) draft.close(path, { result: 'Canceled' });
+function lateUndone(builder: TransitionBuilder, path: string, closing: Closing): void {
+  if (closing.result === 'Compensated' && !restartedAfterReplacing(builder, path)) builder.close(path, { result: 'Canceled' });
 }
 
 /** It goes on behind the composite whose handler has dealt with the fault; a fault inside the handler goes further up. */
-function handled(draft: Draft, path: string, child: string, closing: Closing): void {
+function handled(builder: TransitionBuilder, path: string, child: string, closing: Closing): void {
   // Of branches that close in the same instant, the last is heard of when the handler has begun.
-  if (!draft.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
-  draft.close(path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
+  if (!builder.node(path).faultHandlers?.some((handler) => `${path}/${handler.do.name}` === child)) return;
+  builder.close(path, closing.result === 'Faulted' || closing.result === 'Canceled' ? closing : succeeded());
 }
 
-function finish(draft: Draft, closing: Closing): void {
+function finish(builder: TransitionBuilder, closing: Closing): void {
   // What a called order can't deal with goes to its caller once nothing is left of what it did.
-  if (closing.result === 'Faulted') draft.set({ ending: { outcome: 'compensated', fault: closing.fault } });
-  const { ending, compensated, undone } = draft.state;
+  if (closing.result === 'Faulted') builder.set({ ending: { outcome: 'compensated', fault: closing.fault } });
+  const { ending, compensated, undone } = builder.state;
   if (ending) {
-    draft.put(rootPath, { status: 'Compensating', own: { scope: rootPath } });
-    return undoNext(draft, rootPath);
+    builder.put(rootPath, { status: 'Compensating', local: { scope: rootPath } });
+    return undoNext(builder, rootPath);
   }
-  if (closing.result === 'Canceled') return draft.end('terminated');
-  draft.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
+  if (closing.result === 'Canceled') return builder.end('terminated');
+  builder.end(!compensated ? 'completed' : undone ? 'compensated' : 'rejected');
 }
 
 /** It ends as it is: nobody hears the answers to what is still asked. An undo that has been asked for is better done than half done. */
-export function terminate(draft: Draft): void {
-  for (const [path, { own, reply }] of Object.entries(draft.state.activities)) {
-    const { phase, mode, completeBy } = (own ?? {}) as Partial<StepState>;
-    const isOutstanding = phase === 'asked' && !reply && (completeBy ?? 0) > draft.event.at;
-    if (asks(draft.node(path)) && isOutstanding && mode !== 'undo' && mode !== 'cancel') cancelAsking(draft, path, own as StepState);
+export function terminate(builder: TransitionBuilder): void {
+  for (const [path, { local, reply }] of Object.entries(builder.state.activities)) {
+    const { phase, mode, completeBy } = (local ?? {}) as Partial<StepState>;
+    const isOutstanding = phase === 'requested' && !reply && (completeBy ?? 0) > builder.event.at;
+    if (isRemote(builder.node(path)) && isOutstanding && mode !== 'undo' && mode !== 'cancel')
+      requestCancel(builder, path, local as StepState);
   }
-  draft.end('terminated');
+  builder.end('terminated');
 }
 
 /** Everything that is alive is canceled; once the root has closed, all that was done is undone (see `finish`). */
-export function endOrder(draft: Draft, outcome: 'canceled' | 'compensated'): void {
-  draft.set({ ending: { outcome } });
-  if (draft.activity(rootPath)) cancel(draft, rootPath);
-  else finish(draft, { result: 'Canceled' });
-  draft.drain();
+export function endOrder(builder: TransitionBuilder, outcome: 'canceled' | 'compensated'): void {
+  builder.set({ ending: { outcome } });
+  if (builder.activity(rootPath)) cancel(builder, rootPath);
+  else finish(builder, { result: 'Canceled' });
+  builder.drain();
 }
 
 /** What a completed order has done is undone for the order that called it. */
-export function recall(draft: Draft): void {
-  const { outcome: _, ...state } = draft.state;
-  draft.remember({ ...state, phase: 'running', recalled: true, ending: { outcome: 'compensated' } });
-  finish(draft, { result: 'Canceled' });
-  draft.drain();
+export function compensateForCaller(builder: TransitionBuilder): void {
+  const { outcome: _, ...state } = builder.state;
+  builder.replaceState({ ...state, phase: 'running', compensatedByCaller: true, ending: { outcome: 'compensated' } });
+  finish(builder, { result: 'Canceled' });
+  builder.drain();
 }

@@ -2,7 +2,7 @@ import { behaviorOf, runsAgain } from '#core/activities/index';
 import type { KeptSignal, State, Variables } from '#core/data/state';
 import type { Activity } from '#core/definition/definition';
 import { assignedIn, definitionPath, nodeAt, type Program, parentOf, relocated } from '#core/definition/program';
-import type { Closing, Known } from './behavior.ts';
+import type { Closing, StepMemo } from './behavior.ts';
 
 /**
  * What a state remembers beside its activities: outputs that somebody will read, what earlier runs inside a retry have
@@ -34,23 +34,23 @@ function withOutputsWhere(state: State, isKept: (path: string) => boolean): Stat
 }
 
 /** Only a retry that is at work, or an activity of an app's own like it, will run the step again. */
-export const withKnown = (program: Program, state: State, path: string, known: Known): State =>
-  isRetried(program, state, path) ? { ...state, known: { ...state.known, [path]: known } } : state;
+export const withMemo = (program: Program, state: State, path: string, memo: StepMemo): State =>
+  isRetried(program, state, path) ? { ...state, memos: { ...state.memos, [path]: memo } } : state;
 
 /** Without what was known of the steps of a retry that is over; another one around it may still need it. */
-export function withoutKnown(program: Program, state: State, path: string): State {
-  if (!state.known || isRetried(program, state, path)) return state;
-  const { known, ...others } = state;
-  const rest = Object.entries(known).filter(([each]) => !isInside(each, path));
-  return rest.length > 0 ? { ...others, known: Object.fromEntries(rest) } : others;
+export function withoutMemo(program: Program, state: State, path: string): State {
+  if (!state.memos || isRetried(program, state, path)) return state;
+  const { memos: memo, ...others } = state;
+  const rest = Object.entries(memo).filter(([each]) => !isInside(each, path));
+  return rest.length > 0 ? { ...others, memos: Object.fromEntries(rest) } : others;
 }
 
 /** What cleans up does so after every run, however often it did before; but what has an undo was done once, and is undone once. */
 export function doneNoMore(program: Program, state: State, path: string): State {
-  return Object.entries(state.known ?? {})
+  return Object.entries(state.memos ?? {})
     .filter(([each, { outcome }]) => outcome === 'done' && (each === path || isInside(each, path)))
     .filter(([each]) => nodeAt(program, each).undo === undefined)
-    .reduce((next, [each, known]) => withKnown(program, next, each, { ...known, outcome: 'undone' }), state);
+    .reduce((next, [each, memo]) => withMemo(program, next, each, { ...memo, outcome: 'undone' }), state);
 }
 
 export function isRetried(program: Program, { activities }: State, path: string): boolean {

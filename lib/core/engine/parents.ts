@@ -1,5 +1,5 @@
 /** Which activities each activity waits for. Kept true from when it is made: a thousand branches may be canceled in one event. */
-export class Waiters {
+export class ChildIndex {
   private readonly children = new Map<string, Set<string>>();
 
   constructor(paths: readonly string[], waiterFor: (path: string) => string | undefined) {

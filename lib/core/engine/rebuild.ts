@@ -5,7 +5,7 @@ import { firstGenerationOf, undonePath } from '#core/data/ids';
 import type { CoreFact, Fact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import { initialState, type State, type UndoEntry } from '#core/data/state';
-import { type Activity, type Asker, asks, type Template } from '#core/definition/definition';
+import { type Activity, isRemote, type RemoteActivity, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { childrenOf, definitionPath, expressionsIn, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
 import { mask } from '#core/definition/secrets';
@@ -74,11 +74,11 @@ class Replay {
     const { path } = fact;
     const undoes = undoneBy(this.program, path);
     switch (fact.type) {
-      case 'StepAsked':
+      case 'StepRequested':
         return undoes === undefined ? this.asked(fact) : undefined;
       case 'FaultRaised':
       case 'AttemptFailed':
-      case 'OrderHeld':
+      case 'OrderBlocked':
         return this.note(path, { fault: fact.fault });
       case 'MarkedCompensated':
         return this.drop(path);
@@ -87,7 +87,7 @@ class Replay {
     }
   }
 
-  private asked({ path, asking, at, completeBy }: Extract<Fact, { type: 'StepAsked' }>): void {
+  private asked({ path, attemptId: asking, at, completeBy }: Extract<Fact, { type: 'StepRequested' }>): void {
     const [, generation, attempt] = /^(\d+)#\d+\.(\d+)$/.exec(asking)?.map(Number) ?? [];
     if (generation === undefined || attempt === undefined) return;
     this.courses.set(path, { generation, attempt, open: true });
@@ -97,18 +97,18 @@ class Replay {
   /** Noted as undone if it was done: what it was asked with, and until when that may still have its effect. */
   private unknown(path: string, { generation, attempt }: Pick<Course, 'generation' | 'attempt'>, since: number, completeBy: number): void {
     const node = nodeAt(this.program, path);
-    if (!asks(node) || !node.undo) return;
+    if (!isRemote(node) || !node.undo) return;
     const asked = this.filled(node.input, path);
     const until = possibleUntil(node, { completeBy, since } as StepState);
-    this.put({ path, generation, attempt, ...(asked === undefined ? {} : { asked }), until });
+    this.put({ path, generation, attempt, ...(asked === undefined ? {} : { requestInput: asked }), until });
   }
 
   private closes(fact: Extract<CoreFact, { type: 'ActivityClosed' }>): void {
     const { path, result } = fact;
     const node = nodeAt(this.program, path);
     this.closed.add(path);
-    if (result === 'Succeeded') this.succeeds(path, node, fact.asking !== undefined, fact.output);
-    else if (asks(node) && this.isRefused(path)) this.drop(path);
+    if (result === 'Succeeded') this.succeeds(path, node, fact.attemptId !== undefined, fact.output);
+    else if (isRemote(node) && this.isRefused(path)) this.drop(path);
     if (node.activity === 'forEach') delete this.collected[path];
     this.note(path, { open: false });
   }
@@ -121,10 +121,10 @@ class Replay {
       if (value !== undefined) this.vars = { ...this.vars, [node.variable]: value };
     }
     // A run of a retry closes what an earlier one did without asking for it: that is noted already.
-    if (!node.undo || (asks(node) && !asked)) return;
+    if (!node.undo || (isRemote(node) && !asked)) return;
     const input = this.filled(node.undo.input, path, { [node.name]: output ?? null });
     const { generation = this.first } = this.courses.get(path) ?? {};
-    if (asks(node)) {
+    if (isRemote(node)) {
       const entry = this.entries.find((each) => each.path === path);
       // Without what is secret its undo can't be asked for: it answers again what it answered then.
       return this.put(input === undefined && entry ? entry : { path, generation, input: input ?? null });
@@ -149,8 +149,8 @@ class Replay {
   /** For certain: anything else is asked once more under its key. */
   private isRefused(path: string): boolean {
     const { fault } = this.courses.get(path) ?? {};
-    const own = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
-    return fault?.permanent === true && !fault.outcomeUnknown && !own.some((type) => isKindOf(fault.type, type));
+    const local = [engineFaults.deadlineExceeded, engineFaults.expressionFailed, engineFaults.expressionTooLarge];
+    return fault?.permanent === true && !fault.outcomeUnknown && !local.some((type) => isKindOf(fault.type, type));
   }
 
   private compensated(path: string): void {
@@ -158,7 +158,7 @@ class Replay {
     this.undone = true;
     const { generation = this.first, attempt = 1 } = this.courses.get(path) ?? {};
     // A later run of a composite is undone under a new key; a step says its own.
-    this.courses.set(path, { generation: asks(nodeAt(this.program, path)) ? generation : generation + 1, attempt, open: false });
+    this.courses.set(path, { generation: isRemote(nodeAt(this.program, path)) ? generation : generation + 1, attempt, open: false });
   }
 
   private note(path: string, change: Partial<Course>): void {
@@ -176,9 +176,9 @@ class Replay {
   }
 
   /** What a template yields; undefined where it can't be said exactly, for a secret is left out of it, or something is missing. */
-  private filled(template: Template, path: string, own: { readonly [name: string]: Json } = {}): Json | undefined {
+  private filled(template: Template, path: string, local: { readonly [name: string]: Json } = {}): Json | undefined {
     const scope = scopeOf(this.program, this.subject, { outputs: this.outputs, vars: this.vars }, path);
-    const filled = fill(template, { ...scope, steps: { ...scope.steps, ...own } });
+    const filled = fill(template, { ...scope, steps: { ...scope.steps, ...local } });
     return filled.ok && !JSON.stringify(filled.value).includes(mask) ? filled.value : undefined;
   }
 
@@ -203,7 +203,7 @@ class Replay {
   /** Whether a retry that may be at work may ask for it under a new key in another run: it was refused then, or undone, or its input was another. */
   private isRunAnew(path: string): boolean {
     const step = nodeAt(this.program, path);
-    const mayDiffer = asks(step) && /\b(?:steps|vars|each)\b/.test(JSON.stringify(step.input));
+    const mayDiffer = isRemote(step) && /\b(?:steps|vars|each)\b/.test(JSON.stringify(step.input));
     return [...aroundOf(path)].some((each) => {
       const node = nodeAt(this.program, each);
       return runsAgain(node) && (mayDiffer || mayTakeBack(node)) && !this.isOver(each);
@@ -236,7 +236,7 @@ class Replay {
 
   private mayBeAsked(path: string, { stepMs, lastAt }: Losses): void {
     const node = nodeAt(this.program, path);
-    if (!asks(node)) return void this.unclear.push(`Nobody can say whether ${path}, which is undone as a whole, was completed.`);
+    if (!isRemote(node)) return void this.unclear.push(`Nobody can say whether ${path}, which is undone as a whole, was completed.`);
     const before = this.courses.get(path);
     const generation = before === undefined ? this.first : before.generation + 1;
     const completeBy = lastAt + (node.completeWithinSeconds ?? stepMs / 1000) * 1000;
@@ -248,7 +248,7 @@ class Replay {
     return [
       ...new Set([
         ...this.unclear,
-        ...unknown.flatMap(({ path, asked }) =>
+        ...unknown.flatMap(({ path, requestInput: asked }) =>
           asked === undefined
             ? [`Whether ${path} was done cannot be found out: what it was asked with needs what is lost, or was secret.`]
             : this.isUndoable(path)
@@ -261,7 +261,7 @@ class Replay {
 
   /** Whether all that its undo reads beside its own answer is there. */
   private isUndoable(path: string): boolean {
-    const { name, undo } = nodeAt(this.program, path) as Asker;
+    const { name, undo } = nodeAt(this.program, path) as RemoteActivity;
     const known = scopeOf(this.program, this.subject, { outputs: this.outputs, vars: this.vars }, path);
     const isThere = (value: Json | undefined): boolean => value !== undefined && !JSON.stringify(value).includes(mask);
     return [...expressionsIn(undo?.input ?? null)].every(({ text }) => {
@@ -275,7 +275,7 @@ class Replay {
 
   /** What was still open when it was lost is found out first. */
   state(stepMs: number): State {
-    const isOpen = ({ path }: UndoEntry): boolean => this.courses.get(path)?.open !== false && asks(nodeAt(this.program, path));
+    const isOpen = ({ path }: UndoEntry): boolean => this.courses.get(path)?.open !== false && isRemote(nodeAt(this.program, path));
     const undo = [...this.entries.filter((entry) => !isOpen(entry)), ...this.entries.filter(isOpen)];
     const read = Object.entries(this.outputs).filter(([path]) => [...this.program.readOutputs.values()].includes(definitionPath(path)));
     return {

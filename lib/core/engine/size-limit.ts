@@ -3,35 +3,35 @@ import type { StepState } from '#core/activities/step';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults, type Fault } from '#core/data/fault';
 import { type Json, utf8Bytes } from '#core/data/json';
-import { asks, limits } from '#core/definition/definition';
+import { isRemote, limits } from '#core/definition/definition';
 import { definitionPath } from '#core/definition/program';
 import type { Next } from './behavior.ts';
 import { undoInput } from './compensation.ts';
 import { isRetried } from './memory.ts';
-import type { Draft } from './transition-builder.ts';
+import type { TransitionBuilder } from './transition-builder.ts';
 
 /**
  * Looked at only where a transition would make the state too large (see `Handed.room`): a fault, instead of what an
  * activity would put into the state. Undefined where it has room.
  */
-export function refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined {
-  if (draft.room === undefined) return undefined;
-  const said = asks(draft.node(path)) ? undefined : (next.raise ?? next.holds);
-  if (said && !said.type.startsWith('Engine/')) return refusedToSay(draft, path, said, next);
+export function refused(builder: TransitionBuilder, path: string, next: Next<unknown>): Next<unknown> | undefined {
+  if (builder.byteBudget === undefined) return undefined;
+  const said = isRemote(builder.node(path)) ? undefined : (next.raise ?? next.question);
+  if (said && !said.type.startsWith('Engine/')) return refusedToSay(builder, path, said, next);
   if (next.raise && !next.collects) return undefined;
-  const node = draft.node(path);
-  const own = draft.own(path) as StepState | undefined;
+  const node = builder.node(path);
+  const local = builder.local(path) as StepState | undefined;
   // What undoes or settles is repeated until it is done: a fault would stop that.
-  if (asks(node) && own?.mode) return undefined;
-  const added = addedBy(draft, path, next);
-  const fault = added && tooLargeAt(draft, path, added);
+  if (isRemote(node) && local?.mode) return undefined;
+  const added = addedBy(builder, path, next);
+  const fault = added && tooLargeAt(builder, path, added);
   if (!fault) return undefined;
   if (next.collects) return { raise: fault, state: next.collects.otherwise(fault) };
-  if (!asks(node)) return { raise: fault, ...(own === undefined ? {} : { state: own }) };
+  if (!isRemote(node)) return { raise: fault, ...(local === undefined ? {} : { state: local }) };
   // What an earlier run answered is not asked for again, nor can it be refused.
-  if (next.close) return own && { raise: { ...fault, outcomeUnknown: true }, state: { ...own, phase: 'unknown' } };
+  if (next.close) return local && { raise: { ...fault, outcomeUnknown: true }, state: { ...local, phase: 'unknown' } };
   const asking = next.state as StepState;
-  return { raise: fault, state: { ...asking, attempt: asking.attempt - 1, phase: 'unknown', completeBy: draft.event.at } };
+  return { raise: fault, state: { ...asking, attempt: asking.attempt - 1, phase: 'unknown', completeBy: builder.event.at } };
 }
 
 /** A fault, or a question to a person: it stands at its activity, in what the order is held for, and in what people and clients are told. */
@@ -39,24 +39,24 @@ const copiesOfFault = 6;
 /** And in the journal: raised, and what the order is held for. */
 const linesOfFault = 2;
 
-function refusedToSay(draft: Draft, path: string, said: Fault, { state }: Next<unknown>): Next<unknown> | undefined {
+function refusedToSay(builder: TransitionBuilder, path: string, said: Fault, { state }: Next<unknown>): Next<unknown> | undefined {
   const value = { message: said.message, ...(said.data === undefined ? {} : { data: said.data }) };
   const bytes = utf8Bytes(value);
   const added = { what: 'What it says', value, bytes: copiesOfFault * bytes, said: linesOfFault * bytes };
-  const fault = bytes <= smallMax ? undefined : tooLargeAt(draft, path, added);
+  const fault = bytes <= smallMax ? undefined : tooLargeAt(builder, path, added);
   return fault && { raise: fault, ...(state === undefined ? {} : { state }) };
 }
 
 /** An answer that is only recorded, since its order is held. */
-export function recordable(draft: Draft, path: string, reply: StepReply): StepReply {
-  if (draft.room === undefined || reply.status !== 'succeeded') return reply;
-  const fault = tooLargeAt(draft, path, { what: 'The answer', value: reply.output, bytes: utf8Bytes(reply.output) });
+export function recordable(builder: TransitionBuilder, path: string, reply: StepReply): StepReply {
+  if (builder.byteBudget === undefined || reply.status !== 'succeeded') return reply;
+  const fault = tooLargeAt(builder, path, { what: 'The answer', value: reply.output, bytes: utf8Bytes(reply.output) });
   return fault ? { status: 'failed', fault: { ...fault, outcomeUnknown: true, source: path } } : reply;
 }
 
 /** Whether a signal that nobody waits for can be kept. */
-export const isKept = (draft: Draft, payload: Json): boolean =>
-  draft.room === undefined || draft.bytes() + utf8Bytes(payload) <= draft.room.state;
+export const isKept = (builder: TransitionBuilder, payload: Json): boolean =>
+  builder.byteBudget === undefined || builder.bytes() + utf8Bytes(payload) <= builder.byteBudget.state;
 
 interface Added {
   readonly what: string;
@@ -67,19 +67,19 @@ interface Added {
   readonly said?: number;
 }
 
-function addedBy(draft: Draft, path: string, next: Next<unknown>): Added | undefined {
-  const { assign, close, ask, state, takeSignal, run, collects } = next;
-  const node = draft.node(path);
+function addedBy(builder: TransitionBuilder, path: string, next: Next<unknown>): Added | undefined {
+  const { assign, close, request: ask, state, takeSignal, run, collects } = next;
+  const node = builder.node(path);
   if (collects) return { what: 'What a turn adds to the collected list', value: collects.value, bytes: utf8Bytes(collects.value) };
   if (assign) {
-    const before = Object.keys(assign).map((name) => draft.state.vars?.[name] ?? null);
+    const before = Object.keys(assign).map((name) => builder.state.vars?.[name] ?? null);
     return { what: 'What it assigns', value: assign, bytes: utf8Bytes(assign) - utf8Bytes(before), said: linesOf(path) };
   }
   // Others hand on what was inside them, and nobody reads it from them.
   if (close?.result === 'Succeeded' && close.output !== undefined && answersLater(node)) {
     const freed = takeSignal ? utf8Bytes(takeSignal.payload) : 0;
-    const { kept, said } = bytesOfOutput(draft, path, close.output);
-    return { what: asks(node) ? 'The answer' : 'What it yields', value: close.output, bytes: kept - freed, said };
+    const { kept, said } = bytesOfOutput(builder, path, close.output);
+    return { what: isRemote(node) ? 'The answer' : 'What it yields', value: close.output, bytes: kept - freed, said };
   }
   // Each of them may ask for something, and then has a state of its own.
   if (run && run.length > 1)
@@ -88,10 +88,10 @@ function addedBy(draft: Draft, path: string, next: Next<unknown>): Added | undef
       bytes: run.length * (beginsBytes + path.length),
       said: run.length * linesOf(path),
     };
-  const begins = asks(node) ? ask !== undefined : draft.own(path) === undefined;
+  const begins = isRemote(node) ? ask !== undefined : builder.local(path) === undefined;
   if (state === undefined || !begins) return undefined;
   const value = state as Json;
-  const grows = utf8Bytes(value) - utf8Bytes((draft.own(path) ?? null) as Json);
+  const grows = utf8Bytes(value) - utf8Bytes((builder.local(path) ?? null) as Json);
   return grows <= smallMax ? undefined : { what: 'What it works on', value, bytes: grows };
 }
 
@@ -106,27 +106,27 @@ const linesOf = (path: string): number => 2 * (lineBytes + path.length);
 const smallMax = 1024;
 
 /** One that is read stays in the state, as do one that a retry may need, and what its undo needs; each goes into the journal, too. */
-function bytesOfOutput(draft: Draft, path: string, output: Json): { readonly kept: number; readonly said: number } {
+function bytesOfOutput(builder: TransitionBuilder, path: string, output: Json): { readonly kept: number; readonly said: number } {
   const bytes = utf8Bytes(output);
-  const isRead = draft.program.readOutputs.get(draft.node(path).name) === definitionPath(path);
-  const undo = undoInput(draft, path, output)?.input;
+  const isRead = builder.program.readOutputs.get(builder.node(path).name) === definitionPath(path);
+  const undo = undoInput(builder, path, output)?.input;
   const kept =
-    (isRead ? bytes : 0) + (isRetried(draft.program, draft.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
+    (isRead ? bytes : 0) + (isRetried(builder.program, builder.state, path) ? bytes : 0) + (undo === undefined ? 0 : utf8Bytes(undo));
   return { kept, said: bytes <= smallMax ? 0 : bytes };
 }
 
-function tooLargeAt(draft: Draft, path: string, { what, value, bytes, said = 0 }: Added): Fault | undefined {
-  const { room } = draft;
-  const isDealing = draft.handlerAround(path) !== undefined || draft.state.ending !== undefined;
-  if (!room || (isDealing && bytes <= smallMax && said <= smallMax)) return undefined;
-  const state = bytes <= 0 ? 0 : draft.bytes() + bytes;
-  const journal = said <= 0 ? 0 : draft.said + said;
-  if (state <= room.state && journal <= room.journal) return undefined;
+function tooLargeAt(builder: TransitionBuilder, path: string, { what, value, bytes, said = 0 }: Added): Fault | undefined {
+  const { byteBudget } = builder;
+  const isDealing = builder.handlerAround(path) !== undefined || builder.state.ending !== undefined;
+  if (!byteBudget || (isDealing && bytes <= smallMax && said <= smallMax)) return undefined;
+  const state = bytes <= 0 ? 0 : builder.bytes() + bytes;
+  const journal = said <= 0 ? 0 : builder.factBytes + said;
+  if (state <= byteBudget.state && journal <= byteBudget.journal) return undefined;
   const its = `${what} at ${path} has ${value === undefined ? bytes : utf8Bytes(value)} bytes; with that`;
   const limit =
-    state > room.state
-      ? `the state of the order would have ${limits.stateBytesMax - room.state + state}, and at most ${limits.stateBytesMax} are stored`
-      : `what happens to the order at once would add ${limits.journalBytesMax - room.journal + journal} to its history, and at most ${limits.journalBytesMax} are written together`;
+    state > byteBudget.state
+      ? `the state of the order would have ${limits.stateBytesMax - byteBudget.state + state}, and at most ${limits.stateBytesMax} are stored`
+      : `what happens to the order at once would add ${limits.journalBytesMax - byteBudget.journal + journal} to its history, and at most ${limits.journalBytesMax} are written together`;
   const remedy = 'Keep a reference to where it lies instead, or let a part of the work be an order of its own, by call.';
   return engineFault(engineFaults.stateTooLarge, `${its} ${limit}. ${remedy}`);
 }

@@ -1,66 +1,66 @@
 import { behaviorOf, runsAgain } from '#core/activities/index';
 import type { StepState } from '#core/activities/step';
-import { askCommand, type Command } from '#core/data/command';
+import { type Command, requestCommand } from '#core/data/command';
 import type { Event, StepReply } from '#core/data/event';
 import { type Fault, ranTwice } from '#core/data/fault';
-import { askingOf } from '#core/data/ids';
+import { attemptIdOf } from '#core/data/ids';
 import { type CoreFact, closedFact } from '#core/data/journal';
 import { type Json, utf8Bytes } from '#core/data/json';
 import type { ActivityState, Outcome, State } from '#core/data/state';
-import { type Activity, asks, limits } from '#core/definition/definition';
+import { type Activity, isRemote, limits } from '#core/definition/definition';
 import { inputOf, nodeAt, type Program, parentOf } from '#core/definition/program';
-import { type Asking, type Behavior, type Closing, type Context, childPath, type Next, type Start } from './behavior.ts';
+import { type Attempt, type Behavior, type Closing, type Context, childPath, type Next, type Start } from './behavior.ts';
 import { ActivityContext } from './context.ts';
-import { isTaken, isUsedUp } from './fault-routing.ts';
-import { doneNoMore, restarted, variablesOf, withOutput, withoutKnown, withoutReadOutputs, withoutSignal } from './memory.ts';
-import { Waiters } from './parents.ts';
-import type { Handed, Room, Subject, Transition } from './transition.ts';
+import { isHandled, isUsedUp } from './fault-routing.ts';
+import { doneNoMore, restarted, variablesOf, withOutput, withoutMemo, withoutReadOutputs, withoutSignal } from './memory.ts';
+import { ChildIndex } from './parents.ts';
+import type { ByteBudget, Inputs, Subject, Transition } from './transition.ts';
 import type { UndoPages } from './undo-pages.ts';
 import { numberedBytes, Sizes } from './value-sizes.ts';
 
-export type { Handed, Subject, Transition } from './transition.ts';
+export type { Inputs, Subject, Transition } from './transition.ts';
 
 /** How activities end is decided elsewhere (`winding-up.ts`), by what knows all of it. */
 interface Rules {
-  wind(draft: Draft, path: string, next: Next<unknown>): void;
-  closed(draft: Draft, path: string, waiter: string | undefined, closing: Closing): void;
-  hold(draft: Draft, path: string, question: Fault): void;
-  refused(draft: Draft, path: string, next: Next<unknown>): Next<unknown> | undefined;
+  applyOutcome(builder: TransitionBuilder, path: string, next: Next<unknown>): void;
+  notifyParent(builder: TransitionBuilder, path: string, parent: string | undefined, closing: Closing): void;
+  block(builder: TransitionBuilder, path: string, question: Fault): void;
+  refused(builder: TransitionBuilder, path: string, next: Next<unknown>): Next<unknown> | undefined;
 }
 
 /**
  * One transition in the making: it keeps the activities' states and carries out the verbs that behaviors answer with.
  * What winds activities up is in `winding-up.ts`, what undoes their work in `undoing.ts`: both change a state through this.
  */
-export class Draft {
+export class TransitionBuilder {
   readonly program: Program;
   readonly subject: Subject;
   readonly event: Event;
   state: State;
   readonly commands: Command[] = [];
   private readonly facts: CoreFact[] = [];
-  private readonly todo: (() => void)[] = [];
+  private readonly queue: (() => void)[] = [];
   private starting: readonly string[] | undefined;
   private stopped: ReadonlySet<string> | undefined;
   /** Activities that want the order held: what comes in the same instant may still cancel them (see `advance`). */
-  private waiting: readonly string[] | undefined;
+  private blocking: readonly string[] | undefined;
   /** What waits for a person does not keep the others from going on. */
-  goesOnRegardless = false;
+  continuesWhileBlocked = false;
   private copied = false;
-  private begun = 0;
+  private startedCount = 0;
   private needs: number | undefined;
-  private waiters: Waiters | undefined;
+  private childIndex: ChildIndex | undefined;
   private readonly rules: Rules;
   private readonly sizes = new Sizes();
   readonly pages: UndoPages;
-  readonly room: Room | undefined;
+  readonly byteBudget: ByteBudget | undefined;
   /** Bytes of what the journal says of it so far, where room is short. */
-  said = 0;
+  factBytes = 0;
 
-  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), room }: Handed) {
+  constructor(program: Program, subject: Subject, state: State, event: Event, rules: Rules, { pages = new Map(), byteBudget }: Inputs) {
     this.rules = rules;
     this.pages = pages;
-    this.room = room;
+    this.byteBudget = byteBudget;
     this.program = program;
     this.subject = subject;
     this.state = state;
@@ -79,31 +79,31 @@ export class Draft {
     return behaviorOf(this.node(path).activity);
   }
 
-  own(path: string): unknown {
-    return this.state.activities[path]?.own;
+  local(path: string): unknown {
+    return this.state.activities[path]?.local;
   }
 
   /** Who is told when an activity closes. */
-  waiterFor(path: string): string | undefined {
-    return this.activity(path)?.runner ?? parentOf(path);
+  parentFor(path: string): string | undefined {
+    return this.activity(path)?.parent ?? parentOf(path);
   }
 
   /** What is alive directly inside an activity, and what it had undone. */
   children(path: string): readonly string[] {
-    return this.waitedFor().childrenOf(path);
+    return this.childIndexOf().childrenOf(path);
   }
 
   hasChildren(path: string): boolean {
-    return this.waitedFor().hasChildren(path);
+    return this.childIndexOf().hasChildren(path);
   }
 
-  private waitedFor(): Waiters {
-    this.waiters ??= new Waiters(Object.keys(this.state.activities), (path) => this.waiterFor(path));
-    return this.waiters;
+  private childIndexOf(): ChildIndex {
+    this.childIndex ??= new ChildIndex(Object.keys(this.state.activities), (path) => this.parentFor(path));
+    return this.childIndex;
   }
 
   /** The same state with more or less of what it remembers: see `memory.ts`. */
-  remember(state: State): void {
+  replaceState(state: State): void {
     this.state = state;
   }
 
@@ -112,9 +112,9 @@ export class Draft {
   }
 
   put(path: string, activity: ActivityState): void {
-    const isNew = this.waiters !== undefined && this.activity(path) === undefined;
+    const isNew = this.childIndex !== undefined && this.activity(path) === undefined;
     this.writable()[path] = activity;
-    if (isNew) this.waiters?.add(path, this.waiterFor(path));
+    if (isNew) this.childIndex?.add(path, this.parentFor(path));
   }
 
   patch(path: string, change: Partial<ActivityState>): void {
@@ -123,40 +123,40 @@ export class Draft {
   }
 
   /** It has a fault, which is on its way up; or which waits, because nobody takes it. */
-  faulting(path: string, fault: Fault, waits = false): void {
-    const { waits: _, ...activity } = this.activity(path) ?? { status: 'Faulting' as const };
-    if (this.activity(path)) this.put(path, { ...activity, status: 'Faulting', fault, ...(waits ? { waits: true } : {}) });
+  faulting(path: string, fault: Fault, awaitsPerson = false): void {
+    const { awaitsPerson: _, ...activity } = this.activity(path) ?? { status: 'Faulting' as const };
+    if (this.activity(path)) this.put(path, { ...activity, status: 'Faulting', fault, ...(awaitsPerson ? { awaitsPerson: true } : {}) });
   }
 
   canceling(path: string): void {
-    const { waits: _, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
+    const { awaitsPerson: _, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
     if (this.activity(path)) this.put(path, { ...activity, status: 'Canceling' });
   }
 
   /** Its new own state; where it is in its life stays as it was. */
-  keep(path: string, own: unknown): void {
+  setLocal(path: string, local: unknown): void {
     const activity = this.activity(path) ?? { status: 'Executing' as const };
     const answered = activity.reply ? withoutReply(activity) : activity;
-    this.put(path, own === undefined ? answered : { ...answered, own });
+    this.put(path, local === undefined ? answered : { ...answered, local });
   }
 
   remove(path: string): void {
-    this.waiters?.remove(path, this.waiterFor(path));
+    this.childIndex?.remove(path, this.parentFor(path));
     delete this.writable()[path];
   }
 
   fact(fact: CoreFact): void {
     this.facts.push(fact);
-    if (this.room) this.said += utf8Bytes(fact as unknown as Json) + numberedBytes;
+    if (this.byteBudget) this.factBytes += utf8Bytes(fact as unknown as Json) + numberedBytes;
   }
 
   later(job: () => void): void {
-    this.todo.push(job);
+    this.queue.push(job);
   }
 
   /** A work list instead of recursion: ten thousand activities that close at once must not overflow the stack. */
   drain(): void {
-    for (let job = this.todo.shift(); job; job = this.todo.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
+    for (let job = this.queue.shift(); job; job = this.queue.shift()) if (this.state.phase !== 'closed' && this.needs === undefined) job();
   }
 
   /** Bytes of the state so far, as JSON. */
@@ -165,7 +165,7 @@ export class Draft {
   }
 
   get portion(): number {
-    return Math.max(0, limits.portionMax - this.begun);
+    return Math.max(0, limits.portionMax - this.startedCount);
   }
 
   /** A page of the undo list: it is asked for, and then the event is applied anew. */
@@ -194,11 +194,11 @@ export class Draft {
   execute(path: string): void {
     const node = this.node(path);
     const vars = runsAgain(node) ? variablesOf(this.state, node) : undefined;
-    const { undoAside } = this.state;
-    const above = undoAside && this.behavior(path).children(node).length > 0 ? { above: undoAside.top } : {};
+    const { pagedUndo } = this.state;
+    const above = pagedUndo && this.behavior(path).children(node).length > 0 ? { above: pagedUndo.top } : {};
     this.put(path, { status: 'Executing', ...(vars ? { vars } : {}), ...above });
     const next = behaviorOf(node.activity).execute(node, this.context(path));
-    if (!next.ask) this.fact({ type: 'ActivityStarted', path });
+    if (!next.request) this.fact({ type: 'ActivityStarted', path });
     this.apply(path, next);
   }
 
@@ -206,18 +206,18 @@ export class Draft {
   apply(path: string, wanted: Next<unknown> | undefined): void {
     if (wanted === undefined) return;
     const next = this.rules.refused(this, path, wanted) ?? wanted;
-    if (next.raise && next.unlessNobodyTakesIt && this.isToWait(path, { ...next.raise, source: path })) return this.failForNow(path, next);
-    if (next.state !== undefined) this.keep(path, next.state);
-    if (next.takeSignal) this.remember(withoutSignal(this.state, next.takeSignal));
-    if (next.holds) this.rules.hold(this, path, next.holds);
+    if (next.raise && next.onlyIfHandled && this.isToWait(path, { ...next.raise, source: path })) return this.failForNow(path, next);
+    if (next.state !== undefined) this.setLocal(path, next.state);
+    if (next.takeSignal) this.replaceState(withoutSignal(this.state, next.takeSignal));
+    if (next.question) this.rules.block(this, path, next.question);
     if (next.assign) this.set({ vars: { ...this.state.vars, ...next.assign } });
-    if (next.undoFailed) this.fact({ type: 'UndoFailed', path, asking: askingOf(this.own(path) as StepState), ...next.undoFailed });
-    if (next.ask) this.ask(path, next.ask);
-    if (next.askAgain) this.askAgain(path);
-    if (next.fresh) this.remember(restarted(this.program, this.state, path));
+    if (next.undoFailed) this.fact({ type: 'UndoFailed', path, attemptId: attemptIdOf(this.local(path) as StepState), ...next.undoFailed });
+    if (next.request) this.requestAttempt(path, next.request);
+    if (next.requestAgain) this.requestAgain(path);
+    if (next.resetsVariables) this.replaceState(restarted(this.program, this.state, path));
     for (const start of next.run ?? []) this.startLater(path, start);
-    this.begun += next.run?.length ?? 0;
-    this.rules.wind(this, path, next);
+    this.startedCount += next.run?.length ?? 0;
+    this.rules.applyOutcome(this, path, next);
     if (next.state !== undefined && !next.undoNext) this.wakeLater(path);
   }
 
@@ -238,7 +238,7 @@ export class Draft {
   private startChild(path: string, start: Start): void {
     if (this.activity(path)?.status !== 'Executing') return;
     const child = childPath(path, start);
-    if (this.stopped?.has(path)) return this.rules.closed(this, child, path, { result: 'Canceled' });
+    if (this.stopped?.has(path)) return this.rules.notifyParent(this, child, path, { result: 'Canceled' });
     if (this.hasRun(path, child)) return this.apply(path, { raise: ranTwice(path, this.node(path).activity, this.node(child).name) });
     this.execute(child);
   }
@@ -260,8 +260,8 @@ export class Draft {
 
   /** The next child that cleans up; false once there is none left. */
   cleanUp(path: string): boolean {
-    const { cleanUp: todo = [], cleaning, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
-    const [start, ...cleanUp] = todo;
+    const { cleanUp: queue = [], cleaning, ...activity } = this.activity(path) ?? { status: 'Canceling' as const };
+    const [start, ...cleanUp] = queue;
     if (start === undefined) {
       if (cleaning) this.put(path, activity);
       return false;
@@ -269,7 +269,7 @@ export class Draft {
     if (!cleaning) this.fact({ type: 'CleanUpStarted', path });
     this.patch(path, { cleanUp, cleaning: true });
     const child = childPath(path, start);
-    this.remember(doneNoMore(this.program, this.state, child));
+    this.replaceState(doneNoMore(this.program, this.state, child));
     this.execute(child);
     return true;
   }
@@ -280,105 +280,105 @@ export class Draft {
   }
 
   private isToWait(path: string, fault: Fault): boolean {
-    return !isTaken(this, path, fault, true) && !isUsedUp(this, path, fault);
+    return !isHandled(this, path, fault, true) && !isUsedUp(this, path, fault);
   }
 
   private failForNow(path: string, { state, raise }: Next<unknown>): void {
-    this.fact({ type: 'AttemptFailed', path, asking: askingOf(this.own(path) as StepState), fault: raise as Fault });
-    this.keep(path, state);
+    this.fact({ type: 'AttemptFailed', path, attemptId: attemptIdOf(this.local(path) as StepState), fault: raise as Fault });
+    this.setLocal(path, state);
   }
 
-  private ask(path: string, { input, ...asking }: Asking): void {
-    this.request(path, { ...asking, epoch: this.event.epoch }, input);
+  private requestAttempt(path: string, { input, ...asking }: Attempt): void {
+    this.sendRequest(path, { ...asking, epoch: this.event.epoch }, input);
   }
 
-  private askAgain(path: string): void {
-    const own = this.own(path) as StepState;
+  private requestAgain(path: string): void {
+    const local = this.local(path) as StepState;
     const input = inputOf(this.program, this.subject, this.state, path);
-    this.request(path, own, input.ok ? input.value : null);
+    this.sendRequest(path, local, input.ok ? input.value : null);
   }
 
-  private request(
+  private sendRequest(
     path: string,
-    asked: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy' | 'mode' | 'newKey'>,
+    attempt: Pick<StepState, 'generation' | 'attempt' | 'epoch' | 'completeBy' | 'mode' | 'newKey'>,
     input: Json,
   ): void {
     const node = this.node(path);
-    if (!asks(node)) throw new Error(`${path} asks an agent, but only a step has one.`);
-    this.commands.push(askCommand(this.subject.orderId, path, node, asked, input));
-    this.fact({ type: 'StepAsked', path, asking: askingOf(asked), completeBy: asked.completeBy });
+    if (!isRemote(node)) throw new Error(`${path} asks an agent, but only a step has one.`);
+    this.commands.push(requestCommand(this.subject.orderId, path, node, attempt, input));
+    this.fact({ type: 'StepRequested', path, attemptId: attemptIdOf(attempt), completeBy: attempt.completeBy });
   }
 
   /** The activity is over: it is taken out of the state, and whoever waits for it is told. */
   close(path: string, closing: Closing): void {
-    const waiter = this.waiterFor(path);
+    const parent = this.parentFor(path);
     const node = this.node(path);
-    const own = this.own(path);
-    const asking = asks(node) && own !== undefined ? askingOf(own as StepState) : undefined;
+    const local = this.local(path);
+    const asking = isRemote(node) && local !== undefined ? attemptIdOf(local as StepState) : undefined;
     this.remove(path);
-    this.remember(withOutput(this.program, this.state, path, closing));
+    this.replaceState(withOutput(this.program, this.state, path, closing));
     this.fact(closedFact(path, closing, asking));
-    if (runsAgain(node)) this.remember(withoutKnown(this.program, this.state, path));
-    this.remember(withoutReadOutputs(this.program, this.state, path));
-    this.rules.closed(this, path, waiter, closing);
+    if (runsAgain(node)) this.replaceState(withoutMemo(this.program, this.state, path));
+    this.replaceState(withoutReadOutputs(this.program, this.state, path));
+    this.rules.notifyParent(this, path, parent, closing);
   }
 
   /** It is over with what it was begun with, and begins once more; nobody is told that it closed. */
   restart(path: string): void {
-    const asking = askingOf(this.own(path) as StepState);
+    const asking = attemptIdOf(this.local(path) as StepState);
     this.remove(path);
-    this.fact({ type: 'ActivityClosed', path, result: 'Canceled', asking });
+    this.fact({ type: 'ActivityClosed', path, result: 'Canceled', attemptId: asking });
     this.execute(path);
   }
 
-  holdFor(path: string): void {
-    this.waiting = [...(this.waiting ?? []), path];
+  blockFor(path: string): void {
+    this.blocking = [...(this.blocking ?? []), path];
   }
 
   /** The first that wants the order held, and was not canceled meanwhile. */
-  waitsFor(): string | undefined {
-    return this.waiting?.find((path) => this.activity(path)?.waits);
+  blockingPath(): string | undefined {
+    return this.blocking?.find((path) => this.activity(path)?.awaitsPerson);
   }
 
-  goesOn(): boolean {
-    return this.state.phase === 'running' && (this.goesOnRegardless || this.waitsFor() === undefined);
+  continues(): boolean {
+    return this.state.phase === 'running' && (this.continuesWhileBlocked || this.blockingPath() === undefined);
   }
 
-  hold(path: string, fault: Fault): void {
-    this.set({ phase: 'held', held: { path, fault, at: this.event.at } });
-    this.fact({ type: 'OrderHeld', path, fault });
+  block(path: string, fault: Fault): void {
+    this.set({ phase: 'blocked', blocked: { path, fault, at: this.event.at } });
+    this.fact({ type: 'OrderBlocked', path, fault });
   }
 
-  release(path: string, completeWithinSeconds?: number): void {
-    const { held: _, ...state } = this.state;
+  unblock(path: string, completeWithinSeconds?: number): void {
+    const { blocked: _, ...state } = this.state;
     const endBy = completeWithinSeconds === undefined ? {} : { endBy: this.event.at + completeWithinSeconds * 1000 };
     this.state = { ...state, phase: 'running', ...endBy };
-    const { waits, fault: _fault, ...activity } = this.activity(path) ?? { status: 'Executing' as const };
-    if (waits) this.put(path, { ...activity, status: 'Executing' });
-    this.fact({ type: 'OrderReleased', path });
+    const { awaitsPerson, fault: _fault, ...activity } = this.activity(path) ?? { status: 'Executing' as const };
+    if (awaitsPerson) this.put(path, { ...activity, status: 'Executing' });
+    this.fact({ type: 'OrderUnblocked', path });
   }
 
   record(path: string, reply: StepReply): void {
     this.patch(path, { reply });
-    this.fact({ type: 'ReplyRecorded', path, asking: askingOf(this.own(path) as StepState), status: reply.status });
+    this.fact({ type: 'ReplyRecorded', path, attemptId: attemptIdOf(this.local(path) as StepState), status: reply.status });
   }
 
   end(outcome: Outcome): void {
-    const { held: _, undo, undoAside, known: __, ending, signals: ___, ...state } = this.state;
+    const { blocked: _, undo, pagedUndo, memos: __, ending, signals: ___, ...state } = this.state;
     // Whoever called this order may undo it later.
-    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(undoAside ? { undoAside } : {}) } : {};
+    const kept = state.called && outcome === 'completed' ? { ...(undo ? { undo } : {}), ...(pagedUndo ? { pagedUndo } : {}) } : {};
     const failure = ending?.fault ? { failure: ending.fault } : {};
     this.state = { ...state, ...kept, ...failure, phase: 'closed', activities: {}, outcome };
     this.copied = true;
-    this.waiters = undefined;
-    this.todo.length = 0;
+    this.childIndex = undefined;
+    this.queue.length = 0;
   }
 
   /** A step's times are the supervisor's to find: a message of its own for each undo would cost more than the seconds it saves. */
   wakeLater(path: string): void {
     const activity = this.activity(path);
-    if (activity?.status !== 'Executing' || asks(this.node(path))) return;
-    const at = activity && this.behavior(path).wakeAt?.(activity.own);
+    if (activity?.status !== 'Executing' || isRemote(this.node(path))) return;
+    const at = activity && this.behavior(path).wakeAt?.(activity.local);
     if (at !== undefined) this.commands.push({ type: 'wake', at });
   }
 

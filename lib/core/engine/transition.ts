@@ -23,15 +23,15 @@ export interface Transition {
 }
 
 /** Bytes that a transition may come to: given where it turned out to be more than can be stored. */
-export interface Room {
+export interface ByteBudget {
   readonly state: number;
   /** Bytes of the facts. Pages of the same write can take them. */
   readonly journal: number;
 }
 
 /** What an event may need beside the state. */
-export interface Handed {
+export interface Inputs {
   /** Pages of the undo list that lie outside of the state. */
   readonly pages?: UndoPages;
-  readonly room?: Room | undefined;
+  readonly byteBudget?: ByteBudget | undefined;
 }

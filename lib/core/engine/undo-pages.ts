@@ -1,5 +1,5 @@
 import { runsAgain } from '#core/activities/index';
-import type { State, UndoAside, UndoEntry, UndoPage } from '#core/data/state';
+import type { PagedUndo, State, UndoEntry, UndoPage } from '#core/data/state';
 import { nodeAt, type Program, parentOf } from '#core/definition/program';
 
 /** By its number. */
@@ -23,7 +23,7 @@ type Sizes = { readonly [size in keyof typeof sizes]: number };
  * What goes out of the state with the next write, and the state without it. `before` is the state that was loaded, and
  * alone says which entries go: whoever loses the race for that write puts aside the very same. What `after` needs, stays.
  */
-export function putAside(
+export function pageOut(
   program: Program,
   before: State,
   after: State,
@@ -31,14 +31,14 @@ export function putAside(
   { keptMax, pageMax }: Sizes = sizes,
 ): { readonly page: UndoPage; readonly state: State } | undefined {
   const entries = oldestOf(program, before, { keptMax, pageMax });
-  const { undo = [], undoAside } = after;
+  const { undo = [], pagedUndo: undoAside } = after;
   const isSame =
-    undoAside === before.undoAside && entries.every((entry, index) => undo[index] === entry && !isNeeded(program, after, entry));
+    undoAside === before.pagedUndo && entries.every((entry, index) => undo[index] === entry && !isNeeded(program, after, entry));
   if (entries.length === 0 || !isSame) return undefined;
-  const aside = { ...undoAside, top: number, entries: (undoAside?.entries ?? 0) + entries.length };
+  const paged = { ...undoAside, top: number, entries: (undoAside?.entries ?? 0) + entries.length };
   return {
     page: { entries, ...(undoAside ? { below: undoAside.top } : {}) },
-    state: { ...after, undo: undo.slice(entries.length), undoAside: aside },
+    state: { ...after, undo: undo.slice(entries.length), pagedUndo: paged },
   };
 }
 
@@ -63,14 +63,14 @@ function isNeeded(program: Program, { activities }: State, { path, from }: UndoE
 }
 
 /** The newest entries that were put aside of what somebody undoes: in the state; nowhere; or in a page that must be handed in first. */
-export type Found = { readonly state: State; readonly taken: boolean } | { readonly needs: number };
+export type Found = { readonly state: State; readonly searched: boolean } | { readonly needs: number };
 
 /** Looks through the pages from the newest down to `floor`, which holds none of them. */
-export function takeBack(state: State, reach: Reach, floor: number, pages: UndoPages): Found {
-  let { undoAside: aside } = state;
-  const to = aside?.top ?? 0;
-  for (let at = to; aside && at > floor; ) {
-    const seen = aside.taken?.find((each) => isSame(each, reach) && covers(each, at));
+export function pageIn(state: State, reach: Reach, floor: number, pages: UndoPages): Found {
+  let { pagedUndo: paged } = state;
+  const to = paged?.top ?? 0;
+  for (let at = to; paged && at > floor; ) {
+    const seen = paged.searched?.find((each) => isSame(each, reach) && covers(each, at));
     if (seen) {
       at = seen.next;
       continue;
@@ -78,37 +78,42 @@ export function takeBack(state: State, reach: Reach, floor: number, pages: UndoP
     const page = pages.get(at);
     if (!page) return { needs: at };
     const { below = 0 } = page;
-    const { taken = [] }: UndoAside = aside;
-    const left = page.entries.filter((entry) => !taken.some((each) => covers(each, at) && reaches(each, entry)));
+    const { searched = [] }: PagedUndo = paged;
+    const left = page.entries.filter((entry) => !searched.some((each) => covers(each, at) && reaches(each, entry)));
     const mine = left.filter((entry) => reaches(reach, entry));
-    const entries = aside.entries - mine.length;
-    if (mine.length === left.length && at === aside.top) aside = lowered({ ...aside, entries }, below);
+    const entries = paged.entries - mine.length;
+    if (mine.length === left.length && at === paged.top) paged = lowered({ ...paged, entries }, below);
     else if (mine.length > 0)
-      aside = { ...aside, entries, taken: [...taken.filter((each) => !isSame(each, reach)), takenOf(reach, to, below)] };
-    if (mine.length > 0) return { state: withEntries(withAside(state, aside), mine, { page, at }), taken: true };
+      paged = { ...paged, entries, searched: [...searched.filter((each) => !isSame(each, reach)), searchedOf(reach, to, below)] };
+    if (mine.length > 0) return { state: withEntries(withPagedUndo(state, paged), mine, { page, at }), searched: true };
     at = below;
   }
-  return { state: withAside(state, aside), taken: false };
+  return { state: withPagedUndo(state, paged), searched: false };
 }
 
-type Taken = NonNullable<UndoAside['taken']>[number];
+type Searched = NonNullable<PagedUndo['searched']>[number];
 
 const isSame = (one: Reach, other: Reach): boolean => one.scope === other.scope && one.own === other.own;
-const covers = ({ to, next }: Taken, at: number): boolean => at <= to && at > next;
+const covers = ({ to, next }: Searched, at: number): boolean => at <= to && at > next;
 
-const takenOf = ({ scope, own }: Reach, to: number, next: number): Taken => ({ scope, ...(own === undefined ? {} : { own }), to, next });
+const searchedOf = ({ scope, own }: Reach, to: number, next: number): Searched => ({
+  scope,
+  ...(own === undefined ? {} : { own }),
+  to,
+  next,
+});
 
 /** The newest page holds nothing any more: it is not listed, nor what was said of it alone. */
-function lowered({ taken, ...rest }: UndoAside, below: number): UndoAside | undefined {
+function lowered({ searched, ...rest }: PagedUndo, below: number): PagedUndo | undefined {
   if (below === 0) return undefined;
-  const left = taken?.filter(({ next }) => next < below) ?? [];
-  return { ...rest, top: below, ...(left.length > 0 ? { taken: left } : {}) };
+  const left = searched?.filter(({ next }) => next < below) ?? [];
+  return { ...rest, top: below, ...(left.length > 0 ? { searched: left } : {}) };
 }
 
-function withAside(state: State, aside: UndoAside | undefined): State {
-  const { undoAside, ...rest } = state;
-  if (aside === undoAside) return state;
-  return aside ? { ...rest, undoAside: aside } : rest;
+function withPagedUndo(state: State, paged: PagedUndo | undefined): State {
+  const { pagedUndo: undoAside, ...rest } = state;
+  if (paged === undoAside) return state;
+  return paged ? { ...rest, pagedUndo: paged } : rest;
 }
 
 /** As they were in the list. Several scopes may be undone at a time, each out of pages of its own. */
@@ -117,7 +122,7 @@ function withEntries(state: State, mine: readonly UndoEntry[], { page, at }: { r
   const isOlder = ({ from = Number.POSITIVE_INFINITY }: UndoEntry): boolean => from < at;
   const place = new Map(page.entries.map(({ path }, index) => [path, index]));
   const placeOf = ({ path }: UndoEntry): number => place.get(path) ?? 0;
-  const taken = [...undo.filter(({ from }) => from === at), ...mine.map((entry) => ({ ...entry, from: at }))];
+  const searched = [...undo.filter(({ from }) => from === at), ...mine.map((entry) => ({ ...entry, from: at }))];
   const newer = undo.filter((entry) => !isOlder(entry) && entry.from !== at);
-  return { ...state, undo: [...undo.filter(isOlder), ...taken.toSorted((a, b) => placeOf(a) - placeOf(b)), ...newer] };
+  return { ...state, undo: [...undo.filter(isOlder), ...searched.toSorted((a, b) => placeOf(a) - placeOf(b)), ...newer] };
 }

@@ -2,7 +2,7 @@ import { behaviorOf } from '#core/activities/index';
 import type { Retry } from '#core/activities/retry';
 import { workflowsAgent } from '#core/data/child-order';
 import { shortType } from '#core/data/fault';
-import { type Activity, type Asker, asks, type Template, type WorkflowDefinition } from '#core/definition/definition';
+import { type Activity, isRemote, type RemoteActivity, type Template, type WorkflowDefinition } from '#core/definition/definition';
 import { expressionsIn } from '#core/definition/program';
 
 /** A workflow as boxes and arrows, whoever draws them: what follows what, what undoes what, and which fault goes where. */
@@ -111,7 +111,7 @@ class Drafting {
     const { faultHandlers = [] } = activity;
     const frame =
       frameOf(activity) ??
-      (faultHandlers.length > 0 || (activity.undo && !asks(activity)) ? ({ kind: 'scope', title: activity.name } as const) : undefined);
+      (faultHandlers.length > 0 || (activity.undo && !isRemote(activity)) ? ({ kind: 'scope', title: activity.name } as const) : undefined);
     if (!frame) return this.body(activity);
 
     const { id, part } = this.framed(frame, () => this.body(activity));
@@ -145,7 +145,7 @@ class Drafting {
     return { entries: parts.flatMap(({ entries }) => entries), exits: parts.flatMap(({ exits }) => exits) };
   }
 
-  private step({ activity, name, agent, operation, undo }: Asker): Part {
+  private step({ activity, name, agent, operation, undo }: RemoteActivity): Part {
     const id = this.node('step', name, activity === 'call' ? `calls ${operation}` : `${agent}.${operation}`);
     this.undoOf(id, undo);
     return { entries: [id], exits: [{ id }] };
@@ -237,7 +237,7 @@ function frameOf(activity: Activity): Pick<DrawnFrame, 'kind' | 'title'> | undef
   }
 }
 
-function retryText({ count, interval, except = [], only = [], undoFirst }: Retry): string {
+function retryText({ retries: count, intervalSeconds: interval, except = [], only = [], undoFirst }: Retry): string {
   const pause = interval > 0 ? `, every ${lengthText(interval)}` : '';
   const excepted = except.length > 0 ? `, not after ${except.map(shortType).join(' or ')}` : '';
   const named = only.length > 0 ? `, only after ${only.map(shortType).join(' or ')}` : '';

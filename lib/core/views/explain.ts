@@ -2,7 +2,7 @@ import type { StepState } from '#core/activities/step';
 import { isQuestion, shortType } from '#core/data/fault';
 import { undonePath } from '#core/data/ids';
 import type { Outcome, State } from '#core/data/state';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 
 /** Id of the order that a call has started. */
@@ -12,7 +12,7 @@ type ChildOf = (path: string, generation: number) => string;
 export function explain(program: Program, state: State, now?: number, childOf?: ChildOf): string {
   if (state.phase === 'initialized') return 'Waits to be taken up.';
   if (state.phase === 'closed') return endings[state.outcome ?? 'completed'];
-  if (state.held) return heldText(state, state.held);
+  if (state.blocked) return blockedText(state, state.blocked);
   if (state.suspendedAt !== undefined) return suspendedText(state, timeText(state.suspendedAt, now));
 
   const waits = Object.keys(state.activities).flatMap((path) => waitOf(program, state, path, now, childOf) ?? []);
@@ -42,8 +42,8 @@ function suspendedText({ activities }: State, since: string): string {
   return `Suspended by an operator at ${since}: its time stands still, and nothing is begun until it is resumed${kept}.`;
 }
 
-function heldText({ activities }: State, { path, fault }: NonNullable<State['held']>): string {
-  const others = Object.entries(activities).filter(([each, { waits }]) => waits && each !== path);
+function blockedText({ activities }: State, { path, fault }: NonNullable<State['blocked']>): string {
+  const others = Object.entries(activities).filter(([each, { awaitsPerson: waits }]) => waits && each !== path);
   if (isQuestion(fault)) return `Waits for a person to answer ${path}: ${fault.message}`;
   const unknown = fault.outcomeUnknown ? '; nobody knows whether that was done' : '';
   const next = others.map(([each, { fault }]) => `${fault ? shortType(fault.type) : 'a fault'} at ${each}`);
@@ -54,12 +54,12 @@ function heldText({ activities }: State, { path, fault }: NonNullable<State['hel
 
 /** What one activity waits for; undefined where others have to go on first. */
 function waitOf(program: Program, state: State, path: string, now: number | undefined, childOf?: ChildOf): string | undefined {
-  const { own } = state.activities[path] ?? {};
+  const { local } = state.activities[path] ?? {};
   const node = nodeAt(program, path);
-  if (own === undefined) return undefined;
-  if (node.activity === 'call' && isAtWork(own as StepState)) return callText(node, path, own as StepState, childOf);
-  if (asks(node)) return stepText(node, state, path, own as StepState, now);
-  const { until, attempt = 1 } = own as { readonly until?: number; readonly attempt?: number };
+  if (local === undefined) return undefined;
+  if (node.activity === 'call' && isAtWork(local as StepState)) return callText(node, path, local as StepState, childOf);
+  if (isRemote(node)) return stepText(node, state, path, local as StepState, now);
+  const { until, attempt = 1 } = local as { readonly until?: number; readonly attempt?: number };
   if (node.activity === 'waitFor')
     return `waits for the signal ${node.signal}${until === undefined ? '' : ` until ${timeText(until, now)}`} at ${path}`;
   if (until === undefined) return undefined;
@@ -67,7 +67,7 @@ function waitOf(program: Program, state: State, path: string, now: number | unde
   return `waits ${lengthText(until, now)} before it runs ${path} once more, after ${attempt === 1 ? 'one failure' : `${attempt} failures`}`;
 }
 
-const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'asked' || phase === 'failedForNow');
+const isAtWork = ({ mode, phase }: StepState): boolean => mode === undefined && (phase === 'requested' || phase === 'failedForNow');
 
 /** A child takes the time that it takes: until when its caller waits before it asks again is nobody's concern. */
 const callText = ({ operation }: { readonly operation: string }, path: string, { generation }: StepState, childOf?: ChildOf): string =>
@@ -75,29 +75,29 @@ const callText = ({ operation }: { readonly operation: string }, path: string, {
 
 function stepText(
   { agent, operation }: { readonly agent: string; readonly operation: string },
-  { undo = [], undoAside }: State,
+  { undo = [], pagedUndo }: State,
   path: string,
-  own: StepState,
+  local: StepState,
   now: number | undefined,
 ): string | undefined {
-  const { phase, mode, attempt, completeBy } = own;
+  const { phase, mode, attempt, completeBy } = local;
   const time = timeText(completeBy, now);
   const asking = `${path}${attempt > 1 ? ` (${ordinal(attempt)} asking)` : ''}`;
   if (phase === 'undoing') return undefined;
   if (phase === 'impossible') return `a person must see to the undo of ${undonePath(path)}: its input could not be evaluated`;
   if (mode === 'undo') {
-    const left = undo.length + (undoAside?.entries ?? 0) - 1;
+    const left = undo.length + (pagedUndo?.entries ?? 0) - 1;
     const what =
-      phase === 'resting'
+      phase === 'waitingToRetry'
         ? `${agent} failed to ${operation} (${path}), and is asked again at ${time}`
         : `waits for ${agent} to ${operation} (${path})`;
     return `undoes what was done: ${what}${left > 0 ? `; ${left} more to undo` : ''}`;
   }
-  if (mode === 'settle')
-    return `nobody knows whether ${path} was done: ${phase === 'resting' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
+  if (mode === 'confirm')
+    return `nobody knows whether ${path} was done: ${phase === 'waitingToRetry' ? `${agent} is asked again at ${time}` : `waits for ${agent} to say so until ${time}`}`;
   if (mode === 'cancel') return `waits for ${agent} to answer ${asking}, which is not wanted any more, until ${time}`;
   if (phase === 'failedForNow') return `${agent} could not do ${asking} for now, and is asked again at ${time}`;
-  if (phase !== 'asked') return undefined;
+  if (phase !== 'requested') return undefined;
   return `waits for ${agent} to answer ${asking} until ${time}`;
 }
 

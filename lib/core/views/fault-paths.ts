@@ -22,9 +22,9 @@ export interface FaultPath {
 
 export interface RetryTaken {
   readonly path: string;
-  readonly count: number;
+  readonly retries: number;
   /** Seconds. */
-  readonly interval: number;
+  readonly intervalSeconds: number;
   readonly except: readonly string[];
   /** For a retry with `only`. */
   readonly only?: readonly string[];
@@ -83,14 +83,14 @@ export function faultPathOf(program: Program, path: string, fault: Raised, origi
   const { retries, end } = wayOf(program, path, fault);
   const found = { path, fault: fault.type, origin, retries };
   // Where no agent is asked, nothing waits for the next time.
-  if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? heldFor(program, fault) };
+  if (end || fault.permanent || origin === 'raised') return { ...found, askedAgain: false, end: end ?? blockedFor(program, fault) };
   const { onExhausted = 'error' } = program.definition;
   // The retry has asked often enough.
-  if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: heldFor(program, fault) };
+  if (retries.length > 0 && onExhausted === 'error') return { ...found, askedAgain: false, end: blockedFor(program, fault) };
   return afterSilence(program, found);
 }
 
-const heldFor = (program: Program, { type }: Raised): FaultEnd => ({
+const blockedFor = (program: Program, { type }: Raised): FaultEnd => ({
   kind: 'operator',
   foreseen: program.definition.toOperator.some((each) => isKindOf(type, each)),
 });
@@ -99,13 +99,13 @@ const heldFor = (program: Program, { type }: Raised): FaultEnd => ({
 function wayOf(program: Program, path: string, fault: Raised): { readonly retries: readonly RetryTaken[]; readonly end?: FaultEnd } {
   const used = new Map<string, RetryTaken>();
   for (;;) {
-    const taker = takerOf(program, path, fault, used);
-    if (taker?.kind !== 'retry') {
-      const end = taker && handledBy(program, taker, fault);
+    const route = routeOf(program, path, fault, used);
+    if (route?.kind !== 'retry') {
+      const end = route && handledBy(program, route, fault);
       return { retries: [...used.values()], ...(end ? { end } : {}) };
     }
-    const { count, interval, except = [], only, undoFirst = false } = taker.node;
-    used.set(taker.path, { path: taker.path, count, interval, except, ...(only ? { only } : {}), undoFirst });
+    const { retries, intervalSeconds, except = [], only, undoFirst = false } = route.node;
+    used.set(route.path, { path: route.path, retries, intervalSeconds, except, ...(only ? { only } : {}), undoFirst });
   }
 }
 
@@ -153,7 +153,7 @@ function afterSilence(program: Program, found: Omit<FaultPath, 'askedAgain' | 'e
   const late = lateFaultOf(program, found.path);
   const way = wayOf(program, found.path, late);
   const more = way.retries.filter((each) => found.retries.every(({ path }) => path !== each.path));
-  return { ...found, retries: [...found.retries, ...more], askedAgain: true, end: way.end ?? heldFor(program, late) };
+  return { ...found, retries: [...found.retries, ...more], askedAgain: true, end: way.end ?? blockedFor(program, late) };
 }
 
 /** What may be asked for only once is in doubt then, and no retry asks for it again. */
@@ -163,15 +163,15 @@ function lateFaultOf(program: Program, path: string): Raised {
   return isOnce ? { type: engineFaults.outcomeUnknown, permanent: true } : { type: engineFaults.deadlineExceeded, permanent: false };
 }
 
-type Taker =
+type FaultRoute =
   | { readonly kind: 'retry'; readonly path: string; readonly node: Retry }
   | { readonly kind: 'handler'; readonly path: string; readonly handler: FaultHandler };
 
-function takerOf(program: Program, source: string, fault: Raised, used: ReadonlyMap<string, unknown>): Taker | undefined {
-  const runsAgain = (path: string | undefined, child: string): Taker | undefined => {
+function routeOf(program: Program, source: string, fault: Raised, used: ReadonlyMap<string, unknown>): FaultRoute | undefined {
+  const runsAgain = (path: string | undefined, child: string): FaultRoute | undefined => {
     const node = path === undefined ? undefined : program.nodes.get(path);
     if (path === undefined || node?.activity !== 'retry' || used.has(path) || isHandler(node, path, child)) return undefined;
-    return retry.absorbs?.(node, { phase: 'trying', attempt: 1 }, fault as Fault) ? { kind: 'retry', path, node } : undefined;
+    return retry.retries?.(node, { phase: 'trying', attempt: 1 }, fault as Fault) ? { kind: 'retry', path, node } : undefined;
   };
   for (let child = source, path = parentOf(source); path !== undefined; child = path, path = parentOf(path)) {
     const node = program.nodes.get(path);
@@ -192,7 +192,11 @@ const isHandler = ({ faultHandlers = [] }: Activity, path: string, child: string
 const isUndo = (program: Program, path: string): boolean =>
   path.endsWith('/undo') && program.nodes.get(parentOf(path) ?? '')?.undo !== undefined;
 
-function handledBy(program: Program, { path: at, handler: { do: body } }: Extract<Taker, { kind: 'handler' }>, fault: Raised): FaultEnd {
+function handledBy(
+  program: Program,
+  { path: at, handler: { do: body } }: Extract<FaultRoute, { kind: 'handler' }>,
+  fault: Raised,
+): FaultEnd {
   const handler = `${at}/${body.name}`;
   const inside = [...program.nodes].filter(([path]) => path === handler || path.startsWith(`${handler}/`));
   const does = inside.flatMap(([path, node]) => actOf(program, path, node, { handler, fault }));
@@ -222,8 +226,8 @@ function actOf(
 
 /** Unless it is taken inside the handler itself. */
 function raises(program: Program, path: string, fault: Raised, handler: string): readonly HandlerAct[] {
-  const taker = takerOf(program, path, fault, new Map());
-  return taker && `${taker.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: fault.type }];
+  const route = routeOf(program, path, fault, new Map());
+  return route && `${route.path}/`.startsWith(`${handler}/`) ? [] : [{ kind: 'raises', fault: fault.type }];
 }
 
 /** The body of the nearest handler around a path. */

@@ -20,7 +20,7 @@ export function ahead(program: Program, state: State): ReadonlySet<string> {
     const path = definitionPath(at);
     const node = program.nodes.get(path);
     // What is undone, or settled for that, is back for nothing else.
-    if (!node || activity.runner !== undefined) continue;
+    if (!node || activity.parent !== undefined) continue;
     paths.add(path);
     for (const next of startedBy(node, activity)) for (const each of everyIn(next, `${path}/${next.name}`)) paths.add(each);
   }
@@ -34,9 +34,9 @@ export const mayTakeSignal = (program: Program, state: State, name: string): boo
 /** Whether something waits for it now, and takes it at once. */
 export const takesSignalNow = (program: Program, { phase, activities }: State, name: string): boolean =>
   phase === 'running' &&
-  Object.entries(activities).some(([path, { status, own }]) => {
+  Object.entries(activities).some(([path, { status, local }]) => {
     const node = program.nodes.get(definitionPath(path));
-    return node?.activity === 'waitFor' && node.signal === name && status === 'Executing' && own !== undefined;
+    return node?.activity === 'waitFor' && node.signal === name && status === 'Executing' && local !== undefined;
   });
 
 /** Names of all signals for which something waits, or may still begin to. */
@@ -50,12 +50,15 @@ export const signalsAhead = (program: Program, state: State): readonly string[] 
 ];
 
 /** What an activity that is alive may start itself: children, what cleans up, handlers. */
-function startedBy(node: Activity, { status, handling, waits, fault, own, cleanUp = [] }: ActivityState): readonly Activity[] {
+function startedBy(
+  node: Activity,
+  { status, handling, awaitsPerson: waits, fault, local, cleanUp = [] }: ActivityState,
+): readonly Activity[] {
   const children = behaviorOf(node.activity).children(node);
   const handlers = node.faultHandlers ?? [];
   // What waits for a person goes on as it was.
   if (status === 'Executing' || (status === 'Faulting' && waits))
-    return [...childrenLeft(node, own, children), ...handlers.map((handler) => handler.do)];
+    return [...childrenLeft(node, local, children), ...handlers.map((handler) => handler.do)];
   const cleaning = children.filter(({ name }) => cleanUp.some((start) => nameOf(start) === name));
   const handler = status === 'Faulting' && !handling && fault ? handlers.find((each) => isKindOf(fault.type, each.fault)) : undefined;
   return [...cleaning, ...(handler ? [handler.do] : [])];
@@ -64,22 +67,22 @@ function startedBy(node: Activity, { status, handling, waits, fault, own, cleanU
 const nameOf = (start: Start): string => (typeof start === 'string' ? start : start.name);
 
 /** The children that an activity may still start; one that is alive already is looked at by itself. */
-function childrenLeft(node: Activity, own: unknown, children: readonly Activity[]): readonly Activity[] {
+function childrenLeft(node: Activity, local: unknown, children: readonly Activity[]): readonly Activity[] {
   // It could not even begin.
-  if (own === undefined) return children;
+  if (local === undefined) return children;
   switch (node.activity) {
     case 'sequence':
-      return children.slice((own as SequenceState).at + 1);
+      return children.slice((local as SequenceState).at + 1);
     case 'parallel':
     case 'scope':
     case 'choice':
       return [];
     case 'retry': {
-      const { phase, attempt } = own as RetryState;
-      return phase === 'trying' && attempt > node.count ? [] : children;
+      const { phase, attempt } = local as RetryState;
+      return phase === 'trying' && attempt > node.retries ? [] : children;
     }
     case 'forEach': {
-      const { next, count } = own as ForEachState;
+      const { next, count } = local as ForEachState;
       return next < count ? children : [];
     }
     default:

@@ -2,7 +2,7 @@ import { behaviorOf } from '#core/activities/index';
 import { isDefiniteRefusal, type StepState } from '#core/activities/step';
 import type { Json } from '#core/data/json';
 import type { ActivityState, State, UndoEntry } from '#core/data/state';
-import { asks, rootPath } from '#core/definition/definition';
+import { isRemote, rootPath } from '#core/definition/definition';
 import type { Evaluation } from '#core/definition/expression';
 import { definitionPath, fill, nodeAt, type Program, parentOf, scopeOf } from '#core/definition/program';
 import type { Subject } from '#core/engine/transition-builder';
@@ -42,13 +42,13 @@ export function undoPlan(program: Program, subject: Subject, state: State, scope
   // What is known to be done is undone at once; the rest when its answer has come.
   const first = [...live.filter((each) => !each.outcomeUnknown), ...live.filter((each) => each.outcomeUnknown)];
   const planned = [...first, ...noted.flatMap((entry) => undoOf(program, entry))];
-  const wholes = (state.undo ?? []).flatMap(({ path }) => (asks(nodeAt(program, path)) ? [] : [path]));
+  const wholes = (state.undo ?? []).flatMap(({ path }) => (isRemote(nodeAt(program, path)) ? [] : [path]));
   return {
     scope,
     steps: planned.filter(({ path }) => inScope(path)),
     withoutUndo: done.flatMap((path) => {
       const node = nodeAt(program, path);
-      const stays = asks(node) && !node.undo && inScope(path) && !wholes.some((whole) => isWithin(path, whole));
+      const stays = isRemote(node) && !node.undo && inScope(path) && !wholes.some((whole) => isWithin(path, whole));
       return stays ? [{ path, agent: node.agent, operation: node.operation }] : [];
     }),
   };
@@ -68,8 +68,8 @@ export function scopeNamed({ nodes }: Program, text: string): string | undefined
 /** Newest first; what somebody is undoing already goes before the rest. */
 function inTheirOrder({ undo = [], activities }: State): readonly UndoEntry[] {
   const newestFirst = undo.toReversed();
-  const first = Object.entries(activities).flatMap(([at, { own }]) => {
-    const { scope } = (own ?? {}) as { readonly scope?: string };
+  const first = Object.entries(activities).flatMap(([at, { local }]) => {
+    const { scope } = (local ?? {}) as { readonly scope?: string };
     const handler = handlerAround(activities, at);
     return scope === undefined ? [] : newestFirst.filter(({ path }) => isAt(path, scope) && !(handler && isAt(path, handler)));
   });
@@ -101,11 +101,11 @@ function undoOfLive(
   subject: Subject,
   state: State,
   path: string,
-  { own, reply }: ActivityState,
+  { local, reply }: ActivityState,
 ): readonly (readonly [string, PlannedUndo | undefined])[] {
   const node = nodeAt(program, path);
-  const step = own as StepState | undefined;
-  if (!asks(node) || !step || step.phase === 'undoing') return [];
+  const step = local as StepState | undefined;
+  if (!isRemote(node) || !step || step.phase === 'undoing') return [];
   if (step.mode === 'undo') {
     const entry = state.undo?.find((each) => `${each.path}/undo` === path);
     return entry ? undoOf(program, entry).map((planned) => [entry.path, planned] as const) : [];

@@ -1,25 +1,25 @@
 import type { AgentDefinition } from '#authoring/agent';
 import type { Breakers } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
-import { type Cancel, queues, type Reply, type Request, timeText } from '#ports/messages';
-import { type Channel, inGroup } from '#ports/queues';
-import type { Asked } from '#ports/store';
+import { type Cancel, queueNames, type Reply, type Request, timeText } from '#ports/messages';
+import { inGroup, type Queues } from '#ports/queues';
+import type { IntentLog } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
-import { Guard } from './circuit-guard.ts';
+import { CircuitGuard } from './circuit-guard.ts';
 import { startDeadline } from './deadline.ts';
-import { type AnsweringTools, answerOf, notHere } from './execute.ts';
+import { type ExecuteTools, execute, notHere } from './execute.ts';
 import { startHeartbeat } from './heartbeat.ts';
 import type { Result } from './results.ts';
-import { callOf, kindOf, notNow, type Work } from './retry.ts';
+import { busy, callOf, kindOf, type Work } from './retry.ts';
 
 export interface AgentOptions {
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   /** Where it notes what may be asked for only once, and that its service is away. */
-  readonly store: Asked & Breakers;
+  readonly store: IntentLog & Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
-  readonly chance?: () => number;
+  readonly random?: () => number;
 }
 
 interface ServeOptions {
@@ -40,7 +40,7 @@ export interface Agent {
 
 /** So many cancellations are remembered in one process, for requests that come out of the queue later. */
 const canceledKept = 1_000;
-const putBackMs = { first: 1_000, longest: 30_000 };
+const requeueMs = { first: 1_000, longest: 30_000 };
 
 /** What is at work in this process, and how it is given up. */
 interface AtWork extends Work {
@@ -50,14 +50,14 @@ interface AtWork extends Work {
 /** The role around a user's operations: deadlines, retries of what may pass, schema checks, one reply. */
 export function createAgent(
   { name, operations }: AgentDefinition,
-  { channel, store, clock, telemetry, chance = Math.random }: AgentOptions,
+  { queues, store, clock, telemetry, random = Math.random }: AgentOptions,
 ): Agent {
-  const guard = new Guard(name, { breakers: store, clock, telemetry, chance });
-  const tools: AnsweringTools = { asked: store, guard, clock, telemetry, chance };
-  const reply = async (request: Request, result: Result, to: Pick<Channel, 'send'>): Promise<void> => {
+  const guard = new CircuitGuard(name, { breakers: store, clock, telemetry, random });
+  const tools: ExecuteTools = { intents: store, guard, clock, telemetry, random };
+  const reply = async (request: Request, result: Result, to: Pick<Queues, 'send'>): Promise<void> => {
     const { requestId, orderId, path, attempt, epoch } = request;
     const body: Reply = { v: 1, type: 'reply', requestId, orderId, path, attempt, epoch, sentAt: timeText(clock.now()), result };
-    await to.send([{ queue: queues.replies(name), body: JSON.stringify(body) }]);
+    await to.send([{ queue: queueNames.replies(name), body: JSON.stringify(body) }]);
   };
 
   /** By the id of the asking. */
@@ -70,7 +70,7 @@ export function createAgent(
     if (canceled.has(request.requestId)) canceling.abort();
     const deadline = startDeadline(request, clock, stopping, canceling.signal);
     const { longestSeconds, heartbeats } = operation;
-    const beating = { isAutomatic: heartbeats !== 'manual', agent: name, channel: inGroup(channel, group), clock };
+    const beating = { isAutomatic: heartbeats !== 'manual', agent: name, queues: inGroup(queues, group), clock };
     const heartbeat = longestSeconds === undefined ? undefined : startHeartbeat(request, deadline, { ...beating, longestSeconds });
     const work = { agent: name, request, operation, deadline, heartbeat, redelivered, stopping, canceling, canceled: canceling.signal };
     // Of two deliveries the first is at work.
@@ -81,17 +81,17 @@ export function createAgent(
   const serve = async (request: Request, options: ServeOptions = {}): Promise<void> => {
     const { orderId, requestId } = request;
     const operation = Object.hasOwn(operations, request.operation) ? operations[request.operation] : undefined;
-    const to = inGroup(channel, options.group);
+    const to = inGroup(queues, options.group);
     if (!operation) return reply(request, notHere(request, name), to);
     const work = begin(request, operation, options);
     const { deadline, heartbeat } = work;
     try {
-      const result = !guard.isCalm && (await guard.isShut()) ? notNow : await answerOf(work, tools);
+      const result = !guard.isClosed && (await guard.isShut()) ? busy : await execute(work, tools);
       // Silence after the deadline: another asking may be at work by now, and only its answer counts (SAS).
       if (deadline.isOver()) {
         telemetry.count('expired');
         telemetry.log('info', 'expired: stopped without an answer', { orderId, requestId, agent: name });
-      } else if (result === notNow) await putBack(request, to);
+      } else if (result === busy) await requeue(request, to);
       else if (result) await reply(request, result, to);
     } finally {
       if (atWork.get(requestId) === work) atWork.delete(requestId);
@@ -104,15 +104,15 @@ export function createAgent(
    * Onto the queue again, each time for longer, as long as somebody waits for it. After that the order itself waits: the
    * supervisor knows that its service is away, moves its deadline, and has it asked again in its turn.
    */
-  async function putBack(request: Request, to: Pick<Channel, 'send'>): Promise<void> {
+  async function requeue(request: Request, to: Pick<Queues, 'send'>): Promise<void> {
     const now = clock.now();
-    const times = (request.putBack ?? 0) + 1;
-    const delayMs = Math.round(Math.min(putBackMs.longest, putBackMs.first * 2 ** (times - 1)) * (0.5 + chance()));
+    const times = (request.requeued ?? 0) + 1;
+    const delayMs = Math.round(Math.min(requeueMs.longest, requeueMs.first * 2 ** (times - 1)) * (0.5 + random()));
     const remainingMs = Math.min(Date.parse(request.completeBy) - now, request.remainingMs) - delayMs;
     telemetry.count(remainingMs > 0 ? 'putBack' : 'leftWaiting');
     if (remainingMs <= 0) return;
-    const body = JSON.stringify({ ...request, remainingMs, putBack: times });
-    await to.send([{ queue: queues.requests(name), body, delayMs }]);
+    const body = JSON.stringify({ ...request, remainingMs, requeued: times });
+    await to.send([{ queue: queueNames.requests(name), body, delayMs }]);
   }
 
   async function cancel({ requestId }: Cancel): Promise<void> {

@@ -3,20 +3,20 @@ import type { Clock } from '#ports/clock';
 import type { Telemetry } from '#ports/telemetry';
 
 /** Leave to call the service: to be given back, with what came of it. */
-export interface Admission {
+export interface Permit {
   /** The service answered, whatever it said. */
   answered(): Promise<void>;
   /** It did not, or said that it cannot now. */
   failed(orderId: string): Promise<void>;
   /** Nobody knows: the call was given up from here. */
-  gaveUp(): void;
+  release(): void;
 }
 
 export interface GuardOptions {
   readonly breakers: Breakers;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly chance: () => number;
+  readonly random: () => number;
 }
 
 /** Failures in a row, of more than one order: one that no service could answer must not stop the others. */
@@ -36,7 +36,7 @@ const usualMinMs = 1_000;
  * Stands between an agent and its remote service, one in each process. What it knows of trouble it shares with the others
  * through the store; without trouble it asks nobody, so that it costs nothing in good weather.
  */
-export class Guard {
+export class CircuitGuard {
   private readonly agent: string;
   private readonly options: GuardOptions;
   /** Undefined while nothing is wrong as far as this process knows. */
@@ -62,7 +62,7 @@ export class Guard {
   }
 
   /** Nothing is wrong as far as this process knows, and it has called just now: nobody needs to be asked. */
-  get isCalm(): boolean {
+  get isClosed(): boolean {
     return this.known === undefined && !this.hasRested;
   }
 
@@ -71,8 +71,8 @@ export class Guard {
   }
 
   /** Leave to call a service of which nothing bad is known. */
-  enter(): Admission {
-    return this.admission(false);
+  enter(): Permit {
+    return this.permit(false);
   }
 
   /** Whether there is no point in even beginning: nobody may call now. */
@@ -83,18 +83,18 @@ export class Guard {
   }
 
   /** Leave to call the service, or undefined: not now. A repetition takes from the budget. */
-  async admit({ repeated }: { readonly repeated: boolean }): Promise<Admission | undefined> {
+  async acquirePermit({ repeated }: { readonly repeated: boolean }): Promise<Permit | undefined> {
     const { clock } = this.options;
     if (await this.isShut()) return undefined;
     const phase = phaseOf(this.known, clock.now());
-    if (phase === 'open') return (await this.probes()) ? this.admission(true) : undefined;
+    if (phase === 'open') return (await this.probes()) ? this.permit(true) : undefined;
     if (phase === 'half-open' && this.atWork >= this.level) return undefined;
     if (phase === 'closed') this.forget();
     if (repeated && phase === 'closed' && !this.spend()) return undefined;
-    return this.admission(false);
+    return this.permit(false);
   }
 
-  private admission(isProbe: boolean): Admission {
+  private permit(isProbe: boolean): Permit {
     const { clock } = this.options;
     const startedAt = clock.now();
     this.calledAt = startedAt;
@@ -114,7 +114,7 @@ export class Guard {
       failed: async (orderId) => {
         if (once()) await this.failed(orderId, isProbe);
       },
-      gaveUp: () => void once(),
+      release: () => void once(),
     };
   }
 
@@ -152,8 +152,8 @@ export class Guard {
   }
 
   private async open(): Promise<void> {
-    const { clock, chance, telemetry } = this.options;
-    const breaker = opened(this.agent, this.known ?? this.last, clock.now(), chance());
+    const { clock, random, telemetry } = this.options;
+    const breaker = opened(this.agent, this.known ?? this.last, clock.now(), random());
     if (!(await this.write(breaker))) return;
     telemetry.count('breakerOpened');
     telemetry.count('serviceAway');
@@ -171,9 +171,9 @@ export class Guard {
 
   /** Of all instances one probes. */
   private async probes(): Promise<boolean> {
-    const { clock, chance, telemetry } = this.options;
+    const { clock, random, telemetry } = this.options;
     if (this.known?.closedAt !== null || clock.now() < this.known.probeAt) return false;
-    const mayProbe = await this.write(probing(this.known, clock.now(), chance()));
+    const mayProbe = await this.write(probing(this.known, clock.now(), random()));
     if (mayProbe) telemetry.count('serviceAway');
     return mayProbe;
   }

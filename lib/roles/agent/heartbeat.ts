@@ -1,6 +1,6 @@
 import type { Clock } from '#ports/clock';
-import { queues, type Request, timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { queueNames, type Request, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import { answered, type Deadline } from './deadline.ts';
 
 /** Asks for more time, as long as the operation may take at the most. */
@@ -16,7 +16,7 @@ export interface HeartbeatOptions {
   /** Whether it beats by itself before a third of the time is over; otherwise the operation does. */
   readonly isAutomatic: boolean;
   readonly agent: string;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
 }
 
@@ -27,7 +27,7 @@ const notBefore = 0.1;
 export function startHeartbeat(
   request: Request,
   deadline: Deadline,
-  { longestSeconds, isAutomatic, agent, channel, clock }: HeartbeatOptions,
+  { longestSeconds, isAutomatic, agent, queues, clock }: HeartbeatOptions,
 ): Heartbeat {
   const stopped = new AbortController();
   const started = clock.now();
@@ -51,7 +51,7 @@ export function startHeartbeat(
       sentAt: timeText(beatenAt),
       completeBy: timeText(completeBy),
     };
-    await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(body) }]);
+    await queues.send([{ queue: queueNames.replies(agent), body: JSON.stringify(body) }]);
     deadline.extend(completeBy);
   };
   const automatically = async (): Promise<void> => {

@@ -53,7 +53,7 @@ export function resultOf(returned: unknown, operation: AnyOperation): Result {
 }
 
 /** The service says that it cannot now, under a fault that the operation declares. */
-export const isNotNow = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
+export const isBusy = (result: Result): boolean => result.status === 'failed' && !result.fault.permanent;
 
 /** A permanent failure, as an operation threw it. */
 export const refusalOf = (error: PermanentFailure, { outcomeUnknown }: { readonly outcomeUnknown: boolean } = error): Result =>

@@ -4,7 +4,7 @@ import type { JsonObject } from '#core/data/json';
 import type { Clock } from '#ports/clock';
 import { isRepeated, type Request } from '#ports/messages';
 import type { Telemetry } from '#ports/telemetry';
-import type { Admission, Guard } from './circuit-guard.ts';
+import type { CircuitGuard, Permit } from './circuit-guard.ts';
 import type { Deadline } from './deadline.ts';
 import type { Heartbeat } from './heartbeat.ts';
 import { exhausted, givenUp, nobodyWaits, type Result, refusalOf } from './results.ts';
@@ -26,15 +26,15 @@ export interface Work {
 
 export interface Tools {
   /** What stands before the service. */
-  readonly guard: Guard;
+  readonly guard: CircuitGuard;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** A number from 0 to 1, for jitter. */
-  readonly chance: () => number;
+  readonly random: () => number;
 }
 
 /** The service is away, or tried too often: not an answer, the request is to come again. */
-export const notNow = Symbol('not now');
+export const busy = Symbol('not now');
 
 const attemptsMaxDefault = 8;
 const pauseMs = { first: 100, longest: 5_000 };
@@ -43,11 +43,11 @@ const pauseMs = { first: 100, longest: 5_000 };
 export const mayBeDone = ({ request, redelivered }: Work): boolean => redelivered || isRepeated(request);
 
 /** Tries until there is a definite answer, the attempts are used up, or the time is over. */
-export async function patiently(
+export async function withRetries(
   work: Work,
-  ask: (admission: Admission, repeated: boolean) => Promise<Result>,
-  { guard, clock, telemetry, chance }: Tools,
-): Promise<Result | typeof notNow> {
+  tryOnce: (permit: Permit, repeated: boolean) => Promise<Result>,
+  { guard, clock, telemetry, random }: Tools,
+): Promise<Result | typeof busy> {
   const { agent, request, operation, deadline, stopping, canceled } = work;
   const attemptsMax = operation.attemptsMax ?? attemptsMaxDefault;
   let wasSent = mayBeDone(work);
@@ -55,40 +55,40 @@ export async function patiently(
     if (canceled.aborted) return givenUp;
     if (deadline.isOver()) return nobodyWaits;
     stopping?.throwIfAborted();
-    const repeated = tried > 1 || request.putBack !== undefined;
-    const admission = guard.isCalm && !repeated ? guard.enter() : await guard.admit({ repeated });
-    if (!admission) return notNow;
+    const repeated = tried > 1 || request.requeued !== undefined;
+    const permit = guard.isClosed && !repeated ? guard.enter() : await guard.acquirePermit({ repeated });
+    if (!permit) return busy;
     // While the store was asked its time may have passed, or nobody may want it any more.
     if (deadline.signal.aborted) {
-      admission.gaveUp();
+      permit.release();
       stopping?.throwIfAborted();
       return canceled.aborted ? givenUp : nobodyWaits;
     }
     try {
-      const result = await ask(admission, wasSent);
-      await admission.answered();
+      const result = await tryOnce(permit, wasSent);
+      await permit.answered();
       return result;
     } catch (error) {
       const isStopped = stopping?.aborted === true;
       const isGivenUp = isStopped || (canceled.aborted && !(error instanceof PermanentFailure));
-      if (isGivenUp) admission.gaveUp();
+      if (isGivenUp) permit.release();
       // The host stops: without an answer the message comes back, and another host takes it.
       if (isStopped) throw error;
       if (isGivenUp) return givenUp;
       const { orderId, requestId } = request;
       // What the service said may quote what it was sent: that is for the journal, which knows what is secret.
       telemetry.log('debug', 'attempt failed', { orderId, requestId, agent, operation: request.operation, tried, kind: kindOf(error) });
-      if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await admission.answered();
+      if (error instanceof PermanentFailure || error instanceof UnprocessableMessage) await permit.answered();
       // The message itself is at fault, and comes again: whoever feeds this counts.
       if (error instanceof UnprocessableMessage) throw error;
       if (error instanceof PermanentFailure) return refusalOf(error);
-      await admission.failed(orderId);
+      await permit.failed(orderId);
       wasSent ||= !(error instanceof TransientFailure && error.nothingSent);
       if (tried >= attemptsMax) return exhausted(error, operation);
 
       const asked = error instanceof TransientFailure ? error.retryAfterMs : undefined;
       await clock.sleep(
-        Math.round(Math.max(asked ?? 0, chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))),
+        Math.round(Math.max(asked ?? 0, random() * Math.min(pauseMs.longest, pauseMs.first * 2 ** (tried - 1)))),
         deadline.signal,
       );
     }

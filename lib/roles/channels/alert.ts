@@ -1,7 +1,7 @@
 import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
-import { type ChannelState, changeChannelState, told } from './state.ts';
+import { type ChannelState, changeChannelState, withoutUnannounced } from './state.ts';
 
 export interface ChannelAlertPorts {
   readonly documents: Pick<Documents, 'document' | 'putDocument'>;
@@ -24,5 +24,5 @@ export async function announceClosing(state: ChannelState, { documents, publishe
   };
   const refused = await publisher.publish([{ id: detail.id, detailType: 'Channel Closed', detail }]);
   if (refused.failed.length > 0) throw new Error('The announcement was not taken.');
-  await changeChannelState(channel, documents, (before) => told(before, rev));
+  await changeChannelState(channel, documents, (before) => withoutUnannounced(before, rev));
 }

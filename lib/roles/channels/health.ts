@@ -1,10 +1,10 @@
 import type { ChannelPolicies } from '#authoring/channel-policy';
 import type { Clock } from '#ports/clock';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import type { Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import type { Telemetry } from '#ports/telemetry';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { announceClosing } from './alert.ts';
 import { channelOf, policyOf } from './policy.ts';
 import { type ChannelState, changeChannelState, failed, succeeded } from './state.ts';
@@ -25,7 +25,7 @@ export interface ChannelHealthOptions {
   readonly telemetry: Telemetry;
   readonly policies?: ChannelPolicies | undefined;
   /** Where something beside this process feeds the functions. */
-  readonly valves?: Valves | undefined;
+  readonly consumers?: Consumers | undefined;
 }
 
 /**
@@ -33,7 +33,7 @@ export interface ChannelHealthOptions {
  * (PM). As long as a process knows of no failure it asks nobody.
  */
 export function createChannelHealth(options: ChannelHealthOptions): ChannelHealth {
-  const { documents, clock, telemetry, policies, valves } = options;
+  const { documents, clock, telemetry, policies, consumers } = options;
   /** Channels of whose failures this process knows. */
   const failing = new Set<string>();
   const succeededAt = new Map<string, number>();
@@ -42,9 +42,9 @@ export function createChannelHealth(options: ChannelHealthOptions): ChannelHealt
     telemetry.count('channelClosed');
     telemetry.log('error', 'channel closed: what needs it waits', { channel: state.channel, reason: state.reason });
     // Neither waits for the other: what can't be had now, the supervisor sees to.
-    await together([
+    await allSettledOrThrow([
       unlessUnavailable(state.channel, () => announceClosing(state, options)),
-      unlessUnavailable(state.channel, async () => valves?.set(state.queues, 'closed')),
+      unlessUnavailable(state.channel, async () => consumers?.set(state.queues, 'closed')),
     ]);
   }
 

@@ -1,6 +1,6 @@
 import type { ChannelPolicies, ChannelPolicy } from '#authoring/channel-policy';
 import { queueFigures } from '#ports/limits';
-import { agentOfReplies, agentOfRequests, queues } from '#ports/messages';
+import { agentOfReplies, agentOfRequests, queueNames } from '#ports/messages';
 
 /** A heartbeat is followed by the next one; all else is wanted. What was in a message is for the operator who asks for it, not for logs. */
 export const policyDefaults: ChannelPolicy = {
@@ -25,5 +25,5 @@ export const channelOf = (queue: string): string => {
 /** The queues of the channel that a queue belongs to: both of an agent's pair, else it alone. */
 export const pairOf = (queue: string): readonly string[] => {
   const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
-  return agent === undefined ? [queue] : [queues.requests(agent), queues.replies(agent)];
+  return agent === undefined ? [queue] : [queueNames.requests(agent), queueNames.replies(agent)];
 };

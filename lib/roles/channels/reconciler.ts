@@ -1,26 +1,26 @@
 import type { Clock } from '#ports/clock';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import type { Telemetry } from '#ports/telemetry';
 import { outboxMs } from '#roles/scheduler/deadlines';
 import { announceClosing, type ChannelAlertPorts } from './alert.ts';
 import { pairOf } from './policy.ts';
 import { type ChannelState, type Closures, isShut } from './state.ts';
 
-export interface ChannelKeeperOptions extends ChannelAlertPorts {
-  readonly valves: Valves | undefined;
+export interface ChannelReconcilerOptions extends ChannelAlertPorts {
+  readonly consumers: Consumers | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
 }
 
 /** Sees to what follows from the channels' records, however often that goes wrong: what feeds the functions is so, and people know. */
-export interface ChannelKeeper {
+export interface ChannelReconciler {
   follow(states: Closures): Promise<void>;
 }
 
 /** Somebody else may have changed it since: a deployment, or a person. */
 const lookAgainMs = 60_000;
 
-export function createChannelKeeper({ valves, clock, telemetry, ...alerting }: ChannelKeeperOptions): ChannelKeeper {
+export function createChannelReconciler({ consumers, clock, telemetry, ...alerting }: ChannelReconcilerOptions): ChannelReconciler {
   /** What was set last, by queue. */
   const set = new Map<string, { readonly state: 'open' | 'closed'; readonly at: number }>();
 
@@ -28,7 +28,7 @@ export function createChannelKeeper({ valves, clock, telemetry, ...alerting }: C
     const last = set.get(queue);
     if (last?.state === state && clock.now() - last.at < lookAgainMs) return;
     try {
-      await valves?.set([queue], state);
+      await consumers?.set([queue], state);
       set.set(queue, { state, at: clock.now() });
     } catch (error) {
       set.delete(queue);
@@ -38,7 +38,7 @@ export function createChannelKeeper({ valves, clock, telemetry, ...alerting }: C
 
   /** Whoever closed it tells it himself, unless he died first: he is given a while. */
   async function tell(state: ChannelState): Promise<void> {
-    if (!state.untold || clock.now() < state.at + outboxMs) return;
+    if (!state.unannounced || clock.now() < state.at + outboxMs) return;
     try {
       await announceClosing(state, alerting);
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#core/data/json';
 import { opened as awayFrom, type Breaker, phaseOf, releasedBy } from '#ports/circuit-breaker';
 import { collections, type Document, type Documents } from '#ports/documents';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 
 /**
  * Whether a channel is open. Where nothing stands in the store, it is. Times are milliseconds since 1970. The record is what
@@ -25,7 +25,7 @@ export interface ChannelState {
   readonly failuresInRow: number;
   readonly failedAt: number | null;
   /** Of one that the engine has closed: nobody was told yet. Once it is open, nobody needs to be. */
-  readonly untold: boolean;
+  readonly unannounced: boolean;
 }
 
 /** By whom a channel is closed or opened, and why. */
@@ -51,7 +51,7 @@ const untouched = (channel: string, now: number): ChannelState => ({
   closedAt: null,
   failuresInRow: 0,
   failedAt: null,
-  untold: false,
+  unannounced: false,
 });
 
 /** Whether nothing is to be taken from a queue now. */
@@ -61,7 +61,7 @@ export const isShut = (state: ChannelState | undefined, queue: string, now: numb
 export const isClosed = ({ state, at }: ChannelState, now: number): boolean => state === 'closed' || now < at;
 
 /** To those who wait a closed channel is what a service is that is away, and they are let go alike. Nobody goes and sees. */
-export const absenceOf = (state: ChannelState, now: number): Breaker => ({
+export const outageOf = (state: ChannelState, now: number): Breaker => ({
   agent: state.channel,
   rev: state.rev,
   openedAt: state.closedAt ?? state.at,
@@ -72,7 +72,7 @@ export const absenceOf = (state: ChannelState, now: number): Breaker => ({
 
 /** It is open, and some who waited have not had their turn yet. */
 export const letsGo = (state: ChannelState, now: number): boolean =>
-  state.closedAt !== null && phaseOf(absenceOf(state, now), now) === 'half-open';
+  state.closedAt !== null && phaseOf(outageOf(state, now), now) === 'half-open';
 
 export const closed = (
   before: ChannelState | undefined,
@@ -82,14 +82,14 @@ export const closed = (
 ): ChannelState => {
   const known = before ?? untouched(channel, now);
   // Closed again before all that waited was let go, it is the same absence for those who are left.
-  const absence = known.closedAt === null ? undefined : absenceOf(known, now);
+  const absence = known.closedAt === null ? undefined : outageOf(known, now);
   const closedAt = awayFrom(channel, absence, now, 0).openedAt;
-  return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, untold: by === engine };
+  return { ...known, rev: known.rev + 1, state: 'closed', at: now, by, reason, queues, closedAt, unannounced: by === engine };
 };
 
 /** People were told of the closing that was written as this rev; undefined where it is not as it was then. */
-export const told = (before: ChannelState | undefined, rev: number): ChannelState | undefined =>
-  before?.rev === rev ? { ...before, rev: rev + 1, untold: false } : undefined;
+export const withoutUnannounced = (before: ChannelState | undefined, rev: number): ChannelState | undefined =>
+  before?.rev === rev ? { ...before, rev: rev + 1, unannounced: false } : undefined;
 
 export const opened = (before: ChannelState, { by, reason, now }: ChannelChange, at = now): ChannelState => ({
   ...before,
@@ -100,7 +100,7 @@ export const opened = (before: ChannelState, { by, reason, now }: ChannelChange,
   reason,
   failuresInRow: 0,
   failedAt: null,
-  untold: false,
+  unannounced: false,
 });
 
 /** One failure more, and closed when that was one too many; undefined where nothing changes. `succeededAt`: what whoever failed knows. */
@@ -167,7 +167,7 @@ export async function changeChannelState(
     const { outcome } = await documents.putDocument(document, next.rev - 1);
     if (outcome === 'refused') continue;
     if (entry && next.state === 'open') {
-      const expiresAt = releasedBy(absenceOf(next, next.at), next.at) + rememberedMs;
+      const expiresAt = releasedBy(outageOf(next, next.at), next.at) + rememberedMs;
       await documents.putDocument({ ...entry, rev: entry.rev + 1, expiresAt }, entry.rev);
     }
     return { outcome: 'changed', state: next };
@@ -196,7 +196,7 @@ const channelsMax = 1000;
 export async function closures(documents: Pick<Documents, 'document' | 'documents'>, now: number): Promise<Closures> {
   const entries = await documents.documents(collections.channels, undefined, channelsMax);
   const named = entries.filter(({ expiresAt }) => expiresAt === undefined || expiresAt > now);
-  const states = await together(named.map((entry) => channelState(entry.id, documents)));
+  const states = await allSettledOrThrow(named.map((entry) => channelState(entry.id, documents)));
   return new Map(states.flatMap((state) => (state ? [[state.channel, state] as const] : [])));
 }
 

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { NewerMessageError, StateTooLargeError, UnreadableRecordError } from '#ports/errors';
-import { queues, type Reply, type Request, type ToAgent, timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { queueNames, type Reply, type Request, type ToAgent, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import type { CallerRef, OrderRecord, StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -14,7 +14,7 @@ import type { Scheduler } from '#roles/scheduler/scheduler';
 import { bodyProblems, childIdOf } from '#roles/submission/submission';
 
 /** The agent behind calls: starts the orders that other orders call, cancels them, and has them undone. */
-export type Children = (message: ToAgent) => Promise<void>;
+export type ChildOrders = (message: ToAgent) => Promise<void>;
 
 /** Settings of the system that an order takes on when it begins. */
 interface ChildOrderSettings {
@@ -24,9 +24,9 @@ interface ChildOrderSettings {
   readonly retentionMs: number | undefined;
 }
 
-export interface ChildrenOptions {
+export interface ChildOrdersOptions {
   readonly store: Store;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly scheduler: Scheduler;
@@ -45,7 +45,7 @@ type Failure = Extract<Reply['result'], { status: 'failed' }>['fault'];
  * A child answers by itself when it ends (see `replyToCaller`). What is asked here once more was lost on its way, or it
  * is only asked whether the child exists: then it is canceled, so that the answer comes.
  */
-export function createChildren({ store, channel, clock, telemetry, scheduler, definitions, config }: ChildrenOptions): Children {
+export function createChildOrders({ store, queues, clock, telemetry, scheduler, definitions, config }: ChildOrdersOptions): ChildOrders {
   /** An order whose record cannot be read is put before a person: what is asked of it again and again would end there too. */
   return async (message) => {
     try {
@@ -55,12 +55,12 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
       const { orderId, newerUntil = 0 } = error;
       if (newerUntil > clock.now()) throw new NewerMessageError(error.message);
       await scheduler.accept(orderId, [{ id: `unreadable@${orderId}`, type: 'wake-up' }], []);
-      if (message.type === 'request' && message.operation !== 'undo') await sayLost(message, orderId);
+      if (message.type === 'request' && message.operation !== 'undo') await replyLost(message, orderId);
     }
   };
 
   /** What is finished is never mended: whoever waits for its answer would wait for ever. */
-  async function sayLost(request: Request, orderId: string): Promise<void> {
+  async function replyLost(request: Request, orderId: string): Promise<void> {
     const head = await store.head(orderId);
     if (head?.processState !== 'Processed') return;
     const message = `The order ${orderId} that was called ended as ${head.outcome}. Its record cannot be read: its answer is lost.`;
@@ -72,9 +72,9 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
     if (message.operation === 'undo') return undo(message);
 
     const child = await store.load(childIdOf(message.idempotencyKey));
-    if (child) return goOn(message, child);
-    if (message.attempt > 1 && (await mayBeForgotten(message))) return sayForgotten(message);
-    if (message.settling) return neverBegin(message);
+    if (child) return continueWith(message, child);
+    if (message.attempt > 1 && (await mayBeForgotten(message))) return replyForgotten(message);
+    if (message.confirming) return preventStart(message);
     // Nobody waits for it any more.
     if (clock.now() >= Date.parse(message.completeBy)) return telemetry.count('expired');
     return start(message);
@@ -90,20 +90,20 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
     if (!parent || retentionMs === undefined || clock.now() - parent.order.submittedAt < retentionMs) return false;
     const generation = idempotencyKey.slice(idempotencyKey.lastIndexOf('/') + 1);
     const requested = decodeInstance(parent.state).tail.find(
-      (entry) => entry.type === 'StepAsked' && entry.path === path && entry.asking.startsWith(`${generation}#`),
+      (entry) => entry.type === 'StepRequested' && entry.path === path && entry.attemptId.startsWith(`${generation}#`),
     );
     return clock.now() - (requested?.at ?? 0) >= retentionMs;
   }
 
-  function sayForgotten(request: Request): Promise<void> {
+  function replyForgotten(request: Request): Promise<void> {
     const message = `The order ${childIdOf(request.idempotencyKey)} was called so long ago that it may be forgotten. Nobody knows whether it was completed.`;
     return fail(request, { type: 'OutcomeUnknown', message, permanent: true, outcomeUnknown: true });
   }
 
-  async function goOn(request: Request, child: Child): Promise<void> {
+  async function continueWith(request: Request, child: Child): Promise<void> {
     const { outcome } = child.state;
     if (outcome !== null) return answer(replyOf(child));
-    if (request.settling) await cancel(child.order.orderId);
+    if (request.confirming) await cancel(child.order.orderId);
   }
 
   /**
@@ -115,7 +115,7 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
   }
 
   async function answer(reply: ReturnType<typeof replyOf>): Promise<void> {
-    if (reply) await channel.send([{ queue: queues.callReplies, body: JSON.stringify(reply) }]);
+    if (reply) await queues.send([{ queue: queueNames.callReplies, body: JSON.stringify(reply) }]);
   }
 
   function fail(request: Request, fault: Failure): Promise<void> {
@@ -147,12 +147,12 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
    * That it was not begun is true for good only if it can't be begun any more, by a message that is still on its way or a
    * host that stood still. No clock says so, but an order in its place that was canceled before it began; its end answers.
    */
-  async function neverBegin(request: Request): Promise<void> {
+  async function preventStart(request: Request): Promise<void> {
     const { name, version } = workflowOf(request);
     const parent = await store.load(request.orderId);
     if (!parent || !definitions.program(name, version))
       return fail(request, { type: 'NotDone', message: 'No order was made for this call.', permanent: true });
-    const created = await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: false, unwanted: true, ...config });
+    const created = await scheduler.create(childOrder(request, parent.order, clock.now()), { claim: false, preventStart: true, ...config });
     if (created.outcome !== 'written') await take(request);
   }
 
@@ -174,7 +174,7 @@ export function createChildren({ store, channel, clock, telemetry, scheduler, de
         permanent: true,
       });
     const { outcome } = child.state;
-    if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'recall' }], []);
+    if (outcome === 'completed') return scheduler.accept(orderId, [{ id: request.requestId, type: 'compensate' }], []);
     // Ended otherwise: whatever it did is undone, or a person has decided that it stays.
     if (outcome !== null) await answer(replyTo(callerOf(request), { status: 'succeeded', output: {} }, clock.now()));
   }

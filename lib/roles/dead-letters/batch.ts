@@ -3,15 +3,15 @@ import { type Delivery, deliveryOf } from '#ports/delivery';
 import type { Telemetry } from '#ports/telemetry';
 import { failureOf } from './classify.ts';
 import type { Outages } from './outages.ts';
-import { createJudge, type Judge, type JudgePorts } from './outcome.ts';
-import { inTurn, isSuspect } from './redelivered.ts';
+import { createFailurePolicy, type FailurePolicy, type FailurePolicyPorts } from './outcome.ts';
+import { inTurn, isRedelivered } from './redelivered.ts';
 
 type Handle<T> = (group: T, records: readonly SQSRecord[]) => Promise<void>;
 
 /** Rejects where any of them is to come again: nothing of what it was told is known to have happened. */
 interface Batch<T> {
   readonly handle: Handle<T>;
-  readonly judge: Judge;
+  readonly failurePolicy: FailurePolicy;
   readonly outages: Outages;
 }
 
@@ -24,14 +24,14 @@ export async function inGroups<T>(
   event: SQSEvent,
   groups: ReadonlyMap<T, readonly SQSRecord[]>,
   handle: Handle<T>,
-  ports: JudgePorts,
+  ports: FailurePolicyPorts,
 ): Promise<SQSBatchResponse> {
-  const judge = createJudge(ports);
+  const failurePolicy = createFailurePolicy(ports);
   const suspects = new Map<string, { readonly group: T; readonly record: SQSRecord }>();
   const fresh = [...groups].map(([group, records]) => {
     // After an outage nearly everything has come before, and nothing has killed anybody: one at a time would take far too long.
     if (!ports.outages.areRecent())
-      for (const record of records) if (isSuspect(deliveryOf(record))) suspects.set(record.messageId, { group, record });
+      for (const record of records) if (isRedelivered(deliveryOf(record))) suspects.set(record.messageId, { group, record });
     return { group, records: records.filter(({ messageId }) => !suspects.has(messageId)) };
   });
   const handleOne = async ({ messageId }: Delivery): Promise<void> => {
@@ -40,11 +40,13 @@ export async function inGroups<T>(
   };
 
   const again = [
-    ...(await Promise.all(fresh.map(({ group, records }) => atOnce(group, records, { handle, judge, outages: ports.outages })))).flat(),
+    ...(
+      await Promise.all(fresh.map(({ group, records }) => atOnce(group, records, { handle, failurePolicy, outages: ports.outages })))
+    ).flat(),
     ...(await inTurn(
       [...suspects.values()].map(({ record }) => deliveryOf(record)),
       handleOne,
-      judge,
+      failurePolicy,
       ports,
     )),
   ];
@@ -57,7 +59,7 @@ export async function inGroups<T>(
 /** Those that are to come again. Where what one of them says can't be handled, each is tried by itself: to see which. */
 async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T>): Promise<readonly Delivery[]> {
   if (records.length === 0) return [];
-  const { handle, judge, outages } = batch;
+  const { handle, failurePolicy, outages } = batch;
   const deliveries = records.map(deliveryOf);
   try {
     await handle(group, records);
@@ -66,15 +68,19 @@ async function atOnce<T>(group: T, records: readonly SQSRecord[], batch: Batch<T
     if (failureOf(error) === 'passing') for (const _ of records) outages.met();
     if (records.length > 1 && failureOf(error) === 'content')
       for (const record of records) again.push(...(await atOnce(group, [record], batch)));
-    else for (const delivery of deliveries) if (await judge.failed(delivery, error)) again.push(delivery);
+    else for (const delivery of deliveries) if (await failurePolicy.failed(delivery, error)) again.push(delivery);
     return again;
   }
-  for (const delivery of deliveries) await judge.succeeded(delivery);
+  for (const delivery of deliveries) await failurePolicy.succeeded(delivery);
   return [];
 }
 
 /** Every record by itself. */
-export const oneByOne = (event: SQSEvent, handle: (record: SQSRecord) => Promise<void>, ports: JudgePorts): Promise<SQSBatchResponse> =>
+export const oneByOne = (
+  event: SQSEvent,
+  handle: (record: SQSRecord) => Promise<void>,
+  ports: FailurePolicyPorts,
+): Promise<SQSBatchResponse> =>
   inGroups(
     event,
     new Map(event.Records.map((record) => [record.messageId, [record]])),

@@ -25,7 +25,7 @@ const isFromOutside = (error: Error): boolean => error.cause !== undefined || '$
 export const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error);
 
 /** For the story that is kept with the message itself. */
-export const told = (error: unknown): string =>
+export const errorText = (error: unknown): string =>
   (error instanceof Error ? `${error.name}: ${error.message}` : String(error)).slice(0, charactersMax);
 
 const charactersMax = 1000;

@@ -1,16 +1,16 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
 /** A text as it is kept where room is short: as it is, or packed, as base64. */
-export type Compact = string | { readonly deflated: string };
+export type Compressed = string | { readonly deflated: string };
 
 /** Less is as good as it is: who reads the table reads it at once. */
 const plainBytesMax = 64 * 1024;
 
-export const compact = (text: string): Compact =>
+export const compressed = (text: string): Compressed =>
   Buffer.byteLength(text) <= plainBytesMax ? text : { deflated: deflateRawSync(text).toString('base64') };
 
-export const plain = (text: Compact): string =>
+export const decompressed = (text: Compressed): string =>
   typeof text === 'string' ? text : inflateRawSync(Buffer.from(text.deflated, 'base64')).toString('utf8');
 
-export const compactBytes = (text: Compact): number =>
+export const compressedBytes = (text: Compressed): number =>
   typeof text === 'string' ? Buffer.byteLength(JSON.stringify(text)) : text.deflated.length;

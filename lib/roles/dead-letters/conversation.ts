@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { isObject } from '#core/data/json';
 import type { Delivery } from '#ports/delivery';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 
 /** What a message says of itself, where it says anything. */
-export type Said = { readonly [field: string]: unknown };
+export type MessageFields = { readonly [field: string]: unknown };
 
-export function saidIn(body: string): Said | undefined {
+export function messageFieldsIn(body: string): MessageFields | undefined {
   try {
     const message: unknown = JSON.parse(body);
     return isObject(message) ? message : undefined;
@@ -23,8 +23,8 @@ const bytesMax = 1024;
  * key. What does not say so is a conversation of its own.
  */
 export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue' | 'messageId' | 'body'>): string {
-  const { orderId, path, client, idempotencyKey } = saidIn(body) ?? {};
-  const parts = queue === queues.submissions ? [client, idempotencyKey] : queue === queues.wakeUps ? [orderId] : [orderId, path];
+  const { orderId, path, client, idempotencyKey } = messageFieldsIn(body) ?? {};
+  const parts = queue === queueNames.submissions ? [client, idempotencyKey] : queue === queueNames.wakeUps ? [orderId] : [orderId, path];
   const named = parts.every((part) => typeof part === 'string' && part !== '') ? parts.join('/') : `message/${messageId}`;
   return Buffer.byteLength(named) <= bytesMax ? named : hash('sha256', named);
 }
@@ -35,7 +35,7 @@ export function conversationOf({ queue, messageId, body }: Pick<Delivery, 'queue
  */
 export function mayHaveFailed({ receiveCount, body }: Delivery): boolean {
   if (receiveCount > 1) return true;
-  const { attempt, putBack, resent, type, result } = saidIn(body) ?? {};
+  const { attempt, requeued, resent, type, result } = messageFieldsIn(body) ?? {};
   if (typeof attempt === 'number' && attempt > 1) return true;
-  return putBack !== undefined || resent !== undefined || type === 'cancel' || (isObject(result) && result['status'] === 'rejected');
+  return requeued !== undefined || resent !== undefined || type === 'cancel' || (isObject(result) && result['status'] === 'rejected');
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { JsonObject } from '#core/data/json';
 import { collections, type Document } from '#ports/documents';
 import { channelOf } from '#roles/channels/policy';
-import { type Compact, compact, compactBytes, plain } from './compress.ts';
+import { type Compressed, compressed, compressedBytes, decompressed } from './compress.ts';
 
 /** One failure of handling a message. Times are milliseconds since 1970. */
 export interface Attempt {
@@ -55,8 +55,8 @@ const bodyBytesMax = 360 * 1024;
 const cutCharacters = 32 * 1024;
 
 export function deadLetterDocument({ body, ...message }: DeadLetter): Document {
-  const whole = compact(body);
-  const kept = compactBytes(whole) <= bodyBytesMax ? { body: whole } : { body: body.slice(0, cutCharacters), cut: cutOf(body) };
+  const whole = compressed(body);
+  const kept = compressedBytes(whole) <= bodyBytesMax ? { body: whole } : { body: body.slice(0, cutCharacters), cut: cutOf(body) };
   return {
     collection: collections.deadLetters(channelOf(message.queue)),
     id: message.id,
@@ -68,6 +68,6 @@ export function deadLetterDocument({ body, ...message }: DeadLetter): Document {
 const cutOf = (body: string) => ({ bytes: Buffer.byteLength(body), sha256: hash('sha256', body) });
 
 export function deadLetterIn({ content }: Document): DeadLetter {
-  const { body, ...message } = content as unknown as Omit<DeadLetter, 'body'> & { readonly body: Compact };
-  return { ...message, body: plain(body) };
+  const { body, ...message } = content as unknown as Omit<DeadLetter, 'body'> & { readonly body: Compressed };
+  return { ...message, body: decompressed(body) };
 }

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import type { Clock } from '#ports/clock';
 import { collections, type Documents } from '#ports/documents';
 import { queueFigures } from '#ports/limits';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { channelOf } from '#roles/channels/policy';
 
 /** Clients send to this queue themselves. What a client writes may look like a message that was given up, and a queue that gives it up shows nothing of that. */
-const isOpenToClients = (queue: string): boolean => queue === queues.submissions;
+const isOpenToClients = (queue: string): boolean => queue === queueNames.submissions;
 
 const placeOf = (queue: string, envelope: string) =>
   [collections.tracks(channelOf(queue)), `#given-up/${hash('sha256', envelope)}`] as const;

@@ -3,19 +3,19 @@ import { collections, type Documents } from '#ports/documents';
 import type { Attempt } from './dead-letter.ts';
 
 /** How often handling the messages of one conversation failed; the attempts oldest first, the last ten. */
-export interface Track {
+export interface FailureCount {
   readonly attempts: readonly Attempt[];
   readonly failures: number;
 }
 
 /** A track as it was read, with its fence. */
-export interface Tracked {
+export interface StoredFailureCount {
   readonly rev: number;
-  readonly track: Track | undefined;
+  readonly count: FailureCount | undefined;
 }
 
 /** The names of one track. */
-export interface TrackKey {
+export interface FailureCountKey {
   readonly channel: string;
   readonly conversation: string;
 }
@@ -29,63 +29,63 @@ const attemptsKept = 10;
 const racesMax = 25;
 
 /** Stands where an attempt has begun. Whoever made it takes it back, or says what came of it; unless he has died. */
-export const neverHeardOf = 'It began, and was never heard of again.';
+export const noFailures = 'It began, and was never heard of again.';
 
-export async function readTrack({ channel, conversation }: TrackKey, store: Store, now: number): Promise<Tracked> {
-  return trackedIn(await store.document(collections.tracks(channel), conversation), now);
+export async function readFailureCount({ channel, conversation }: FailureCountKey, store: Store, now: number): Promise<StoredFailureCount> {
+  return storedCountIn(await store.document(collections.tracks(channel), conversation), now);
 }
 
 /** Writes what is made of a track. Who loses a race makes it of what has won. */
-export async function changeTrack(
-  key: TrackKey,
-  change: (track: Track | undefined) => Track | undefined,
-  { store, now, known }: { readonly store: Store; readonly now: number; readonly known?: Tracked | undefined },
-): Promise<Tracked> {
+export async function changeFailureCount(
+  key: FailureCountKey,
+  change: (count: FailureCount | undefined) => FailureCount | undefined,
+  { store, now, stored }: { readonly store: Store; readonly now: number; readonly stored?: StoredFailureCount | undefined },
+): Promise<StoredFailureCount> {
   const collection = collections.tracks(key.channel);
   const id = key.conversation;
-  let found = known ?? (await readTrack(key, store, now));
+  let found = stored ?? (await readFailureCount(key, store, now));
   for (let race = 1; race <= racesMax; race++) {
-    const track = change(found.track);
-    if (!track && found.rev === 0) return found;
+    const count = change(found.count);
+    if (!count && found.rev === 0) return found;
     const rev = found.rev + 1;
-    const content = { ...track } as unknown as JsonObject;
-    const answer = track
+    const content = { ...count } as unknown as JsonObject;
+    const answer = count
       ? await store.putDocument({ collection, id, rev, content, expiresAt: now + keptForMs }, found.rev)
       : await store.removeDocument(collection, id, found.rev);
-    if (answer.outcome === 'written') return track ? { rev, track } : { rev: 0, track: undefined };
-    found = trackedIn(answer.current ?? undefined, now);
+    if (answer.outcome === 'written') return count ? { rev, count } : { rev: 0, count: undefined };
+    found = storedCountIn(answer.current ?? undefined, now);
   }
   throw new Error('Too many others count failures of the same conversation.');
 }
 
 export const withFailure =
   (attempt: Attempt) =>
-  (track: Track | undefined): Track => ({
-    attempts: [...(track?.attempts ?? []), attempt].slice(-attemptsKept),
-    failures: (track?.failures ?? 0) + 1,
+  (count: FailureCount | undefined): FailureCount => ({
+    attempts: [...(count?.attempts ?? []), attempt].slice(-attemptsKept),
+    failures: (count?.failures ?? 0) + 1,
   });
 
 /** An attempt that began then has failed, and it is known how. */
 export const withReason =
   (attempt: Attempt) =>
-  (track: Track | undefined): Track => {
-    const began = track?.attempts.findLastIndex((each) => isBegun(each, attempt.at)) ?? -1;
-    return track && began >= 0 ? { ...track, attempts: track.attempts.with(began, attempt) } : withFailure(attempt)(track);
+  (count: FailureCount | undefined): FailureCount => {
+    const began = count?.attempts.findLastIndex((each) => isBegun(each, attempt.at)) ?? -1;
+    return count && began >= 0 ? { ...count, attempts: count.attempts.with(began, attempt) } : withFailure(attempt)(count);
   };
 
 /** An attempt that began then is none. */
 export const without =
   (at: number) =>
-  (track: Track | undefined): Track | undefined => {
-    const began = track?.attempts.findLastIndex((each) => isBegun(each, at)) ?? -1;
-    if (!track || began < 0) return track;
-    return track.failures > 1 ? { attempts: track.attempts.toSpliced(began, 1), failures: track.failures - 1 } : undefined;
+  (count: FailureCount | undefined): FailureCount | undefined => {
+    const began = count?.attempts.findLastIndex((each) => isBegun(each, at)) ?? -1;
+    if (!count || began < 0) return count;
+    return count.failures > 1 ? { attempts: count.attempts.toSpliced(began, 1), failures: count.failures - 1 } : undefined;
   };
 
-const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === neverHeardOf;
+const isBegun = (attempt: Attempt, at: number): boolean => attempt.at === at && attempt.error === noFailures;
 
-const trackedIn = (document: Awaited<ReturnType<Store['document']>>, now: number): Tracked => {
-  if (!document) return { rev: 0, track: undefined };
+const storedCountIn = (document: Awaited<ReturnType<Store['document']>>, now: number): StoredFailureCount => {
+  if (!document) return { rev: 0, count: undefined };
   const isOver = (document.expiresAt ?? Number.POSITIVE_INFINITY) <= now;
-  return { rev: document.rev, track: isOver ? undefined : (document.content as unknown as Track) };
+  return { rev: document.rev, count: isOver ? undefined : (document.content as unknown as FailureCount) };
 };

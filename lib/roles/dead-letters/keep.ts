@@ -5,23 +5,23 @@ import type { Delivery } from '#ports/delivery';
 import { collections, type Documents } from '#ports/documents';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
-import { type Channel, inGroup } from '#ports/queues';
+import { inGroup, type Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { channelOf, policyOf } from '#roles/channels/policy';
-import { conversationOf, saidIn } from './conversation.ts';
+import { conversationOf, messageFieldsIn } from './conversation.ts';
 import { type DeadLetter, deadLetterDocument, deadLetterId, deadLetterIn } from './dead-letter.ts';
 import { type Poison, poisonIn } from './envelope.ts';
 import { wasGivenUp } from './envelope-note.ts';
-import { changeTrack, readTrack } from './failure-counts.ts';
-import { tellSender } from './notify-sender.ts';
-import { storyOf } from './outcome.ts';
+import { changeFailureCount, readFailureCount } from './failure-counts.ts';
+import { notifySender } from './notify-sender.ts';
+import { failuresText } from './outcome.ts';
 import { waitedProblem } from './requeue.ts';
 
 export interface DeadLetterPorts {
   readonly app: App;
   readonly store: Documents & Pick<Store, 'client' | 'head'>;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -30,7 +30,7 @@ export interface DeadLetterPorts {
 /** Keeps one message for a person, who is told; and tells its sender where its conversation ends by that. Again is the same. */
 export type DeadLettering = (delivery: Delivery) => Promise<void>;
 
-export function createDeadLettering({ app, store, channel, publisher, clock, telemetry }: DeadLetterPorts): DeadLettering {
+export function createDeadLettering({ app, store, queues, publisher, clock, telemetry }: DeadLetterPorts): DeadLettering {
   const trackOf = ({ queue, messageId, body }: Pick<Poison, 'queue' | 'messageId' | 'body'>) => ({
     channel: channelOf(queue),
     conversation: conversationOf({ queue, messageId, body }),
@@ -38,9 +38,9 @@ export function createDeadLettering({ app, store, channel, publisher, clock, tel
 
   /** What came by itself: it was delivered too often. Whether that was its own fault, its track knows. */
   async function redriven({ senderId, body, messageId, sentAt }: Delivery, queue: string): Promise<Poison> {
-    const { track } = await readTrack(trackOf({ queue, messageId, body }), store, clock.now());
+    const { count: track } = await readFailureCount(trackOf({ queue, messageId, body }), store, clock.now());
     const { attempts = [], failures = 0 } = track ?? {};
-    const reason = waitedProblem(body) ?? (track ? storyOf(track) : 'It was delivered too often without success.');
+    const reason = waitedProblem(body) ?? (track ? failuresText(track) : 'It was delivered too often without success.');
     return { queue, messageId, sentAt, body, reason, attempts, failures, ...(senderId === undefined ? {} : { senderId }) };
   }
 
@@ -55,8 +55,8 @@ export function createDeadLettering({ app, store, channel, publisher, clock, tel
   /** Of messages that only met an outage there may be many: people are told of the first of a queue, once an hour. */
   async function isFirst({ id: by, queue }: DeadLetter): Promise<boolean> {
     const now = clock.now();
-    const id = `#told/${queue}/${Math.floor(now / toldEveryMs)}`;
-    const document = { collection: collections.tracks(channelOf(queue)), id, rev: 1, content: { by }, expiresAt: now + toldEveryMs };
+    const id = `#told/${queue}/${Math.floor(now / announceEveryMs)}`;
+    const document = { collection: collections.tracks(channelOf(queue)), id, rev: 1, content: { by }, expiresAt: now + announceEveryMs };
     const write = await store.putDocument(document, 0);
     // Whoever noted it and died before it was told comes again.
     return write.outcome === 'written' || write.current?.content['by'] === by;
@@ -78,8 +78,8 @@ export function createDeadLettering({ app, store, channel, publisher, clock, tel
     const kept = await keep(deadLetterOf(poison, { at: clock.now(), keepsSender: policy.logsSender }));
     if (isJudged || (await isFirst(kept))) await tell(kept);
     if (isJudged && policy.conversation === 'ends')
-      await tellSender(poison, kept.id, { store, channel: inGroup(channel, delivery.group), clock });
-    await changeTrack(trackOf(poison), () => undefined, { store, now: clock.now() });
+      await notifySender(poison, kept.id, { store, queues: inGroup(queues, delivery.group), clock });
+    await changeFailureCount(trackOf(poison), () => undefined, { store, now: clock.now() });
   };
 }
 
@@ -87,7 +87,7 @@ function deadLetterOf(
   { senderId, ...poison }: Poison,
   { at, keepsSender }: { readonly at: number; readonly keepsSender: boolean },
 ): DeadLetter {
-  const { orderId, type } = saidIn(poison.body) ?? {};
+  const { orderId, type } = messageFieldsIn(poison.body) ?? {};
   return {
     id: deadLetterId(poison),
     ...poison,
@@ -98,7 +98,7 @@ function deadLetterOf(
   };
 }
 
-const toldEveryMs = 3_600_000;
+const announceEveryMs = 3_600_000;
 
 /** Of what somebody else has written, so much is shown where it is only to be told apart. */
 const charactersMax = 256;

@@ -4,26 +4,26 @@ import type { Json } from '#core/data/json';
 import { masked, secretPointers } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
-import { agentOfRequests, queues } from '#ports/messages';
+import { agentOfRequests, queueNames } from '#ports/messages';
 import type { LogFields } from '#ports/telemetry';
-import { type Said, saidIn } from './conversation.ts';
+import { type MessageFields, messageFieldsIn } from './conversation.ts';
 
 /** What the log says of a message that was not processed, as its channel has it. */
-export function shown(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {
+export function logFieldsOf(delivery: Delivery, { logsBody, logsSender }: ChannelPolicy, definitions: Definitions): LogFields {
   const { queue, messageId, body, senderId, receiveCount } = delivery;
-  const said = saidIn(body);
+  const said = messageFieldsIn(body);
   return {
     queue,
     messageId,
     receiveCount,
     ...(typeof said?.['orderId'] === 'string' ? { orderId: said['orderId'] } : {}),
     ...(logsSender && senderId !== undefined ? { senderId } : {}),
-    ...(logsBody ? { body: discreet(delivery, said, definitions) } : {}),
+    ...(logsBody ? { body: redactedFields(delivery, said, definitions) } : {}),
   };
 }
 
 /** Without what is marked as secret. Of what nobody knows the schema of, only what kind of thing it is. */
-function discreet({ queue, body }: Delivery, said: Said | undefined, definitions: Definitions): string {
+function redactedFields({ queue, body }: Delivery, said: MessageFields | undefined, definitions: Definitions): string {
   const secret = said && secretField(queue, said, definitions);
   if (!secret) return `${Buffer.byteLength(body)} bytes${said ? ` with ${Object.keys(said).slice(0, 20).join(', ')}` : ''}`;
   const { field, pointers } = secret;
@@ -31,15 +31,15 @@ function discreet({ queue, body }: Delivery, said: Said | undefined, definitions
 }
 
 /** The field in which a message carries what users wrote, and what of it is secret. */
-function secretField(queue: string, said: Said, { agents, newest, program }: Definitions) {
-  if (queue === queues.submissions) {
+function secretField(queue: string, said: MessageFields, { agents, newest, program }: Definitions) {
+  if (queue === queueNames.submissions) {
     const workflow = newest(String(said['workflow']))?.definition;
     return workflow && { field: 'order', pointers: secretPointers(workflow.order) };
   }
   const asked = agentOfRequests(queue);
   if (asked === undefined || said['type'] !== 'request') return undefined;
   const name = String(said['operation']);
-  if (queue === queues.calls) {
+  if (queue === queueNames.calls) {
     const [workflow = '', version] = name.split('@');
     const called = program(workflow, Number(version))?.definition;
     return called && { field: 'input', pointers: secretPointers(called.order) };

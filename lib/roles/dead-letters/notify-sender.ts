@@ -1,28 +1,28 @@
 import * as z from 'zod';
 import type { Clock } from '#ports/clock';
-import { agentOfRequests, asking, isRepeated, queues, type Reply, timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { agentOfRequests, attemptFields, isRepeated, queueNames, type Reply, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { orderIdOf } from '#roles/submission/submission';
-import { saidIn } from './conversation.ts';
+import { messageFieldsIn } from './conversation.ts';
 import type { Poison } from './envelope.ts';
 
-interface TellingPorts {
+interface NotifyPorts {
   readonly store: Pick<Store, 'client' | 'head'>;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
 }
 
 const message = 'Unable to process message.';
 
-const { v: _, ...names } = asking;
+const { v: _, ...names } = attemptFields;
 /** What an asking must say of itself to be answered, whatever else is wrong with it. */
-const Asked = z.object({
+const RequestFields = z.object({
   ...names,
   completeBy: z.iso.datetime().optional().catch(undefined),
-  settling: z.literal(true).optional().catch(undefined),
+  confirming: z.literal(true).optional().catch(undefined),
   newKey: z.literal(true).optional().catch(undefined),
-  putBack: z.int().optional().catch(undefined),
+  requeued: z.int().optional().catch(undefined),
   resent: z.literal(true).optional().catch(undefined),
 });
 const Submitted = z.object({
@@ -33,19 +33,19 @@ const Submitted = z.object({
 });
 
 /** Ends the conversation with an error to whoever has sent the message, where somebody waits for an answer. */
-export async function tellSender(poison: Poison, deadLetter: string, ports: TellingPorts): Promise<void> {
+export async function notifySender(poison: Poison, deadLetter: string, ports: NotifyPorts): Promise<void> {
   const { queue } = poison;
-  if (queue === queues.submissions) return tellClient(poison, ports);
+  if (queue === queueNames.submissions) return notifyClient(poison, ports);
   const agent = agentOfRequests(queue);
-  if (agent !== undefined) await tellScheduler(agent, poison, deadLetter, ports);
+  if (agent !== undefined) await notifyScheduler(agent, poison, deadLetter, ports);
 }
 
-async function tellScheduler(agent: string, poison: Poison, deadLetter: string, { channel, clock }: TellingPorts): Promise<void> {
-  const said = saidIn(poison.body);
-  const { data: asked } = Asked.safeParse(said);
-  if (!asked || said?.['type'] === 'cancel') return;
-  const { settling, newKey, putBack, resent, completeBy, ...its } = asked;
-  const isUnknown = isRepeated({ attempt: its.attempt, newKey, settling, putBack, resent }) || mayBeDone(poison);
+async function notifyScheduler(agent: string, poison: Poison, deadLetter: string, { queues, clock }: NotifyPorts): Promise<void> {
+  const said = messageFieldsIn(poison.body);
+  const { data: request } = RequestFields.safeParse(said);
+  if (!request || said?.['type'] === 'cancel') return;
+  const { confirming, newKey, requeued, resent, completeBy, ...its } = request;
+  const isUnknown = isRepeated({ attempt: its.attempt, newKey, confirming, requeued, resent }) || mayBeDone(poison);
   // After its time nobody waits for this answer, as for any other: another asking may be at work by now.
   if (completeBy !== undefined && clock.now() > Date.parse(completeBy)) return;
   const reply: Reply = {
@@ -55,7 +55,7 @@ async function tellScheduler(agent: string, poison: Poison, deadLetter: string, 
     sentAt: timeText(clock.now()),
     result: { status: 'rejected', code: 500, message, deadLetter, ...(isUnknown ? { outcomeUnknown: true } : {}) },
   };
-  await channel.send([{ queue: queues.replies(agent), body: JSON.stringify(reply) }]);
+  await queues.send([{ queue: queueNames.replies(agent), body: JSON.stringify(reply) }]);
 }
 
 /** A process that has died over it may have done it before. */
@@ -63,8 +63,8 @@ const mayBeDone = ({ attempts, failures }: Poison): boolean =>
   failures > attempts.length || attempts.some(({ nothingDone }) => !nothingDone);
 
 /** Only a client for whom the sender may speak, and only where it listens; and not of an order that was stored after all. */
-async function tellClient({ body, senderId }: Poison, { store, channel, clock }: TellingPorts): Promise<void> {
-  const { data: submitted } = Submitted.safeParse(saidIn(body));
+async function notifyClient({ body, senderId }: Poison, { store, queues, clock }: NotifyPorts): Promise<void> {
+  const { data: submitted } = Submitted.safeParse(messageFieldsIn(body));
   if (!submitted || senderId === undefined) return;
   const { client, idempotencyKey, responseChannel, reference } = submitted;
   const registered = await store.client(client);
@@ -80,5 +80,5 @@ async function tellClient({ body, senderId }: Poison, { store, channel, clock }:
     errors: [{ pointer: '', code: 'internal', detail: message }],
     at: timeText(clock.now()),
   };
-  await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(status) }]);
+  await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(status) }]);
 }

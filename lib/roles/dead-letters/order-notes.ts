@@ -1,14 +1,14 @@
 import type { Clock } from '#ports/clock';
 import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
 import { wakeUpOf } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { Note, StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import { isHeldByOther, racesMax } from '#roles/scheduler/lease';
 
 interface Ports {
   readonly store: Pick<Store, 'head' | 'patch'>;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
 }
 
@@ -20,7 +20,7 @@ const notesMax = 20;
  *
  * @throws InstanceLockedError when somebody has the order to himself.
  */
-export async function noteOnOrder(orderId: string, note: Note, { store, channel, clock }: Ports): Promise<'noted' | 'nobody' | 'lost'> {
+export async function noteOnOrder(orderId: string, note: Note, { store, queues, clock }: Ports): Promise<'noted' | 'nobody' | 'lost'> {
   for (let race = 1; race <= racesMax; race++) {
     const head = await readableHead(orderId, store);
     if (!head) return 'nobody';
@@ -28,7 +28,7 @@ export async function noteOnOrder(orderId: string, note: Note, { store, channel,
     if (isHeldByOther(head, '', now)) throw new InstanceLockedError(orderId, head.heldUntil ?? now);
     const notes = [...head.notes, note];
     if ((await store.patch({ ...head, rev: head.rev + 1, notes }, head)).outcome === 'refused') continue;
-    if (notes.length >= notesMax) await channel.send([wakeUpOf(head, now)]);
+    if (notes.length >= notesMax) await queues.send([wakeUpOf(head, now)]);
     return 'noted';
   }
   return 'lost';

@@ -4,80 +4,89 @@ import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import type { Delivery } from '#ports/delivery';
 import type { Documents } from '#ports/documents';
-import { queues } from '#ports/messages';
-import { type Channel, groupOf } from '#ports/queues';
+import { queueNames } from '#ports/messages';
+import { groupOf, type Queues } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
 import type { ChannelHealth } from '#roles/channels/health';
 import { channelOf, policyOf } from '#roles/channels/policy';
-import { failureOf, nameOf, told } from './classify.ts';
-import { conversationOf, mayHaveFailed, saidIn } from './conversation.ts';
+import { errorText, failureOf, nameOf } from './classify.ts';
+import { conversationOf, mayHaveFailed, messageFieldsIn } from './conversation.ts';
 import type { Attempt } from './dead-letter.ts';
 import { envelopeOf } from './envelope.ts';
 import { noteGivenUp } from './envelope-note.ts';
-import { changeTrack, neverHeardOf, readTrack, type Track, type Tracked, withFailure, without, withReason } from './failure-counts.ts';
-import { shown } from './log-fields.ts';
+import {
+  changeFailureCount,
+  type FailureCount,
+  noFailures,
+  readFailureCount,
+  type StoredFailureCount,
+  withFailure,
+  without,
+  withReason,
+} from './failure-counts.ts';
+import { logFieldsOf } from './log-fields.ts';
 import type { Outages } from './outages.ts';
-import { comesAgainSoon } from './redelivery-delay.ts';
-import { putBack, waitedProblem } from './requeue.ts';
+import { redeliverSoon } from './redelivery-delay.ts';
+import { requeue, waitedProblem } from './requeue.ts';
 
-export interface JudgePorts {
+export interface FailurePolicyPorts {
   readonly app: Pick<App, 'channels'>;
   /** For how many milliseconds a message of this queue is invisible while a process works on it. */
   readonly visibilityMsOf: (queue: string) => number;
   readonly store: Documents;
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
   readonly channelHealth: ChannelHealth;
   readonly outages: Outages;
   /** A number from 0 to 1, for jitter. */
-  readonly chance?: () => number;
+  readonly random?: () => number;
 }
 
 /** An attempt that is counted before it is made: the process may not be there any more to count it afterwards. */
-export interface Begun {
+export interface StartedAttempt {
   readonly at: number;
-  readonly known: Tracked;
+  readonly counts: StoredFailureCount;
 }
 
 /** Says what becomes of messages, and keeps count (PM). */
-export interface Judge {
+export interface FailurePolicy {
   /** What is known of its conversation. */
-  known(delivery: Delivery): Promise<Tracked>;
+  counts(delivery: Delivery): Promise<StoredFailureCount>;
   /** Counts an attempt that is about to be made; undefined where enough have failed: it is handed over instead. */
-  begin(delivery: Delivery, known: Tracked): Promise<Begun | undefined>;
-  succeeded(delivery: Delivery, begun?: Begun): Promise<void>;
+  begin(delivery: Delivery, counts: StoredFailureCount): Promise<StartedAttempt | undefined>;
+  succeeded(delivery: Delivery, begun?: StartedAttempt): Promise<void>;
   /** Whether the message is to come again: it is shown again soon. Else it is done with: dropped, put back, or handed to the dead letters. */
-  failed(delivery: Delivery, error: unknown, begun?: Begun): Promise<boolean>;
+  failed(delivery: Delivery, error: unknown, begun?: StartedAttempt): Promise<boolean>;
 }
 
-export function createJudge(ports: JudgePorts): Judge {
-  const { app, store, channel, clock, telemetry, definitions, channelHealth, chance = Math.random } = ports;
+export function createFailurePolicy(ports: FailurePolicyPorts): FailurePolicy {
+  const { app, store, queues, clock, telemetry, definitions, channelHealth, random = Math.random } = ports;
   const policyFor = ({ queue }: Delivery) => policyOf(channelOf(queue), app.channels);
   const keyOf = (delivery: Delivery) => ({ channel: channelOf(delivery.queue), conversation: conversationOf(delivery) });
-  const change = (delivery: Delivery, how: (track: Track | undefined) => Track | undefined, known?: Tracked) =>
-    changeTrack(keyOf(delivery), how, { store, now: clock.now(), known });
+  const change = (delivery: Delivery, how: (track: FailureCount | undefined) => FailureCount | undefined, counts?: StoredFailureCount) =>
+    changeFailureCount(keyOf(delivery), how, { store, now: clock.now(), stored: counts });
   const log = (level: 'info' | 'warn', message: string, delivery: Delivery, more: object) =>
-    telemetry.log(level, message, { ...shown(delivery, policyFor(delivery), definitions), ...more });
+    telemetry.log(level, message, { ...logFieldsOf(delivery, policyFor(delivery), definitions), ...more });
 
   /** Everything that may be known of it goes to the dead letters of its queue; only who takes those keeps it for a person. */
-  async function handOver(delivery: Delivery, reason: string, { attempts, failures }: Track): Promise<false> {
+  async function handOver(delivery: Delivery, reason: string, { attempts, failures }: FailureCount): Promise<false> {
     const { queue, messageId, sentAt, senderId, body } = delivery;
     const sender = senderId === undefined ? {} : { senderId };
     const poison = envelopeOf({ queue, messageId, sentAt, ...sender, reason, attempts, failures, body });
     await noteGivenUp(queue, poison, { store, clock });
-    await channel.send([{ queue: queues.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
+    await queues.send([{ queue: queueNames.deadLetters(queue), body: poison, ...groupOf(delivery) }]);
     log('warn', 'message given up', delivery, { reason, failures });
     telemetry.count('givenUp');
     return false;
   }
 
-  async function takeBack(delivery: Delivery, begun: Begun | undefined): Promise<void> {
-    if (begun) await change(delivery, without(begun.at), begun.known);
+  async function takeBack(delivery: Delivery, begun: StartedAttempt | undefined): Promise<void> {
+    if (begun) await change(delivery, without(begun.at), begun.counts);
   }
 
-  async function comesAgain(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<true> {
+  async function comesAgain(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<true> {
     await takeBack(delivery, begun);
     telemetry.log('warn', again, { error, messageId: delivery.messageId });
     telemetry.count('recordFailed');
@@ -85,17 +94,17 @@ export function createJudge(ports: JudgePorts): Judge {
   }
 
   /** What only a newer version can process waits for it, for a while. */
-  async function leftToNewer(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
-    const tooOld = await putBack([delivery], error, ports);
+  async function leftToNewer(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
+    const tooOld = await requeue([delivery], error, ports);
     await takeBack(delivery, begun);
     if (tooOld.length === 0) return false;
     return handOver(delivery, waitedProblem(delivery.body) ?? 'It is for another version.', oneAttempt(error, clock.now()));
   }
 
-  async function counted(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+  async function counted(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     const { maxFailures } = policyFor(delivery);
     const attempt = attemptOf(error, begun?.at ?? clock.now());
-    const { track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.known);
+    const { count: track } = await change(delivery, begun ? withReason(attempt) : withFailure(attempt), begun?.counts);
     if (failureOf(error) === 'content') await ifPossible(delivery, () => channelHealth.failed(delivery.queue));
     const failures = track?.failures ?? 1;
     if (track && failures > maxFailures)
@@ -105,12 +114,12 @@ export function createJudge(ports: JudgePorts): Judge {
     return true;
   }
 
-  async function judged(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+  async function judged(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     const policy = policyFor(delivery);
     const failure = failureOf(error);
     if (failure === 'passing') return comesAgain(delivery, error, begun);
     if (failure === 'newer') return leftToNewer(delivery, error, begun);
-    if (policy.drop.includes(String(saidIn(delivery.body)?.['type']))) {
+    if (policy.drop.includes(String(messageFieldsIn(delivery.body)?.['type']))) {
       await takeBack(delivery, begun);
       log('info', 'message dropped: it could not be processed, and another one follows', delivery, { kind: nameOf(error) });
       telemetry.count('dropped');
@@ -121,7 +130,7 @@ export function createJudge(ports: JudgePorts): Judge {
     return handOver(delivery, (error as Error).message, oneAttempt(error, clock.now()));
   }
 
-  async function judgedOrAgain(delivery: Delivery, error: unknown, begun: Begun | undefined): Promise<boolean> {
+  async function judgedOrAgain(delivery: Delivery, error: unknown, begun: StartedAttempt | undefined): Promise<boolean> {
     try {
       return await judged(delivery, error, begun);
     } catch (outage) {
@@ -141,30 +150,30 @@ export function createJudge(ports: JudgePorts): Judge {
   }
 
   return {
-    known: (delivery) => readTrack(keyOf(delivery), store, clock.now()),
+    counts: (delivery) => readFailureCount(keyOf(delivery), store, clock.now()),
 
-    async begin(delivery, known) {
+    async begin(delivery, counts) {
       const { maxFailures } = policyFor(delivery);
-      const { track } = known;
+      const { count: track } = counts;
       const at = clock.now();
       if (track && track.failures > maxFailures) {
         const atWork = begunSince(track, at - ports.visibilityMsOf(delivery.queue) + marginMs);
         // As far as anybody knows it may still succeed: then there is nothing against the others.
         if (track.failures - atWork <= maxFailures) throw new Error('Another message of its conversation is at work.');
-        await handOver(delivery, storyOf(track), track);
+        await handOver(delivery, failuresText(track), track);
         return undefined;
       }
-      return { at, known: await change(delivery, withFailure({ at, error: neverHeardOf }), known) };
+      return { at, counts: await change(delivery, withFailure({ at, error: noFailures }), counts) };
     },
 
     async succeeded(delivery, begun) {
-      if (begun || mayHaveFailed(delivery)) await ifPossible(delivery, () => change(delivery, () => undefined, begun?.known));
+      if (begun || mayHaveFailed(delivery)) await ifPossible(delivery, () => change(delivery, () => undefined, begun?.counts));
       await ifPossible(delivery, () => channelHealth.succeeded(delivery.queue));
     },
 
     async failed(delivery, error, begun) {
       const isAgain = await judgedOrAgain(delivery, error, begun);
-      if (isAgain) await comesAgainSoon(delivery, failureOf(error), { channel, telemetry, chance });
+      if (isAgain) await redeliverSoon(delivery, failureOf(error), { queues, telemetry, random });
       return isAgain;
     },
   };
@@ -174,22 +183,25 @@ export function createJudge(ports: JudgePorts): Judge {
 const marginMs = 5_000;
 
 /** Attempts that may be at work still. */
-const begunSince = ({ attempts }: Track, since: number): number =>
-  attempts.filter(({ at, error }) => error === neverHeardOf && at > since).length;
+const begunSince = ({ attempts }: FailureCount, since: number): number =>
+  attempts.filter(({ at, error }) => error === noFailures && at > since).length;
 
 const again = 'record not processed: it will be delivered again';
 
 /** In words for everybody: what failed may quote the message. */
-export const storyOf = ({ attempts, failures }: Track): string =>
-  attempts.at(-1)?.error === neverHeardOf
+export const failuresText = ({ attempts, failures }: FailureCount): string =>
+  attempts.at(-1)?.error === noFailures
     ? `Handling it began ${failures} times in vain, and the last process to try was never heard of again.`
     : `Handling it failed ${failures} times.`;
 
 const attemptOf = (error: unknown, at: number): Attempt => ({
   at,
-  error: told(error),
+  error: errorText(error),
   ...(error instanceof UnprocessableMessage || failureOf(error) === 'unreadable' ? { nothingDone: true } : {}),
 });
 
 /** What is judged by itself counts for nothing else. */
-const oneAttempt = (error: unknown, at: number): Track => ({ attempts: [{ ...attemptOf(error, at), nothingDone: true }], failures: 1 });
+const oneAttempt = (error: unknown, at: number): FailureCount => ({
+  attempts: [{ ...attemptOf(error, at), nothingDone: true }],
+  failures: 1,
+});

@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { schemasOf } from '#authoring/catalog';
 import { isObject, type Json, type JsonObject } from '#core/data/json';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { definitionPath, nodeAt } from '#core/definition/program';
 import { mask, masked, secretPointers, withoutTexts } from '#core/definition/secrets';
 import type { Definitions } from '#ports/definitions';
-import { agentOfReplies, agentOfRequests, queues } from '#ports/messages';
+import { agentOfReplies, agentOfRequests, queueNames } from '#ports/messages';
 import { secretInputOf, secretOutputAt, secretsOf } from '#roles/scheduler/redaction';
 import type { Loaded } from '#roles/scheduler/types';
 import { pointerOf, type SubmissionProblem } from '#roles/submission/submission';
 import { bodyPointer, calledProgram } from './validate.ts';
 
-interface Known {
+interface RedactionContext {
   readonly definitions: Definitions;
   readonly defaultWorkflow: string;
   /** The order that the message names, where it can be read. */
@@ -19,19 +19,19 @@ interface Known {
 }
 
 /** A body as a person may see it: without what the workflow, the operation or the order behind it mark as secret. */
-export function discreetBody(queue: string, body: Json, known: Known): Json {
-  return discreet(isObject(body) ? masked(body, secretsIn(queue, body as JsonObject, known)) : body, known.loaded);
+export function redactedBody(queue: string, body: Json, known: RedactionContext): Json {
+  return redacted(isObject(body) ? masked(body, secretsIn(queue, body as JsonObject, known)) : body, known.loaded);
 }
 
 /** Whatever repeats a secret of the order, without it. */
-export const discreet = <T extends Json>(value: T, loaded: Loaded | undefined): T =>
+export const redacted = <T extends Json>(value: T, loaded: Loaded | undefined): T =>
   loaded ? withoutTexts(value, secretsOf(loaded)) : value;
 
 /** Where nobody knows which fields are secret, all of them are. */
-function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: Known): readonly string[] {
-  if (queue === queues.submissions)
+function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkflow, loaded }: RedactionContext): readonly string[] {
+  if (queue === queueNames.submissions)
     return within('/order', definitions.newest(String(body['workflow'] ?? defaultWorkflow))?.definition.order);
-  if (queue === queues.wakeUps) return [];
+  if (queue === queueNames.wakeUps) return [];
   const path = String(body['path']);
   const program = loaded?.program.nodes.has(definitionPath(path)) ? loaded.program : undefined;
   if (agentOfReplies(queue) !== undefined)
@@ -39,12 +39,12 @@ function secretsIn(queue: string, body: JsonObject, { definitions, defaultWorkfl
   if (!program) return ['/input'];
   const operation = String(body['operation']);
   const schema =
-    queue === queues.calls
+    queue === queueNames.calls
       ? calledProgram(operation, definitions)?.definition.order
       : inputSchema(agentOfRequests(queue), operation, definitions);
   const node = nodeAt(program, path);
-  const read = asks(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
-  return [...(operation === 'undo' && queue === queues.calls ? [] : within('/input', schema)), ...read];
+  const read = isRemote(node) ? secretInputOf(program, node.input).map((each) => `/input${each}`) : [];
+  return [...(operation === 'undo' && queue === queueNames.calls ? [] : within('/input', schema)), ...read];
 }
 
 const within = (prefix: string, schema: JsonObject | undefined): readonly string[] =>

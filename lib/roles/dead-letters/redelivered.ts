@@ -1,13 +1,13 @@
 import type { Delivery } from '#ports/delivery';
-import type { Tracked } from './failure-counts.ts';
-import type { Begun, Judge, JudgePorts } from './outcome.ts';
+import type { StoredFailureCount } from './failure-counts.ts';
+import type { FailurePolicy, FailurePolicyPorts, StartedAttempt } from './outcome.ts';
 
 /** Came before, and nobody knows why it was not processed: perhaps whoever was at it has died of it. */
-export const isSuspect = ({ receiveCount }: Delivery): boolean => receiveCount > 1;
+export const isRedelivered = ({ receiveCount }: Delivery): boolean => receiveCount > 1;
 
-interface Suspect {
+interface Redelivered {
   readonly delivery: Delivery;
-  readonly known: Tracked;
+  readonly counts: StoredFailureCount;
 }
 
 /** What waits for its turn stays hidden for so long, again and again: when this process dies, others have it soon. */
@@ -23,27 +23,27 @@ const aloneMs = 2_000;
 export async function inTurn(
   deliveries: readonly Delivery[],
   handle: (delivery: Delivery) => Promise<void>,
-  judge: Judge,
-  ports: JudgePorts,
+  failurePolicy: FailurePolicy,
+  ports: FailurePolicyPorts,
 ): Promise<readonly Delivery[]> {
   const again: Delivery[] = [];
-  const { known, unknown } = await knownOf(deliveries, judge);
-  for (const { delivery, error } of unknown) if (await judge.failed(delivery, error)) again.push(delivery);
-  const waiting = known.toSorted((a, b) => failuresOf(a) - failuresOf(b));
-  const holding = waiting.length > 1 ? await startHolding(waiting, ports) : undefined;
+  const { known: counts, unknown } = await countsOf(deliveries, failurePolicy);
+  for (const { delivery, error } of unknown) if (await failurePolicy.failed(delivery, error)) again.push(delivery);
+  const waiting = counts.toSorted((a, b) => failuresOf(a) - failuresOf(b));
+  const holding = waiting.length > 1 ? await keepInvisible(waiting, ports) : undefined;
 
-  async function tryOne({ delivery, known: before }: Suspect): Promise<void> {
+  async function tryOne({ delivery, counts: before }: Redelivered): Promise<void> {
     await holding?.letGo(delivery);
-    let begun: Begun | undefined;
+    let begun: StartedAttempt | undefined;
     try {
-      begun = await judge.begin(delivery, before);
+      begun = await failurePolicy.begin(delivery, before);
       if (begun) await handle(delivery);
     } catch (error) {
-      if (await judge.failed(delivery, error, begun)) again.push(delivery);
+      if (await failurePolicy.failed(delivery, error, begun)) again.push(delivery);
       else await holding?.done(delivery);
       return;
     }
-    if (begun) await judge.succeeded(delivery, begun);
+    if (begun) await failurePolicy.succeeded(delivery, begun);
     await holding?.done(delivery);
   }
 
@@ -58,32 +58,32 @@ export async function inTurn(
   return again;
 }
 
-const failuresOf = ({ known }: Suspect): number => known.track?.failures ?? 0;
+const failuresOf = ({ counts }: Redelivered): number => counts.count?.failures ?? 0;
 
-async function knownOf(deliveries: readonly Delivery[], judge: Judge) {
-  const known: Suspect[] = [];
+async function countsOf(deliveries: readonly Delivery[], failurePolicy: FailurePolicy) {
+  const counts: Redelivered[] = [];
   const unknown: { readonly delivery: Delivery; readonly error: unknown }[] = [];
   await Promise.all(
     deliveries.map(async (delivery) => {
       try {
-        known.push({ delivery, known: await judge.known(delivery) });
+        counts.push({ delivery, counts: await failurePolicy.counts(delivery) });
       } catch (error) {
         unknown.push({ delivery, error });
       }
     }),
   );
-  return { known, unknown };
+  return { known: counts, unknown };
 }
 
 /** Waits until it is over, but not for longer than it is to be alone. */
-async function soonOver(work: Promise<void>, { clock }: JudgePorts): Promise<void> {
+async function soonOver(work: Promise<void>, { clock }: FailurePolicyPorts): Promise<void> {
   const over = new AbortController();
   const end = (): void => over.abort('over');
   work.then(end, end);
   await clock.sleep(aloneMs, over.signal);
 }
 
-interface Holding {
+interface Invisibility {
   /** It is tried now: for as long as that may take, nobody else is to have it. */
   letGo(delivery: Delivery): Promise<void>;
   /** It does not come again, whatever becomes of the others. */
@@ -92,8 +92,8 @@ interface Holding {
 }
 
 /** Whether a queue hears of any of it changes only who waits for how long. */
-async function startHolding(waiting: readonly Suspect[], ports: JudgePorts): Promise<Holding> {
-  const { channel, clock } = ports;
+async function keepInvisible(waiting: readonly Redelivered[], ports: FailurePolicyPorts): Promise<Invisibility> {
+  const { queues, clock } = ports;
   const over = new AbortController();
   let last: Promise<void> = Promise.resolve();
   /** One after the other: what is let go must not be held again. */
@@ -105,7 +105,7 @@ async function startHolding(waiting: readonly Suspect[], ports: JudgePorts): Pro
     inOrder(async () => {
       const byQueue = Map.groupBy(waiting, ({ delivery }) => delivery.queue);
       for (const [queue, list] of byQueue)
-        await channel.release(
+        await queues.release(
           queue,
           list.map(({ delivery }) => delivery.receipt),
           heldMs,
@@ -121,8 +121,8 @@ async function startHolding(waiting: readonly Suspect[], ports: JudgePorts): Pro
   await hold();
   const going = goOn();
   return {
-    letGo: ({ queue, receipt }) => inOrder(() => channel.release(queue, [receipt], ports.visibilityMsOf(queue))),
-    done: ({ queue, receipt }) => inOrder(() => channel.acknowledge(queue, [receipt])),
+    letGo: ({ queue, receipt }) => inOrder(() => queues.release(queue, [receipt], ports.visibilityMsOf(queue))),
+    done: ({ queue, receipt }) => inOrder(() => queues.acknowledge(queue, [receipt])),
     async stop() {
       over.abort('over');
       await Promise.all([going, last]);

@@ -3,8 +3,8 @@ import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
 import { collections, type Document } from '#ports/documents';
 import { InstanceLockedError, UnreadableRecordError } from '#ports/errors';
-import { queues, type SubmissionMessage, timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { queueNames, type SubmissionMessage, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import type { Note } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -14,13 +14,13 @@ import { messageProblems } from '#roles/submission/body-limits';
 import { orderIdOf, type Submission, type SubmissionProblem, type Submit } from '#roles/submission/submission';
 import { type DeadLetter, deadLetterDocument, deadLetterIn, type Handling } from './dead-letter.ts';
 import { noteOnOrder } from './order-notes.ts';
-import { discreetBody, withSecrets } from './redact.ts';
+import { redactedBody, withSecrets } from './redact.ts';
 import { objectionsTo, renewed } from './still-awaited.ts';
 import { bodyPointer, type Fitting, fit } from './validate.ts';
 
 export interface HandlingPorts {
   readonly store: Store;
-  readonly channel: Pick<Channel, 'send'>;
+  readonly queues: Pick<Queues, 'send'>;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly definitions: Definitions;
@@ -85,7 +85,7 @@ export async function treat(channelName: string, id: string, treatment: Treatmen
 }
 
 /** Of a submission it is not said: whoever posts one could name anybody's order. */
-const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (queue === queues.submissions ? undefined : orderId);
+const orderOf = ({ queue, orderId }: DeadLetter): string | undefined => (queue === queueNames.submissions ? undefined : orderId);
 
 /** Why another one must have his time with it, or why this one must know that it may be sent twice. */
 function busyReason(handling: Handling | undefined, { action, again }: Treatment, now: number): string | undefined {
@@ -131,7 +131,7 @@ async function carryOut(
   }
   const refused = await noted(dispatch?.orderId ?? orderOf(message), message, treatment, ports);
   if (refused) return refused;
-  if (dispatch) await ports.channel.send([{ queue: dispatch.queue, body: dispatch.text }]);
+  if (dispatch) await ports.queues.send([{ queue: dispatch.queue, body: dispatch.text }]);
   return undefined;
 }
 
@@ -174,7 +174,7 @@ async function check(message: DeadLetter, edited: Json | undefined, ports: Handl
   const restored =
     edited === undefined || original === undefined
       ? undefined
-      : withSecrets(edited, discreetBody(message.queue, original, { ...ports, loaded }), original);
+      : withSecrets(edited, redactedBody(message.queue, original, { ...ports, loaded }), original);
   if (restored && restored.problems.length > 0) return { outcome: 'invalid', problems: restored.problems };
   const body = restored ? restored.value : (edited ?? original);
   if (body === undefined) return { outcome: 'invalid', problems: [noJson] };

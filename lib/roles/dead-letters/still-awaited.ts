@@ -1,10 +1,10 @@
 import type { StepState } from '#core/activities/step';
 import { generationOf, idempotencyKeyOf, requestIdOf } from '#core/data/ids';
 import type { JsonObject } from '#core/data/json';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';
-import { agentOfReplies, agentOfRequests, queues, type Request, timeText } from '#ports/messages';
+import { agentOfReplies, agentOfRequests, queueNames, type Request, timeText } from '#ports/messages';
 import type { Loaded } from '#roles/scheduler/types';
 import type { SubmissionProblem } from '#roles/submission/submission';
 import { since } from './requeue.ts';
@@ -19,7 +19,7 @@ export interface Objections {
 const none: Objections = { problems: [], reasons: [] };
 const because = (...reasons: readonly string[]): Objections => ({ problems: [], reasons });
 
-type Asking = Exclude<Fitting, { type: 'submission' | 'wake-up' | 'cancel' }>;
+type StepMessage = Exclude<Fitting, { type: 'submission' | 'wake-up' | 'cancel' }>;
 
 /**
  * Whether somebody waits for what the message brings about. An asking that is void must not be served: what it does could
@@ -30,13 +30,13 @@ export function objectionsTo(queue: string, message: Fitting, loaded: Loaded | u
   if (!loaded) return because(`There is no order ${message.orderId} that could be read. Discard the message.`);
   if (message.type === 'wake-up' || message.type === 'cancel') return none;
   const agent = agentOfRequests(queue) ?? agentOfReplies(queue);
-  const asked = askedIn(message, loaded);
-  if (!asked || asked.agent !== agent) return because(voidAsking(message, loaded));
-  if (message.type === 'request') return objectionsToRequest(message, asked, at.now);
-  if (message.type === 'heartbeat' || queue === queues.callReplies) return none;
-  if (Date.parse(message.sentAt) > asked.own.completeBy)
-    return because(`It was sent after ${timeText(asked.own.completeBy)}, when its time was over: ${onward(loaded)}`);
-  return { problems: problemsOfOutput(asked, message, at.definitions), reasons: [] };
+  const awaited = awaitedStepIn(message, loaded);
+  if (!awaited || awaited.agent !== agent) return because(voidAttempt(message, loaded));
+  if (message.type === 'request') return objectionsToRequest(message, awaited, at.now);
+  if (message.type === 'heartbeat' || queue === queueNames.callReplies) return none;
+  if (Date.parse(message.sentAt) > awaited.local.completeBy)
+    return because(`It was sent after ${timeText(awaited.local.completeBy)}, when its time was over: ${remedyFor(loaded)}`);
+  return { problems: problemsOfOutput(awaited, message, at.definitions), reasons: [] };
 }
 
 interface At {
@@ -44,32 +44,32 @@ interface At {
   readonly definitions: Definitions;
 }
 
-interface Asked {
+interface AwaitedStep {
   readonly agent: string;
   readonly operation: string;
-  readonly own: StepState;
+  readonly local: StepState;
 }
 
 /** What is asked for at the path of the message, where it is that very asking; a child answers for all askings of its effect. */
-function askedIn({ type, requestId, path }: Asking, { program, record, instance }: Loaded): Asked | undefined {
+function awaitedStepIn({ type, requestId, path }: StepMessage, { program, record, instance }: Loaded): AwaitedStep | undefined {
   const activity = instance.state.activities[path];
-  const own = activity?.own as StepState | undefined;
-  if (!activity || activity.reply || own?.phase !== 'asked' || own.mode === 'cancel') return undefined;
+  const local = activity?.local as StepState | undefined;
+  if (!activity || activity.reply || local?.phase !== 'requested' || local.mode === 'cancel') return undefined;
   const node = nodeAt(program, path);
-  if (!asks(node)) return undefined;
+  if (!isRemote(node)) return undefined;
   const isSame =
-    node.agent === agentOfReplies(queues.callReplies) && type === 'reply'
-      ? generationOf(requestId) === own.generation
-      : own.epoch === record.epoch && requestIdOf(record.orderId, path, own) === requestId;
-  return isSame ? { agent: node.agent, operation: node.operation, own } : undefined;
+    node.agent === agentOfReplies(queueNames.callReplies) && type === 'reply'
+      ? generationOf(requestId) === local.generation
+      : local.epoch === record.epoch && requestIdOf(record.orderId, path, local) === requestId;
+  return isSame ? { agent: node.agent, operation: node.operation, local } : undefined;
 }
 
-function objectionsToRequest(request: Request, { own, operation }: Asked, now: number): Objections {
+function objectionsToRequest(request: Request, { local, operation }: AwaitedStep, now: number): Objections {
   const { orderId, path, completeBy, idempotencyKey } = request;
-  const until = own.completeBy;
+  const until = local.completeBy;
   if (until <= now)
     return because(`Its time was over at ${timeText(until)}: its order asks anew, or waits for an operator. Discard the message.`);
-  const key = idempotencyKeyOf(orderId, path, own.generation);
+  const key = idempotencyKeyOf(orderId, path, local.generation);
   const problems = [
     ...(idempotencyKey === key ? [] : [{ field: 'idempotencyKey', detail: `The effect that is asked for is called ${key}.` }]),
     ...(request.operation === operation ? [] : [{ field: 'operation', detail: `The step asks for ${operation}.` }]),
@@ -85,10 +85,11 @@ function objectionsToRequest(request: Request, { own, operation }: Asked, now: n
   };
 }
 
-const voidAsking = ({ path }: Asking, loaded: Loaded): string => `Nobody waits for this asking of ${path} any more: ${onward(loaded)}`;
+const voidAttempt = ({ path }: StepMessage, loaded: Loaded): string =>
+  `Nobody waits for this asking of ${path} any more: ${remedyFor(loaded)}`;
 
 /** What becomes of the order without it. */
-function onward({ record: { orderId, processState, outcome } }: Loaded): string {
+function remedyFor({ record: { orderId, processState, outcome } }: Loaded): string {
   if (processState === 'Processed') return `the order is finished (${outcome}). Discard the message.`;
   if (processState === 'Error') return `the order is in Error. Resubmit the order ${orderId} itself, and discard the message.`;
   return 'the order has gone on, or has asked anew. Discard the message.';
@@ -96,6 +97,6 @@ function onward({ record: { orderId, processState, outcome } }: Loaded): string 
 
 /** The request with the time that is left. An earlier delivery of it may have been served. */
 export function renewed(given: JsonObject, { completeBy }: Request, now: number): JsonObject {
-  const kept = Object.entries(given).filter(([field]) => field !== 'putBack' && field !== since);
+  const kept = Object.entries(given).filter(([field]) => field !== 'requeued' && field !== since);
   return { ...Object.fromEntries(kept), remainingMs: Date.parse(completeBy) - now, resent: true } as JsonObject;
 }

@@ -6,8 +6,8 @@ import {
   agentOfReplies,
   agentOfRequests,
   Heartbeat,
-  namesItsAsking,
-  queues,
+  namesItsAttempt,
+  queueNames,
   Reply,
   type Request,
   SubmissionMessage,
@@ -25,7 +25,7 @@ export type Fit =
   | { readonly problems: readonly SubmissionProblem[]; readonly message?: undefined }
   | { readonly problems: readonly []; readonly message: Fitting };
 
-interface Known {
+interface ValidationContext {
   readonly definitions: Definitions;
   readonly defaultWorkflow: string;
 }
@@ -34,7 +34,7 @@ interface Known {
 export const bodyPointer = '/body';
 
 /** Whether a body is what its queue takes: its form, and what the operation or the workflow behind it asks for. */
-export function fit(queue: string, body: Json, known: Known): Fit {
+export function fit(queue: string, body: Json, known: ValidationContext): Fit {
   const schema = schemaOf(queue);
   const problems = bodyProblems(schema, body, bodyPointer);
   if (problems.length > 0) return { problems };
@@ -46,38 +46,42 @@ export function fit(queue: string, body: Json, known: Known): Fit {
 const Answer = z.discriminatedUnion('type', [Reply, Heartbeat]);
 
 function schemaOf(queue: string): z.ZodType<Fitting> {
-  if (queue === queues.submissions) return SubmissionMessage;
-  if (queue === queues.wakeUps) return WakeUp;
+  if (queue === queueNames.submissions) return SubmissionMessage;
+  if (queue === queueNames.wakeUps) return WakeUp;
   return agentOfReplies(queue) === undefined ? ToAgent : Answer;
 }
 
 function contradictions(message: Fitting): readonly SubmissionProblem[] {
-  if (!('requestId' in message) || namesItsAsking(message)) return [];
+  if (!('requestId' in message) || namesItsAttempt(message)) return [];
   const detail = 'It names another asking than orderId, path, epoch and attempt.';
   return [{ pointer: `${bodyPointer}/requestId`, code: 'contradiction', detail }];
 }
 
-function problemsOfMeaning(queue: string, message: Fitting, known: Known): readonly SubmissionProblem[] {
+function problemsOfMeaning(queue: string, message: Fitting, known: ValidationContext): readonly SubmissionProblem[] {
   if (message.type === 'submission') return problemsOfOrder(message, known);
-  if (message.type === 'request') return queue === queues.calls ? problemsOfCall(message, known) : problemsOfInput(queue, message, known);
+  if (message.type === 'request')
+    return queue === queueNames.calls ? problemsOfCall(message, known) : problemsOfInput(queue, message, known);
   return [];
 }
 
-function problemsOfOrder({ workflow, order }: SubmissionMessage, { definitions, defaultWorkflow }: Known): readonly SubmissionProblem[] {
+function problemsOfOrder(
+  { workflow, order }: SubmissionMessage,
+  { definitions, defaultWorkflow }: ValidationContext,
+): readonly SubmissionProblem[] {
   const program = definitions.newest(workflow ?? defaultWorkflow);
   return program
     ? bodyProblems(validatorOf(program.definition.order), order, `${bodyPointer}/order`)
     : [unknown('workflow', definitions.names())];
 }
 
-function problemsOfInput(queue: string, { operation, input }: Request, { definitions }: Known): readonly SubmissionProblem[] {
+function problemsOfInput(queue: string, { operation, input }: Request, { definitions }: ValidationContext): readonly SubmissionProblem[] {
   const { operations = {} } = definitions.agents.find(({ name }) => name === agentOfRequests(queue)) ?? {};
   const described = Object.hasOwn(operations, operation) ? operations[operation] : undefined;
   return described ? bodyProblems(described.input, input, `${bodyPointer}/input`) : [unknown('operation', Object.keys(operations))];
 }
 
 /** `fulfil-order@1`; what an undo is asked with, its caller knows. */
-function problemsOfCall({ operation, input }: Request, { definitions }: Known): readonly SubmissionProblem[] {
+function problemsOfCall({ operation, input }: Request, { definitions }: ValidationContext): readonly SubmissionProblem[] {
   if (operation === 'undo') return [];
   const program = calledProgram(operation, definitions);
   return program

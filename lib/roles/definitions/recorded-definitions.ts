@@ -6,7 +6,7 @@ import { collections, type Document } from '#ports/documents';
 import { SetupError } from '#ports/errors';
 import type { StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { hashOf } from './pinning.ts';
 
 type Ports = Pick<Store, 'document' | 'putDocument' | 'list'>;
@@ -44,7 +44,7 @@ export async function compareDefinitions(
   workflows: readonly WorkflowDefinition[],
   { document }: Pick<Ports, 'document'>,
 ): Promise<{ readonly changed: readonly ChangedDefinition[]; readonly unknown: readonly WorkflowDefinition[] }> {
-  const recorded = await together(workflows.map((definition) => document(keyOf(definition).collection, keyOf(definition).id)));
+  const recorded = await allSettledOrThrow(workflows.map((definition) => document(keyOf(definition).collection, keyOf(definition).id)));
   const pairs = workflows.map((definition, index) => ({ definition, document: recorded[index] }));
   return {
     changed: pairs.flatMap(({ definition, document: found }) =>
@@ -66,7 +66,7 @@ export async function recordDefinitions(
   { mayReplace }: { readonly mayReplace: boolean },
 ): Promise<readonly string[]> {
   const { changed, unknown } = await compareDefinitions(workflows, store);
-  const added = await together(unknown.map((definition) => recordNew(definition, store)));
+  const added = await allSettledOrThrow(unknown.map((definition) => recordNew(definition, store)));
   const all = [...changed, ...added.flatMap((each) => each ?? [])];
   const replaced: string[] = [];
   const refused: string[] = [];

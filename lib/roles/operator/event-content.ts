@@ -10,7 +10,7 @@ type Unsigned<D> = D extends unknown ? Omit<D, 'by' | 'reason'> : never;
 export function contentOf(decision: Unsigned<Decision>, state: State): EventContent {
   switch (decision.kind) {
     case 'signal':
-      return { type: 'signalled', name: decision.name, payload: decision.payload };
+      return { type: 'signaled', name: decision.name, payload: decision.payload };
     case 'cancel':
       return { type: 'canceled', outcome: 'canceled' };
     case 'compensate':

@@ -8,14 +8,14 @@ import { mayTakeSignal, signalsAhead, takesSignalNow } from '#core/views/reachab
 import { timeText } from '#ports/messages';
 import type { StateHead, StateRecord } from '#ports/records';
 import { validatorOf } from '#ports/util/validation';
-import type { Loaded, Planned } from '#roles/scheduler/types';
+import type { Loaded, PlannedWrite } from '#roles/scheduler/types';
 import { bodyProblems, type SubmissionProblem } from '#roles/submission/submission';
 import type { Decision, Instruction, Signal } from './instruction.ts';
 
 /** What an instruction would do, for a look before it is given. */
 export interface InstructionPlan {
   readonly processState: string;
-  readonly asks: readonly {
+  readonly requests: readonly {
     readonly path: string;
     readonly agent: string;
     readonly operation: string;
@@ -76,8 +76,8 @@ function undoingReasons(outcome: string, processState: string, decision: Decisio
 
 /** All that the definition says against what a decision brings along. */
 export function problemsWith({ program, instance }: Omit<Decided, 'record'>, decision: Decision): readonly SubmissionProblem[] {
-  if (decision.kind === 'resubmit' && decision.answer !== undefined && instance.state.held) {
-    const node = nodeAt(program, instance.state.held.path);
+  if (decision.kind === 'resubmit' && decision.answer !== undefined && instance.state.blocked) {
+    const node = nodeAt(program, instance.state.blocked.path);
     return node.activity === 'askOperator' ? schemaProblems(node.answer, decision.answer, '/answer') : [];
   }
   return decision.kind === 'signal' ? payloadProblems([...program.nodes.values()], decision) : [];
@@ -106,10 +106,10 @@ function signalReasons(program: Program, state: State, name: string): readonly s
   return [`The order keeps ${limits.signalsMax} signals already, the most that may wait to be taken. Send it when some of them have been.`];
 }
 
-function resubmissionReasons({ held, endBy }: State, { answer, completeWithinSeconds }: Resubmission, now: number): readonly string[] {
-  const asked = held && isQuestion(held.fault);
+function resubmissionReasons({ blocked, endBy }: State, { answer, completeWithinSeconds }: Resubmission, now: number): readonly string[] {
+  const asked = blocked && isQuestion(blocked.fault);
   return [
-    ...(asked && answer === undefined ? [`The order waits for an answer to: ${held.fault.message} Give it with answer.`] : []),
+    ...(asked && answer === undefined ? [`The order waits for an answer to: ${blocked.fault.message} Give it with answer.`] : []),
     ...(!asked && answer !== undefined ? ['Nobody has asked anything: the order is in Error for a fault. Leave answer out.'] : []),
     ...(endBy !== undefined && endBy <= now && completeWithinSeconds === undefined
       ? [`The time of the whole order was over at ${timeText(endBy)}. Give it more with completeWithinSeconds.`]
@@ -127,18 +127,18 @@ export function stepToMark(state: State, path: string | undefined): string | und
 function markingReasons(state: State, { processState, suspended }: Decided['record'], path: string | undefined): readonly string[] {
   const failing = failingUndos(state);
   const known = failing.length === 0 ? 'No undo of this order has failed.' : `Undos that have failed: ${failing.join(', ')}.`;
-  const held = [
+  const blocked = [
     ...(processState === 'Error' ? ['The order is in Error: resubmit it, or have it compensated; then its undos go on.'] : []),
     ...(suspended ? ['The order is suspended: resume it; then its undos go on.'] : []),
   ];
-  if (stepToMark(state, path) !== undefined) return held;
-  if (path !== undefined) return [...held, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
-  return [...held, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
+  if (stepToMark(state, path) !== undefined) return blocked;
+  if (path !== undefined) return [...blocked, `The undo of ${path} is not at work, or has not failed yet. ${known}`];
+  return [...blocked, failing.length > 1 ? `There are several: say which with path. ${known}` : known];
 }
 
-export const instructionPlan = (_: Loaded, { record, asks }: Planned): InstructionPlan => ({
+export const instructionPlan = (_: Loaded, { record, requests }: PlannedWrite): InstructionPlan => ({
   processState: record.processState,
-  asks: asks.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({
+  requests: requests.map(({ path, agent, operation, attempt, idempotencyKey, completeBy }) => ({
     path,
     agent,
     operation,

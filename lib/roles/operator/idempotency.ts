@@ -23,7 +23,7 @@ const short = (value: Json): string => hash('sha256', JSON.stringify(value), 'ba
 export function withKey(instance: Instance, key: string | undefined): Instance {
   if (key === undefined) return instance;
   const keys = [...(instance.keys ?? []), key];
-  return { ...instance, keys: keys.slice(-keysKept), ...(keys.length > keysKept ? { keysAside: true } : {}) };
+  return { ...instance, keys: keys.slice(-keysKept), ...(keys.length > keysKept ? { pagedKeys: true } : {}) };
 }
 
 /** So long a call is known again at least (api.md). */
@@ -36,19 +36,19 @@ export interface CallKeys {
   /** What became of a call with this key before; undefined where none is known. */
   before(orderId: string, instance: Instance, key: string | undefined): Promise<Found>;
   /** Before the write that drops the oldest key from the state: the same again changes nothing. */
-  putAside(orderId: string, instance: Instance): Promise<void>;
+  pageOut(orderId: string, instance: Instance): Promise<void>;
 }
 
 export function createCallKeys({ document, putDocument }: Pick<Documents, 'document' | 'putDocument'>, now: () => number): CallKeys {
   const idOf = (key: string): string => key.split('.')[0] ?? key;
   return {
-    async before(orderId, { keys, keysAside }, key) {
+    async before(orderId, { keys, pagedKeys: keysAside }, key) {
       const found = callBefore(keys, key);
       if (found !== undefined || key === undefined || !keysAside) return found;
       const aside = await document(collections.calls(orderId), idOf(key));
       return aside && (aside.expiresAt ?? 0) > now() ? callBefore([String(aside.content['key'])], key) : undefined;
     },
-    async putAside(orderId, { keys: [key, ...others] = [] }) {
+    async pageOut(orderId, { keys: [key, ...others] = [] }) {
       if (key === undefined || others.length + 1 < keysKept) return;
       const [collection, id] = [collections.calls(orderId), idOf(key)];
       const aside = (rev: number) => ({ collection, id, rev, content: { key }, expiresAt: now() + keyKeptMs });

@@ -1,5 +1,5 @@
 import type { Program } from '#core/definition/program';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
 import { InstanceLockedError, InvariantError, StateTooLargeError, UnreadableRecordError } from '#ports/errors';
 import type { StateRecord } from '#ports/records';
@@ -7,7 +7,7 @@ import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
 import { rebuild } from '#roles/repair/rebuild';
 import { isHeldByOther, type LockPolicy, racesMax, withLockPolicy } from '#roles/scheduler/lease';
-import type { Incoming, Loaded, Planned } from '#roles/scheduler/types';
+import type { Incoming, Loaded, PlannedWrite } from '#roles/scheduler/types';
 import type { SubmissionProblem } from '#roles/submission/submission';
 import { type InstructionPlan, infeasibleReasons, instructionPlan, problemsWith } from './feasibility.ts';
 import { createCallKeys } from './idempotency.ts';
@@ -49,8 +49,12 @@ interface Ports {
 interface Work {
   load(orderId: string): Promise<Loaded | undefined>;
   programOf(orderId: string, record: StateRecord): Program;
-  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: Room): Promise<Planned | undefined>;
-  save(loaded: Loaded, planned: Planned, smaller?: (room: Room) => Promise<Planned | undefined>): Promise<'written' | 'lost'>;
+  planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, byteBudget?: ByteBudget): Promise<PlannedWrite | undefined>;
+  save(
+    loaded: Loaded,
+    planned: PlannedWrite,
+    smaller?: (byteBudget: ByteBudget) => Promise<PlannedWrite | undefined>,
+  ): Promise<'written' | 'lost'>;
 }
 
 /** An order to decide on. `losses`: what of it can't be undone, because it is not known any more. */
@@ -127,8 +131,8 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
       const planned = await work.planOf(loaded, incoming, now);
       if (!planned) return { outcome: 'infeasible', reasons: ['It would change nothing.'] };
       if (dryRun) return { outcome: 'planned', plan: instructionPlan(loaded, planned) };
-      if (key !== undefined) await callKeys.putAside(orderId, loaded.instance);
-      if ((await work.save(loaded, planned, (room) => work.planOf(loaded, incoming, now, room))) === 'written')
+      if (key !== undefined) await callKeys.pageOut(orderId, loaded.instance);
+      if ((await work.save(loaded, planned, (byteBudget) => work.planOf(loaded, incoming, now, byteBudget))) === 'written')
         return { outcome: 'done', rev: rev + 1 };
     }
     return { outcome: 'infeasible', reasons: ['The order changes faster than an instruction can be applied. Try again.'] };

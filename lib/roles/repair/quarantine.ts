@@ -2,7 +2,7 @@ import type { Clock } from '#ports/clock';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
-import { type Channel, inGroup } from '#ports/queues';
+import { inGroup, type Queues } from '#ports/queues';
 import { announcedAs, type DetailType, type OutboxEntry, type ProcessState, type StateHead } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
@@ -11,7 +11,7 @@ import { sendEntries } from '#roles/scheduler/outbox';
 
 interface Ports {
   readonly store: Store;
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -85,7 +85,7 @@ export async function quarantine(
 /** Sends what is to be told; what is not taken is due again, so that nobody looks at the order without end meanwhile. */
 async function flush(head: StateHead, ports: Ports): Promise<void> {
   if (head.outbox.length === 0) return;
-  const acknowledged = await sendEntries(head.outbox, { ...ports, channel: inGroup(ports.channel, head.client) });
+  const acknowledged = await sendEntries(head.outbox, { ...ports, queues: inGroup(ports.queues, head.client) });
   const outbox = head.outbox.filter(({ id }) => !acknowledged.has(id));
   await ports.store.patch({ ...head, rev: head.rev + 1, outbox, ...placeOf({ ...head, outbox }, ports.clock.now()) }, head);
 }

@@ -55,7 +55,7 @@ export function rebuild(
       });
   const gap = entries.find(({ seq }, index) => seq !== index + 1);
   const holes = gap ? [`What the journal says before its line ${gap.seq} is lost in part: nobody can say what was done by then.`] : [];
-  const held = {
+  const blocked = {
     path: rootPath,
     fault: engineFault(fault?.type ?? unreadable, fault?.message ?? 'Its record is damaged.'),
     at: now,
@@ -63,17 +63,23 @@ export function rebuild(
   const known: Instance = {
     state: isNew
       ? state
-      : { ...state, phase: 'held', held, ...(order.caller ? { called: true } : {}), ...(isRecalled(entries) ? { recalled: true } : {}) },
+      : {
+          ...state,
+          phase: 'blocked',
+          blocked,
+          ...(order.caller ? { called: true } : {}),
+          ...(isCompensatedByCaller(entries) ? { compensatedByCaller: true } : {}),
+        },
     tail: [],
     seq: entries.at(-1)?.seq ?? 0,
-    lastAsked: [],
+    lastRequested: [],
   };
   const tail = entries.filter(({ seq }) => !pages.flat().some((each) => each.seq === seq));
   return { instance: journal({ ...known, tail }, [{ type: 'InstanceRebuilt', whole }], now), problems: [...holes, ...problems] };
 }
 
 /** Finished orders are never rebuilt: what was completed before, and is not finished now, is being taken back. */
-const isRecalled = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
+const isCompensatedByCaller = (entries: readonly JournalEntry[]): boolean => entries.some(({ type }) => type === 'OrderProcessed');
 
 /** It has left Error oftener than the journal says: something may have been asked anew, under keys that nobody knows. */
 function isResubmitted({ errorGen, processState, notes }: StateRecord, entries: readonly JournalEntry[]): boolean {

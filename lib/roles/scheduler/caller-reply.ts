@@ -11,7 +11,8 @@ import type { CallerRef, OrderRecord } from '#ports/records';
  */
 export function replyToCaller(order: OrderRecord, state: State, now: number): JsonObject | undefined {
   const { caller } = order;
-  if (caller && state.phase === 'closed' && state.recalled) return replyTo(undoOf(caller), { status: 'succeeded', output: {} }, now);
+  if (caller && state.phase === 'closed' && state.compensatedByCaller)
+    return replyTo(undoOf(caller), { status: 'succeeded', output: {} }, now);
   return replyToCall(order, state, now);
 }
 

@@ -36,11 +36,11 @@ function outstanding(program: Program, state: State): readonly Outstanding[] {
   return [...steps.map((step) => deadlineOf(program, step)), ...timers];
 }
 
-function deadlineOf(program: Program, { path, own, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
-  const { completeBy, limit = Infinity } = own;
+function deadlineOf(program: Program, { path, local, activity: { late, waitsUntil } }: WorkingStep): Outstanding {
+  const { completeBy, limit = Infinity } = local;
   if (waitsUntil !== undefined) return { at: Math.min(waitsUntil, limit), for: { kind: 'timer', path }, counts: false, completeBy };
   // Then it fails, and is not late.
-  if (!isCounted(own)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
+  if (!isCounted(local)) return { at: limit, for: { kind: 'timer', path }, counts: false, completeBy };
   const node = nodeAt(program, path);
   const agent = node.activity === 'step' ? { agent: node.agent } : {};
   return { at: completeBy, for: { kind: 'step', path, ...agent, ...(late ? { failures: late } : {}) }, counts: true };
@@ -75,7 +75,7 @@ function claimOf(steps: readonly Deadline[]): DueFor {
 
 /** What was counted as late stays so until it is asked again, whatever else is written meanwhile: it must not count once more. */
 export function countedUntil({ nextDueAt, nextDueFor }: Pick<StateRecord, 'nextDueAt' | 'nextDueFor'>): number | undefined {
-  return (nextDueFor?.kind === 'ask' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
+  return (nextDueFor?.kind === 'request' ? nextDueAt : nextDueFor?.waitsUntil) ?? undefined;
 }
 
 /** What is kept of the next deadline while the order is suspended: what was counted must not count once more. */
@@ -117,7 +117,7 @@ export function nextDeadline(program: Program, state: State, record: StateRecord
   const candidates: Deadline[] = [
     ...waiting.filter(({ counts }) => !counts),
     ...expiries.filter((expiry) => !late.includes(expiry)),
-    ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'ask' } as const }]),
+    ...(waitsUntil === undefined ? [] : [{ at: waitsUntil, for: { ...late[0]?.for, kind: 'request' } as const }]),
     ...(record.outbox.length > 0 ? [{ at: now + outboxPauseMs(record.outbox, now), for: { kind: 'outbox' } as const }] : []),
     ...(record.processState === 'Pending' ? [{ at: now, for: { kind: 'unclaimed' } as const }] : []),
   ];

@@ -1,6 +1,6 @@
 import type { StepReply } from '#core/data/event';
 import { UnreadableMessageError } from '#ports/errors';
-import { agentOfReplies, namesItsAsking, newerProblem, type Reply, ToAgent, ToScheduler } from '#ports/messages';
+import { agentOfReplies, namesItsAttempt, newerProblem, type Reply, ToAgent, ToScheduler } from '#ports/messages';
 import type { Incoming } from './types.ts';
 
 /** A message for an agent. What is wrong with one is not said: the parsers quote what they were given, and it may be secret. */
@@ -19,7 +19,7 @@ export function parseIncoming(body: string, queue: string): { readonly orderId: 
   if (message.type === 'wake-up') return { orderId, incoming: { id: `wake-up@${message.sentAt}`, type: 'wake-up' } };
 
   const agent = agentOfReplies(queue);
-  if (agent === undefined || !namesItsAsking(message)) return undefined;
+  if (agent === undefined || !namesItsAttempt(message)) return undefined;
   const { requestId } = message;
   if (message.type === 'heartbeat')
     return {

@@ -29,17 +29,17 @@ export interface Instance {
   /** The last entry's number. */
   readonly seq: number;
   /** Paths asked in the last write: what a repeated message makes the scheduler send again. */
-  readonly lastAsked: readonly string[];
+  readonly lastRequested: readonly string[];
   /** Of the last calls that came with an idempotency key, oldest first: see `keyOf`. */
   readonly keys?: readonly string[];
   /** Older ones lie outside of the state: see `CallKeys`. */
-  readonly keysAside?: true;
+  readonly pagedKeys?: true;
 }
 
 /** How many idempotency keys of calls the state itself has. */
 export const keysKept = 20;
 
-export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastAsked: [] };
+export const newInstance: Instance = { state: initialState, tail: [], seq: 0, lastRequested: [] };
 
 /**
  * As text. DynamoDB bills every byte of it at every write: an entry of the journal has no number, for its place gives

@@ -8,7 +8,7 @@ export function logJournal(telemetry: Telemetry, orderId: string, { tail }: Inst
   for (const entry of tail) {
     if (entry.seq <= sinceSeq) continue;
     const path = 'path' in entry ? entry.path : undefined;
-    const asking = 'asking' in entry ? entry.asking : undefined;
+    const asking = 'attemptId' in entry ? entry.attemptId : undefined;
     const requestId = path !== undefined && asking !== undefined ? requestIdFrom(orderId, path, asking) : undefined;
     telemetry.log('info', entry.type, {
       orderId,

@@ -1,6 +1,6 @@
 import { fits, type JsonObject } from '#core/data/json';
 import type { State } from '#core/data/state';
-import { queues, type StatusKind, timeText } from '#ports/messages';
+import { queueNames, type StatusKind, timeText } from '#ports/messages';
 import {
   announcedAs,
   type DetailType,
@@ -27,7 +27,7 @@ export function statusOf(record: StateRecord, { reference }: OrderRecord, channe
 /** What an order that was called has come to, for the order that called it. */
 export function callerReplyOf({ orderId, epoch }: StateRecord, order: OrderRecord, state: State, now: number): readonly OutboxEntry[] {
   const message = replyToCaller(order, state, now);
-  return message ? [{ id: `${orderId}/caller/${epoch}`, kind: 'status', channel: queues.callReplies, message }] : [];
+  return message ? [{ id: `${orderId}/caller/${epoch}`, kind: 'status', channel: queueNames.callReplies, message }] : [];
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { StepState } from '#core/activities/step';
 import { advance } from '#core/advance';
-import type { AskCommand, CancelCommand, Command } from '#core/data/command';
+import type { CancelCommand, Command, RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import { engineFault, engineFaults, type Fault, isQuestion, shortType } from '#core/data/fault';
 import { requestIdOf } from '#core/data/ids';
@@ -8,7 +8,7 @@ import { type Json, type JsonObject, utf8Bytes } from '#core/data/json';
 import { masked, secretTexts, withoutTexts } from '#core/definition/secrets';
 import { violations } from '#core/engine/invariants';
 import { mostLate, workingSteps } from '#core/engine/lateness';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import { InvariantError } from '#ports/errors';
 import type { StatusKind } from '#ports/messages';
 import { announcedAs, type DetailType, type FaultSummary, type Note, type OutboxEntry, type StateRecord, subjectOf } from '#ports/records';
@@ -19,11 +19,11 @@ import { countedUntil, isStopped, thawedDue, timesOf } from './deadlines.ts';
 import { type Instance, journal, type OrderFact } from './instance.ts';
 import { alertDetail, announcementOf, callerReplyOf, processedId, statusOf } from './order-messages.ts';
 import { secretOutputAt, secretsOf, summaryOf } from './redaction.ts';
-import { asksAgent, isValid, replied, withoutSecrets } from './replies.ts';
-import type { Incoming, Loaded, Planned, Settings, Wanting } from './types.ts';
+import { isForAgent, isValid, replied, withoutSecrets } from './replies.ts';
+import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 
 /** One order's transition in the making: the core's state, and the attributes that other roles decide on. */
-export class OrderDraft {
+export class OrderTransition {
   private readonly loaded: Loaded;
   private readonly now: number;
   private readonly settings: Settings;
@@ -48,17 +48,17 @@ export class OrderDraft {
   claim(): void {
     this.lock();
     if (this.instance.state.phase === 'initialized') this.start();
-    else this.happen({ type: 'reclaimed' });
+    else this.applyEvent({ type: 'reclaimed' });
   }
 
   /** It ends before it has begun. */
   cancel(): void {
-    this.happen({ type: 'canceled', outcome: 'canceled' });
+    this.applyEvent({ type: 'canceled', outcome: 'canceled' });
   }
 
   private start(): void {
     const called = this.loaded.order.caller ? { called: true as const } : {};
-    this.happen({ type: 'started', stepMs: this.record.stepMs, ...called });
+    this.applyEvent({ type: 'started', stepMs: this.record.stepMs, ...called });
   }
 
   private lock(): void {
@@ -83,11 +83,11 @@ export class OrderDraft {
     const { maxFailures, onExhausted } = this.record;
     const path = 'path' in note ? note.path : undefined;
     const waitsUntil = onExhausted === 'wait' && note.failureCount > maxFailures ? countedUntil(this.record) : undefined;
-    this.happen({ type: 'counted', ...(path === undefined ? {} : { path }), ...(waitsUntil === undefined ? {} : { waitsUntil }) });
+    this.applyEvent({ type: 'counted', ...(path === undefined ? {} : { path }), ...(waitsUntil === undefined ? {} : { waitsUntil }) });
   }
 
   /** What a write without anything new takes along. */
-  withNotes(): Pick<Planned, 'record' | 'instance'> {
+  withNotes(): Pick<PlannedWrite, 'record' | 'instance'> {
     this.takeNotes();
     return { record: { ...this.record, failureCount: this.failureCount() }, instance: this.instance };
   }
@@ -101,19 +101,19 @@ export class OrderDraft {
     const { nextDueFor, processState, fault } = this.record;
     if (processState !== 'Error' || this.instance.state.phase !== 'running') return;
     const isOverdue = fault === null || fault.type === shortType(engineFaults.deadlineExceeded);
-    this.happen({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
+    this.applyEvent({ type: 'exhausted', ...(nextDueFor?.path ? { path: nextDueFor.path } : {}), ...(isOverdue ? {} : { fault }) });
   }
 
   take(incoming: Incoming): void {
     const before = this.instance.state;
     switch (incoming.type) {
       case 'reply':
-        if (asksAgent(this.current(), incoming) && isValid(this.current(), incoming, this.settings))
-          this.happen(replied(this.current(), incoming, this.secrets(), this.settings));
+        if (isForAgent(this.current(), incoming) && isValid(this.current(), incoming, this.settings))
+          this.applyEvent(replied(this.current(), incoming, this.secrets(), this.settings));
         break;
       case 'heartbeat':
-        if (asksAgent(this.current(), incoming))
-          this.happen({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
+        if (isForAgent(this.current(), incoming))
+          this.applyEvent({ type: 'heartbeat', requestId: incoming.requestId, completeBy: incoming.completeBy });
         break;
       case 'instruction':
         this.instruct(incoming.instruction, incoming.key);
@@ -121,8 +121,8 @@ export class OrderDraft {
       case 'signal':
         this.signal(incoming.signal, incoming.key);
         break;
-      case 'recall':
-        this.recall();
+      case 'compensate':
+        this.compensateForCaller();
         break;
       case 'wake-up':
         this.wakeUps.push(incoming.id);
@@ -135,26 +135,26 @@ export class OrderDraft {
   }
 
   /** Requests the steps that the supervisor counted and that have no answer yet, and the steps whose requests were never sent. */
-  askAgain(): void {
+  requestOverdue(): void {
     const { nextDueFor, processState } = this.record;
-    const isCounted = nextDueFor?.kind === 'ask' || nextDueFor?.kind === 'unsent' || nextDueFor?.waitsUntil !== undefined;
+    const isCounted = nextDueFor?.kind === 'request' || nextDueFor?.kind === 'unsent' || nextDueFor?.waitsUntil !== undefined;
     if (processState !== 'Processing' || isStopped(this.record) || !isCounted) return;
     this.dealWithExhaustion();
-    this.happen({ type: 'expired' });
+    this.applyEvent({ type: 'expired' });
   }
 
   /** Above the threshold the workflow itself says what becomes of a step that nobody answers. */
   private dealWithExhaustion(): void {
     const { maxFailures, onExhausted, recover } = this.record;
     const exhausted = workingSteps(this.loaded.program, this.instance.state).filter(
-      ({ own, activity: { late = 0 } }) => late > maxFailures && own.completeBy <= this.now,
+      ({ local, activity: { late = 0 } }) => late > maxFailures && local.completeBy <= this.now,
     );
-    if (exhausted.length > 0 && onExhausted === 'undo') this.happen({ type: 'canceled', outcome: 'compensated' });
-    if (onExhausted === 'fault' && recover === 'step') for (const { path } of exhausted) this.happen({ type: 'overdue', path });
+    if (exhausted.length > 0 && onExhausted === 'undo') this.applyEvent({ type: 'canceled', outcome: 'compensated' });
+    if (onExhausted === 'fault' && recover === 'step') for (const { path } of exhausted) this.applyEvent({ type: 'overdue', path });
   }
 
   wake(): void {
-    if (this.record.processState === 'Processing') this.happen({ type: 'woken' });
+    if (this.record.processState === 'Processing') this.applyEvent({ type: 'woken' });
   }
 
   status(status: StatusKind): void {
@@ -171,17 +171,19 @@ export class OrderDraft {
   }
 
   /** Nothing that happened counts until this is read. */
-  wanting(): Wanting | undefined {
+  neededPage(): NeedsPage | undefined {
     return this.needs === undefined ? undefined : { needs: this.needs };
   }
 
-  finish(evenUnchanged = false): Planned | undefined {
+  finish(evenUnchanged = false): PlannedWrite | undefined {
     if (!this.changed && !evenUnchanged) return undefined;
-    this.settle();
+    this.recordPhase();
     this.refuseNonsense();
 
-    const asks = this.commands.filter((command): command is AskCommand => command.type === 'ask' && this.isOutstanding(command));
-    const instance = { ...this.instance, lastAsked: asks.map(({ path }) => path) };
+    const requests = this.commands.filter(
+      (command): command is RequestCommand => command.type === 'request' && this.isOutstanding(command),
+    );
+    const instance = { ...this.instance, lastRequested: requests.map(({ path }) => path) };
     const record = {
       ...this.record,
       ...timesOf(this.loaded.program, instance.state),
@@ -192,12 +194,12 @@ export class OrderDraft {
     };
     const wakeUps = this.commands.flatMap((command) => (command.type === 'wake' ? [command.at] : []));
     const cancels = this.commands.filter((command): command is CancelCommand => command.type === 'cancel');
-    return { record, instance, asks, cancels, wakeUps, outbox: this.outbox, taken: this.taken };
+    return { record, instance, requests, cancels, wakeUps, outbox: this.outbox, taken: this.taken };
   }
 
   /** What the core's new phase means for the order: into Error, out of it, or to its end. */
-  private settle(): void {
-    const { phase, held } = this.instance.state;
+  private recordPhase(): void {
+    const { phase, blocked } = this.instance.state;
     const { processState } = this.record;
     if (phase === 'closed' && processState !== 'Processed') {
       const { outcome = 'completed' } = this.instance.state;
@@ -208,10 +210,10 @@ export class OrderDraft {
       this.status(outcome === 'completed' ? 'completed' : 'failed');
       this.outbox.push(...callerReplyOf(this.record, this.loaded.order, this.instance.state, this.now));
     }
-    if (!held) return;
-    if (processState === 'Error') this.set({ fault: this.summaryOf(held.fault) });
-    else this.enterError(held.fault);
-    if (held !== this.loaded.instance.state.held) this.terminated(held.fault);
+    if (!blocked) return;
+    if (processState === 'Error') this.set({ fault: this.summaryOf(blocked.fault) });
+    else this.enterError(blocked.fault);
+    if (blocked !== this.loaded.instance.state.blocked) this.announceTerminated(blocked.fault);
   }
 
   /** The alert lies in the same write as the Error: one cannot be without the other. */
@@ -222,7 +224,7 @@ export class OrderDraft {
   }
 
   /** Nothing handles the fault, so the order waits for a person: whoever put it into Error, that is told once. */
-  private terminated(fault: Fault): void {
+  private announceTerminated(fault: Fault): void {
     // A question is part of the workflow: nothing went wrong.
     if (!isQuestion(fault))
       this.announce('Workflow Terminated', `${announcedAs(this.record)}#${this.record.errorGen}/terminated`, this.detailOf(fault));
@@ -238,7 +240,7 @@ export class OrderDraft {
   private signal({ name, payload }: Signal, key: string | undefined): void {
     this.instance = withKey(this.instance, key);
     if (isUnclaimed(this.record) && this.instance.state.phase === 'running') this.claim();
-    this.happen({ type: 'signalled', name, payload });
+    this.applyEvent({ type: 'signaled', name, payload });
   }
 
   private instruct(instruction: Instruction, key: string | undefined): void {
@@ -247,14 +249,14 @@ export class OrderDraft {
     this.note({ type: 'InstructionGiven', kind, by, reason });
     if (kind === 'suspend') {
       this.set({ suspended: true });
-      return this.happen(contentOf(instruction, this.instance.state));
+      return this.applyEvent(contentOf(instruction, this.instance.state));
     }
     if (kind === 'resume') return this.resume();
     this.set({ processState: 'Processing', fault: null, suspended: false });
     // Where it went into Error before it was claimed, or after a reset, this is the claim.
     if (this.record.lockedBy === null) this.lock();
     if (kind === 'resubmit' && this.instance.state.phase === 'initialized') return this.start();
-    this.happen(contentOf(instruction, this.instance.state));
+    this.applyEvent(contentOf(instruction, this.instance.state));
   }
 
   /** What nobody had claimed is claimed now; where it was put before a person meanwhile, it waits for him. */
@@ -264,61 +266,61 @@ export class OrderDraft {
     const isFree = isUnclaimed(this.record);
     if (isFree && phase === 'initialized') return this.claim();
     if (isFree) this.lock();
-    this.happen({ type: 'resumed' });
-    if (isFree) this.happen({ type: 'reclaimed' });
+    this.applyEvent({ type: 'resumed' });
+    if (isFree) this.applyEvent({ type: 'reclaimed' });
     this.catchUp();
   }
 
   /** Finished as it was, it is under way once more, until what it did is undone. */
-  private recall(): void {
+  private compensateForCaller(): void {
     const { phase, outcome, called } = this.instance.state;
     if (phase !== 'closed' || outcome !== 'completed' || !called) return;
     this.lock();
     this.set({ outcome: null });
-    this.happen({ type: 'recalled' });
+    this.applyEvent({ type: 'compensatedByCaller' });
   }
 
   private announce(detailType: DetailType, id: string, detail: JsonObject): void {
     this.outbox.push(announcementOf(this.record, detailType, id, detail, this.now));
   }
 
-  private happen(event: EventContent): void {
+  private applyEvent(event: EventContent): void {
     const { program, order, undoPages: pages = new Map() } = this.loaded;
     const happened = { ...event, at: this.now, epoch: this.record.epoch } as Event;
-    const transition = advance(program, subjectOf(order), this.instance.state, happened, { pages, room: this.room() });
+    const transition = advance(program, subjectOf(order), this.instance.state, happened, { pages, byteBudget: this.byteBudget() });
     this.needs ??= transition.needs;
     if (this.needs !== undefined) return;
     if (transition.state === this.instance.state && transition.facts.length === 0) return;
     this.instance = { ...this.instance, state: transition.state };
     this.changed = true;
-    this.note(...transition.facts.map((fact) => this.discreet(fact)));
+    this.note(...transition.facts.map((fact) => this.redacted(fact)));
     this.commands.push(...transition.commands);
-    for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.tellStuck(fact);
+    for (const fact of transition.facts) if (fact.type === 'UndoFailed' && fact.stuck) this.announceStuck(fact);
   }
 
   /** What is left of it for the next event. */
-  private room(): Room | undefined {
-    const { room } = this.settings;
+  private byteBudget(): ByteBudget | undefined {
+    const { byteBudget } = this.settings;
     const added = this.instance.tail.filter(({ seq }) => seq > this.loaded.instance.seq) as unknown as readonly Json[];
-    return room && { ...room, journal: room.journal - utf8Bytes(added) };
+    return byteBudget && { ...byteBudget, journal: byteBudget.journal - utf8Bytes(added) };
   }
 
   /** It goes on being tried; but somebody should look why what was done cannot be taken back. */
-  private tellStuck({ path, asking, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
+  private announceStuck({ path, attemptId, fault }: Extract<OrderFact, { type: 'UndoFailed' }>): void {
     const told = this.summaryOf(fault ?? engineFault(engineFaults.deadlineExceeded, 'Its agent does not answer.'));
-    const failureCount = Number(asking.slice(asking.lastIndexOf('.') + 1));
+    const failureCount = Number(attemptId.slice(attemptId.lastIndexOf('.') + 1));
     const detail = alertDetail(told, { source: path, before: 'Compensating', after: 'Compensating', failureCount });
-    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${asking}`, detail);
+    this.announce('Compensation Stuck', `${announcedAs(this.record)}/stuck/${path}/${attemptId}`, detail);
   }
 
   /** A step asked in this transition may also have been closed or repeated in it: only what still counts is sent. */
-  private isOutstanding({ path, requestId }: AskCommand): boolean {
-    const own = this.instance.state.activities[path]?.own as StepState | undefined;
-    return own?.phase === 'asked' && requestIdOf(this.record.orderId, path, own) === requestId;
+  private isOutstanding({ path, requestId }: RequestCommand): boolean {
+    const local = this.instance.state.activities[path]?.local as StepState | undefined;
+    return local?.phase === 'requested' && requestIdOf(this.record.orderId, path, local) === requestId;
   }
 
   /** Outputs go into the journal for everybody who may read it: without what is marked secret. */
-  private discreet(fact: OrderFact): OrderFact {
+  private redacted(fact: OrderFact): OrderFact {
     if ('fault' in fact && fact.fault) return { ...fact, fault: withoutSecrets(fact.fault, this.secrets()) };
     if (fact.type !== 'ActivityClosed' || fact.output === undefined) return fact;
     const pointers = secretOutputAt(this.loaded.program, fact.path);

@@ -1,9 +1,9 @@
 import type { Clock } from '#ports/clock';
 import type { Publisher } from '#ports/event-bus';
 import { timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { announcedAs, type OutboxEntry, type StateRecord } from '#ports/records';
-import type { Along } from '#ports/store';
+import type { SentWithWrite } from '#ports/store';
 import type { OrderFact } from './instance.ts';
 
 const attemptsMax = 3;
@@ -12,20 +12,20 @@ const pauseMs = 50;
 /** Sends entries of an outbox; answers with the ids that were acknowledged. Short retries, no exceptions. */
 export async function sendEntries(
   entries: readonly OutboxEntry[],
-  { channel, publisher, clock }: { channel: Pick<Channel, 'send'>; publisher: Publisher; clock: Clock },
+  { queues, publisher, clock }: { queues: Pick<Queues, 'send'>; publisher: Publisher; clock: Clock },
 ): Promise<ReadonlySet<string>> {
   const acknowledged = new Set<string>();
   for (let attempt = 1; attempt <= attemptsMax && acknowledged.size < entries.length; attempt++) {
     if (attempt > 1) await clock.sleep(pauseMs * attempt);
     const open = entries.filter(({ id }) => !acknowledged.has(id));
     for (const id of await publishAll(open, publisher)) acknowledged.add(id);
-    for (const id of await sendStatuses(open, channel)) acknowledged.add(id);
+    for (const id of await sendStatuses(open, queues)) acknowledged.add(id);
   }
   return acknowledged;
 }
 
 async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher): Promise<readonly string[]> {
-  const announcements = alongOf(entries).announcements;
+  const announcements = entriesAsSent(entries).announcements;
   if (announcements.length === 0) return [];
   try {
     const { failed } = await publisher.publish(announcements);
@@ -36,19 +36,19 @@ async function publishAll(entries: readonly OutboxEntry[], publisher: Publisher)
 }
 
 /** In their order, up to the first that is not taken: nobody is to hear how an order ended before he heard of it at all. */
-async function sendStatuses(entries: readonly OutboxEntry[], channel: Pick<Channel, 'send'>): Promise<readonly string[]> {
+async function sendStatuses(entries: readonly OutboxEntry[], queues: Pick<Queues, 'send'>): Promise<readonly string[]> {
   const sent: string[] = [];
   for (const entry of entries) {
     if (entry.kind !== 'status') continue;
-    if (!(await sendStatus(entry, channel))) break;
+    if (!(await sendStatus(entry, queues))) break;
     sent.push(entry.id);
   }
   return sent;
 }
 
-async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, channel: Pick<Channel, 'send'>): Promise<boolean> {
+async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, queues: Pick<Queues, 'send'>): Promise<boolean> {
   try {
-    await channel.send(alongOf([entry]).messages);
+    await queues.send(entriesAsSent([entry]).messages);
     return true;
   } catch {
     return false;
@@ -56,7 +56,7 @@ async function sendStatus(entry: Extract<OutboxEntry, { kind: 'status' }>, chann
 }
 
 /** The same entries as they travel in a write's own transaction. */
-export const alongOf = (entries: readonly OutboxEntry[]): Along => ({
+export const entriesAsSent = (entries: readonly OutboxEntry[]): SentWithWrite => ({
   messages: entries.flatMap((entry) => (entry.kind === 'status' ? [{ queue: entry.channel, body: JSON.stringify(entry.message) }] : [])),
   announcements: entries.flatMap((entry) =>
     entry.kind === 'announcement' ? [{ id: entry.id, detailType: entry.detailType, detail: entry.detail }] : [],

@@ -1,13 +1,13 @@
 import type { State, UndoPage } from '#core/data/state';
 import { rootPath } from '#core/definition/definition';
-import { putAside, takeBack } from '#core/engine/undo-pages';
+import { pageIn, pageOut } from '#core/engine/undo-pages';
 import { UnreadableRecordError } from '#ports/errors';
-import type { Along, Page, Store } from '#ports/store';
+import type { Page, SentWithWrite, Store } from '#ports/store';
 import type { Instance } from './instance.ts';
 import type { Loaded } from './types.ts';
 
 /** What a write drops from the state, to be put aside before it or with it; and the instance without that. */
-export interface Aside extends Pick<Along, 'page' | 'undoPage'> {
+export interface Paged extends Pick<SentWithWrite, 'page' | 'undoPage'> {
   readonly instance: Instance;
 }
 
@@ -17,10 +17,10 @@ const tailBytesMax = 1024;
  * The journal's tail and the oldest of what can be undone, each above a kilobyte. Both go by what was loaded, and lie
  * under its rev: whoever loses the race for this write has put aside the very same.
  */
-export function asideOf({ program, record, instance: before, rebuilt }: Loaded, after: Instance): Aside {
+export function pagedOut({ program, record, instance: before, rebuilt }: Loaded, after: Instance): Paged {
   if (rebuilt || record.blob.length <= tailBytesMax) return { instance: after };
   const page = fullTailOf(before);
-  const undo = putAside(program, before.state, after.state, record.rev);
+  const undo = pageOut(program, before.state, after.state, record.rev);
   return {
     instance: {
       ...after,
@@ -39,9 +39,9 @@ const fullTailOf = ({ tail }: Instance): Page | undefined =>
 export async function withUndoPages(store: Pick<Store, 'undoPage'>, orderId: string, state: State): Promise<State> {
   const pages = new Map<number, UndoPage>();
   for (let whole = state; ; ) {
-    const found = takeBack(whole, { scope: rootPath }, 0, pages);
+    const found = pageIn(whole, { scope: rootPath }, 0, pages);
     if (!('needs' in found)) {
-      if (!found.taken) return found.state;
+      if (!found.searched) return found.state;
       whole = found.state;
       continue;
     }

@@ -1,5 +1,5 @@
 import { type Fault, shortType } from '#core/data/fault';
-import { asks, type Template } from '#core/definition/definition';
+import { isRemote, type Template } from '#core/definition/definition';
 import { parseExpression } from '#core/definition/expression';
 import { definitionPath, expressionsIn, nodeAt, type Program } from '#core/definition/program';
 import { masked, secretPointers, secretTexts, withoutTexts } from '#core/definition/secrets';
@@ -21,11 +21,11 @@ export const secretOutputAt = (program: Program, path: string): readonly string[
   if (node.activity === 'waitFor') return secretPointers(node.payload);
   if (node.activity === 'askOperator') return secretPointers(node.answer);
   if (node.activity === 'forEach') return secretInputOf(program, node.collect ?? null).map((pointer) => `/*${pointer}`);
-  return asks(node) ? (node.secretOutput ?? []) : [];
+  return isRemote(node) ? (node.secretOutput ?? []) : [];
 };
 
 /** A plan as it may be shown: nothing in it repeats a secret of the order, or of what a step answered. */
-export function discreetPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
+export function redactedPlan(loaded: Loaded, plan: UndoPlan): UndoPlan {
   const texts = secretsOf(loaded);
   const steps = plan.steps.map(({ impossible, ...step }) => ({
     ...step,

@@ -3,7 +3,7 @@ import type { StepReply } from '#core/data/event';
 import { engineFaults, type Fault, shortType } from '#core/data/fault';
 import { stepOfRequest } from '#core/data/ids';
 import { type Json, utf8Bytes } from '#core/data/json';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { withoutTexts } from '#core/definition/secrets';
 import type { Incoming, Loaded, Settings } from './types.ts';
@@ -11,21 +11,21 @@ import type { Incoming, Loaded, Settings } from './types.ts';
 type IncomingReply = Extract<Incoming, { type: 'reply' }>;
 
 /** A reply speaks for the agent on whose queue it came, and for no other. */
-export function asksAgent(
+export function isForAgent(
   { program, record, instance }: Loaded,
   { requestId, agent }: { readonly requestId: string; readonly agent: string },
 ): boolean {
   const path = stepOfRequest(record.orderId, requestId);
   if (path === undefined || !instance.state.activities[path]) return false;
   const node = nodeAt(program, path);
-  return asks(node) && node.agent === agent;
+  return isRemote(node) && node.agent === agent;
 }
 
 /** A reply is taken only if it is valid (SAS): anything else is as good as silence. */
 export function isValid({ program, record }: Loaded, { requestId, agent, reply }: IncomingReply, { isOutput }: Settings): boolean {
   if (reply.status !== 'succeeded') return true;
   const node = nodeAt(program, stepOfRequest(record.orderId, requestId) ?? '');
-  return asks(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
+  return isRemote(node) && (agent === workflowsAgent || isOutput(agent, node.operation, reply.output));
 }
 
 /** What it is to the instance. */
@@ -42,7 +42,7 @@ function trusted({ program, record }: Loaded, { requestId, reply }: IncomingRepl
   if (reply.status !== 'failed') return reply;
   const path = stepOfRequest(record.orderId, requestId) ?? '';
   const node = nodeAt(program, path);
-  const declared = asks(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
+  const declared = isRemote(node) ? node.faults?.find((type) => shortType(type) === reply.fault.type) : undefined;
   const known = Object.values(engineFaults).find((type) => shortType(type) === reply.fault.type);
   const fault: Fault = {
     ...brief(reply.fault),

@@ -1,18 +1,18 @@
 import type { StepState } from '#core/activities/step';
-import { type AskCommand, askCommand } from '#core/data/command';
-import { asks } from '#core/definition/definition';
+import { type RequestCommand, requestCommand } from '#core/data/command';
+import { isRemote } from '#core/definition/definition';
 import { inputOf, nodeAt } from '#core/definition/program';
 import type { Loaded } from './types.ts';
 
 /** What the last write asked for, made again from the state: for when nobody knows whether it was sent. */
-export function asksOf({ program, order, record, instance }: Loaded): readonly AskCommand[] {
+export function outstandingRequests({ program, order, record, instance }: Loaded): readonly RequestCommand[] {
   const { orderId, body } = order;
-  return instance.lastAsked.flatMap((path): AskCommand[] => {
-    const own = instance.state.activities[path]?.own as StepState | undefined;
+  return instance.lastRequested.flatMap((path): RequestCommand[] => {
+    const local = instance.state.activities[path]?.local as StepState | undefined;
     const node = nodeAt(program, path);
-    if (own?.phase !== 'asked' || own.epoch !== record.epoch || !asks(node)) return [];
+    if (local?.phase !== 'requested' || local.epoch !== record.epoch || !isRemote(node)) return [];
 
     const input = inputOf(program, { orderId, order: body }, instance.state, path);
-    return input.ok ? [{ ...askCommand(orderId, path, node, own, input.value), resent: true }] : [];
+    return input.ok ? [{ ...requestCommand(orderId, path, node, local, input.value), resent: true }] : [];
   });
 }

@@ -1,44 +1,36 @@
 import { isQuestion } from '#core/data/fault';
 import type { UndoPage } from '#core/data/state';
 import type { Program } from '#core/definition/program';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import {
-  InvariantError,
-  NewerMessageError,
-  rolloutMs,
-  StateTooLargeError,
-  StoreRefusesError,
-  StoreUnavailableError,
-  UnreadableRecordError,
-} from '#ports/errors';
+import { InvariantError, rolloutMs, StoreUnavailableError, UnreadableRecordError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
 import { wakeUpOf } from '#ports/messages';
-import { type Channel, delayMaxMs, inGroup, type Outgoing } from '#ports/queues';
+import { delayMaxMs, inGroup, type Outgoing, type Queues } from '#ports/queues';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
-import type { Along, Store } from '#ports/store';
+import type { SentWithWrite, Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import { changedReason, hashOf } from '#roles/definitions/pinning';
 import { createInstructing, type Instruct } from '#roles/operator/instruct';
-import { quarantine } from '#roles/repair/quarantine';
 import { decodeInstance, journal, newRecord, type Pinned } from './instance.ts';
 import { logJournal } from './journal-log.ts';
 import { isHeldByOther, type LockPolicy, racesMax } from './lease.ts';
 import { isUndeliverable, noticesOf, sendEntries, undeliverable } from './outbox.ts';
-import { type Aside, asideOf, undoPageOf } from './paging.ts';
+import { type Paged, pagedOut, undoPageOf } from './paging.ts';
 import { attemptsMax, pauseMs, postponedMs } from './races.ts';
-import { asksOf } from './resend.ts';
-import { alongOfPlan } from './sent-along.ts';
-import { fitted, refuseImpossible, roomIn } from './size-limit.ts';
-import { type Beginning, plan, planNew, withDeadline, withNotes } from './transition.ts';
-import type { Incoming, Loaded, Planned, Settings, Wanting } from './types.ts';
+import { outstandingRequests } from './resend.ts';
+import { sentWithPlan } from './sent-along.ts';
+import { byteBudgetOf, fitted, refuseImpossible } from './size-limit.ts';
+import { type Beginning, newTransition, transition, withDeadline, withNotes } from './transition.ts';
+import type { Incoming, Loaded, NeedsPage, PlannedWrite, Settings } from './types.ts';
 import { isUnsent, markUnsent } from './unsent.ts';
+import { quarantineUnworkable } from './unworkable.ts';
 
 export interface SchedulerOptions {
   readonly store: Store;
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -64,7 +56,7 @@ export interface Scheduler {
    */
   accept(orderId: string, incoming: readonly Incoming[], again: readonly Outgoing[]): Promise<void>;
   /** Creates an order, claimed in the same write unless `claim` says otherwise; an `unwanted` one is canceled in that write. */
-  create(order: OrderRecord, options: { readonly claim: boolean; readonly unwanted?: true } & Pinned): ReturnType<Store['create']>;
+  create(order: OrderRecord, options: { readonly claim: boolean; readonly preventStart?: true } & Pinned): ReturnType<Store['create']>;
   readonly instruct: Instruct;
 }
 
@@ -74,17 +66,17 @@ type Accepted =
   /** `alive`: how many activities the order had. */
   | { readonly outcome: 'lost' | 'throttled'; readonly alive: number };
 
-type Smaller = (room: Room) => Promise<Planned | undefined>;
+type Replan = (byteBudget: ByteBudget) => Promise<PlannedWrite | undefined>;
 
 const writeIdsKept = 4;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const { store, channel, clock, telemetry, definitions, hostId } = options;
+  const { store, queues, clock, telemetry, definitions, hostId } = options;
   const { announceProcessed = false, clockToleranceMs = 0 } = options;
   const settings = { hostId, announceProcessed, clockToleranceMs, isOutput: definitions.isOutput };
   let writes = 0;
 
-  const portsFor = ({ order: { client } }: Loaded) => ({ ...options, channel: inGroup(channel, client) });
+  const portsFor = ({ order: { client } }: Loaded) => ({ ...options, queues: inGroup(queues, client) });
 
   async function load(orderId: string): Promise<Loaded | undefined> {
     const found = await store.load(orderId);
@@ -106,35 +98,37 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** One write of a plan, fenced by what was loaded. What would be too large is planned anew, with so much room. */
   async function save(
     loaded: Loaded,
-    planned: Planned,
-    smaller?: Smaller,
+    planned: PlannedWrite,
+    smaller?: Replan,
     sending: typeof sendOrLeave = (_, send) => send(),
   ): Promise<'written' | 'lost'> {
     const { orderId } = loaded.order;
     const now = clock.now();
     const open = loaded.record.outbox.filter((entry) => !isProven(entry, planned));
-    const acknowledged = store.sendsAlong ? new Set(open.map(({ id }) => id)) : await sendEntries(open, portsFor(loaded));
+    const acknowledged = store.writesAndSendsAtomically ? new Set(open.map(({ id }) => id)) : await sendEntries(open, portsFor(loaded));
     const unsent = open.filter(({ id }) => !acknowledged.has(id));
     const kept = unsent.filter((entry) => !isUndeliverable(entry, now));
     const givenUp = unsent.filter((entry) => isUndeliverable(entry, now));
-    const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
+    const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.requests.map(({ requestId }) => requestId) }));
 
-    const { instance: left, ...aside } = asideOf(loaded, planned.instance);
-    if (!store.sendsAlong) await putAside(loaded, aside);
+    const { instance: left, ...paged } = pagedOut(loaded, planned.instance);
+    if (!store.writesAndSendsAtomically) await pageOut(loaded, paged);
     const instance = journal(left, undeliverable(givenUp), now);
     const id = `${hostId}:${++writes}`;
     const rev = loaded.record.rev + 1;
-    const outbox = store.sendsAlong ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];
+    const outbox = store.writesAndSendsAtomically ? [] : [...kept, ...added, ...noticesOf(loaded.record, givenUp, now)];
     const writeIds = [...loaded.record.writeIds, { id, rev }].slice(-writeIdsKept);
     const dated = withDeadline(loaded.program, instance, { ...planned.record, rev, outbox, writeIds }, now);
     const written = fitted(dated, instance);
-    const room = roomIn(written, instance);
-    const fitting = room === undefined ? undefined : await smaller?.(room);
+    const byteBudget = byteBudgetOf(written, instance);
+    const fitting = byteBudget === undefined ? undefined : await smaller?.(byteBudget);
     if (fitting) return save(loaded, fitting, undefined, sending);
     refuseImpossible(written);
 
     const { record, overflow } = written;
-    const sent = store.sendsAlong ? { ...aside, ...alongOfPlan(loaded.order, planned, [...open, ...planned.outbox], now) } : nothing;
+    const sent = store.writesAndSendsAtomically
+      ? { ...paged, ...sentWithPlan(loaded.order, planned, [...open, ...planned.outbox], now) }
+      : nothing;
     const along = { ...sent, overflow };
     const write = await store.update(record, loaded.record, along);
     if (write.outcome === 'refused' && !write.current?.writeIds.some((mine) => mine.id === id)) {
@@ -142,24 +136,24 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       return 'lost';
     }
     logJournal(telemetry, orderId, instance, loaded.instance.seq);
-    tellOfHold(loaded, { ...loaded, record, instance });
-    if (store.sendsAlong) return 'written';
+    emitBlocked(loaded, { ...loaded, record, instance });
+    if (store.writesAndSendsAtomically) return 'written';
     const saved = { ...loaded, record, instance };
     await sending(saved, () => sendAfter(saved, planned, new Set(kept.map(({ id: tried }) => tried))));
     return 'written';
   }
 
-  async function putAside({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Aside, 'instance'>): Promise<void> {
-    await together([
+  async function pageOut({ record: { orderId, rev } }: Loaded, { page, undoPage }: Omit<Paged, 'instance'>): Promise<void> {
+    await allSettledOrThrow([
       ...(page ? [store.putPage(orderId, rev, page)] : []),
       ...(undoPage ? [store.putUndoPage(orderId, rev, undoPage)] : []),
     ]);
   }
 
   /** Every hold for a fault is told of once, whoever put the order into Error. */
-  function tellOfHold(before: Loaded, { order, record, instance }: Loaded): void {
-    const { held } = instance.state;
-    if (held && !isQuestion(held.fault) && held !== before.instance.state.held) options.onTerminated?.(order.orderId, record);
+  function emitBlocked(before: Loaded, { order, record, instance }: Loaded): void {
+    const { blocked: held } = instance.state;
+    if (held && !isQuestion(held.fault) && held !== before.instance.state.blocked) options.onTerminated?.(order.orderId, record);
   }
 
   /**
@@ -168,7 +162,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
    */
   async function sendAfter(
     saved: Loaded,
-    { asks, cancels, wakeUps }: Pick<Planned, 'asks' | 'cancels' | 'wakeUps'>,
+    { requests, cancels, wakeUps }: Pick<PlannedWrite, 'requests' | 'cancels' | 'wakeUps'>,
     tried: ReadonlySet<string> = new Set(),
   ): Promise<void> {
     let { record } = saved;
@@ -191,9 +185,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     // Requests prove by their replies that the outbox went before them; an entry that did not must say so first.
     if (record.outbox.some((entry) => isOpen(entry) && !entry.unproven))
       await touch((entry) => (isOpen(entry) && ids.has(entry.id) ? [{ ...entry, unproven: true as const }] : [entry]));
-    await channel.send(alongOfPlan(saved.order, { asks, cancels, wakeUps }, [], clock.now()).messages);
+    await queues.send(sentWithPlan(saved.order, { requests, cancels, wakeUps }, [], clock.now()).messages);
     // No reply will come that could prove anything: clear what was acknowledged now.
-    if (asks.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
+    if (requests.length === 0 && acknowledged.size > 0) await touch((entry) => (isOpen(entry) ? [entry] : []));
   }
 
   /**
@@ -207,13 +201,13 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       if ((error as { fatal?: boolean }).fatal) throw error;
       telemetry.log('warn', 'order stored, but what it needs is not sent yet', { orderId: record.orderId, error });
       telemetry.count('sendFailed');
-      if (instance.lastAsked.length > 0) await markUnsent(record, options);
+      if (instance.lastRequested.length > 0) await markUnsent(record, options);
     }
   }
 
   /** The message's own write may be the last one, with nothing sent after it: then that is sent again, without writing. */
   const isLastWrite = ({ record }: Loaded, incoming: readonly Incoming[]): boolean =>
-    !store.sendsAlong && incoming.some(({ id }) => record.lastBy.includes(id));
+    !store.writesAndSendsAtomically && incoming.some(({ id }) => record.lastBy.includes(id));
 
   /** The requests have been sent after all: their usual deadline applies. */
   async function moveOn({ program, instance, record }: Loaded, now: number): Promise<'written' | 'lost'> {
@@ -221,29 +215,40 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return (await store.patch(due, record)).outcome === 'written' ? 'written' : 'lost';
   }
 
-  const sendAgain = (loaded: Loaded): Promise<void> => sendAfter(loaded, { asks: asksOf(loaded), cancels: [], wakeUps: [] });
+  const sendAgain = (loaded: Loaded): Promise<void> =>
+    sendAfter(loaded, { requests: outstandingRequests(loaded), cancels: [], wakeUps: [] });
 
   /** A page of what can be undone that the plan turns out to need is read, and everything is planned anew. */
-  async function planOf(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: Room): Promise<Planned | undefined> {
+  async function planOf(
+    loaded: Loaded,
+    incoming: readonly Incoming[],
+    now: number,
+    byteBudget?: ByteBudget,
+  ): Promise<PlannedWrite | undefined> {
     const { orderId } = loaded.order;
     const undoPages = new Map<number, UndoPage>();
     for (;;) {
-      const planned = planWith({ ...loaded, undoPages }, incoming, now, room);
+      const planned = planWith({ ...loaded, undoPages }, incoming, now, byteBudget);
       if (!planned || !('needs' in planned)) return planned;
       undoPages.set(planned.needs, await undoPageOf(store, orderId, planned.needs));
     }
   }
 
-  function fittingNew(loaded: Loaded, begin: Beginning, now: number): Planned {
-    const planned = planNew(loaded, begin, now, settings);
-    const room = roomIn(fitted(planned.record, planned.instance), planned.instance);
-    return room === undefined ? planned : planNew(loaded, begin, now, { ...settings, room });
+  function fittingNew(loaded: Loaded, begin: Beginning, now: number): PlannedWrite {
+    const planned = newTransition(loaded, begin, now, settings);
+    const byteBudget = byteBudgetOf(fitted(planned.record, planned.instance), planned.instance);
+    return byteBudget === undefined ? planned : newTransition(loaded, begin, now, { ...settings, byteBudget });
   }
 
   /** A plan is pure: whatever it throws comes of an instance that makes no sense, and concerns this order alone. */
-  function planWith(loaded: Loaded, incoming: readonly Incoming[], now: number, room?: Room): Planned | Wanting | undefined {
+  function planWith(
+    loaded: Loaded,
+    incoming: readonly Incoming[],
+    now: number,
+    byteBudget?: ByteBudget,
+  ): PlannedWrite | NeedsPage | undefined {
     try {
-      return plan(loaded, incoming, now, { ...settings, room });
+      return transition(loaded, incoming, now, { ...settings, byteBudget });
     } catch (error) {
       if (error instanceof InvariantError) throw error;
       throw new UnreadableRecordError(loaded.order.orderId, `its instance makes no sense (${(error as Error).message})`);
@@ -258,7 +263,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
     const now = clock.now();
     if (isHeldByOther(loaded.record, hostId, now)) {
-      await postAnew(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
+      await requeue(again, Math.min((loaded.record.heldUntil ?? now) - now, delayMaxMs));
       return { outcome: 'written' };
     }
     if (isUnsent(loaded.record)) await sendAgain(loaded);
@@ -276,17 +281,17 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function carryOut(
     loaded: Loaded,
     incoming: readonly Incoming[],
-    planned: Planned | undefined,
+    planned: PlannedWrite | undefined,
     now: number,
   ): Promise<'written' | 'lost'> {
-    if (planned) return save(loaded, planned, (room) => planOf(loaded, incoming, now, room));
+    if (planned) return save(loaded, planned, (byteBudget) => planOf(loaded, incoming, now, byteBudget));
     if (isLastWrite(loaded, incoming)) await sendAgain(loaded);
     else if (isUnsent(loaded.record)) return moveOn(loaded, now);
     else if (loaded.record.outbox.length > 0) return save(loaded, unchanged(loaded, now, settings));
     return 'written';
   }
 
-  function countIgnored(orderId: string, incoming: readonly Incoming[], planned: Planned | undefined): void {
+  function countIgnored(orderId: string, incoming: readonly Incoming[], planned: PlannedWrite | undefined): void {
     for (const each of incoming) {
       if (each.type !== 'reply' || planned?.taken.includes(each.id)) continue;
       telemetry.count('staleReply');
@@ -294,29 +299,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  /** Quarantines an order that cannot be worked on. `lost`: another write came first, so the messages are applied to that. */
-  async function quarantineFor(orderId: string, incoming: readonly Incoming[], error: unknown): Promise<Accepted> {
-    if (!isOfThisOrder(error)) throw error;
-    const newerUntil = error instanceof UnreadableRecordError ? error.newerUntil : undefined;
-    const isNewer = (newerUntil ?? 0) > clock.now();
-    const isWoken = incoming.every(({ type }) => type === 'wake-up');
-    // The supervisor wakes the order again.
-    if (isNewer && isWoken) return { outcome: 'written' };
-    if (isNewer) throw new NewerMessageError(error.message);
-    options.onServiceException?.(orderId, error);
-    const [type, reason] =
-      error instanceof UnreadableRecordError
-        ? (['RecordUnreadable', error.reason] as const)
-        : ([error instanceof StateTooLargeError ? 'StateTooLarge' : 'InvariantViolated', error.message] as const);
-    const processState = await quarantine(orderId, type, reason, options);
-    // The version that can go on with the order counts the answer as well: it is kept until that version is deployed.
-    if (newerUntil !== undefined && !isWoken && processState !== 'Processed') throw new NewerMessageError(error.message);
-    return processState === 'lost' ? { outcome: 'lost', alive: 0 } : { outcome: 'written' };
-  }
-
-  async function postAnew(messages: readonly Outgoing[], delayMs: number): Promise<void> {
+  async function requeue(messages: readonly Outgoing[], delayMs: number): Promise<void> {
     telemetry.count('postedAnew', messages.length);
-    await channel.send(messages.map((message) => ({ ...message, delayMs })));
+    await queues.send(messages.map((message) => ({ ...message, delayMs })));
   }
 
   const instruct = createInstructing(options, {
@@ -330,44 +315,46 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     async accept(orderId, incoming, again) {
       for (let attempt = 1; ; attempt++) {
         if (attempt > 1) await clock.sleep(pauseMs(`${hostId}/${orderId}`, attempt));
-        const accepted = await acceptOnce(orderId, incoming, again).catch((error) => quarantineFor(orderId, incoming, error));
+        const accepted = await acceptOnce(orderId, incoming, again).catch((error) =>
+          quarantineUnworkable(orderId, incoming, error, options),
+        );
         if (accepted.outcome === 'written') return;
         const { outcome, alive } = accepted;
         if (outcome === 'throttled' || attempt === attemptsMax)
-          return await postAnew(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
+          return await requeue(again, postponedMs(`${hostId}/${orderId}/${clock.now()}`, alive));
       }
     },
 
-    async create(order, { claim, unwanted, ...pinned }) {
+    async create(order, { claim, preventStart, ...pinned }) {
       const { name, version } = order.workflow;
       const program = definitions.program(name, version);
       if (!program) throw new Error(`The workflow ${name}@${version} is not part of this app.`);
       const now = clock.now();
       const record = newRecord(order, program.definition, { ...pinned, hash: hashOf(program.definition) });
       const loaded: Loaded = { program, order, record, instance: decodeInstance(record) };
-      const planned = fittingNew(loaded, unwanted ? 'never' : claim ? 'now' : 'later', now);
+      const planned = fittingNew(loaded, preventStart ? 'never' : claim ? 'now' : 'later', now);
 
-      const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.asks.map(({ requestId }) => requestId) }));
+      const added = planned.outbox.map((entry) => ({ ...entry, provenBy: planned.requests.map(({ requestId }) => requestId) }));
       const writeIds = [{ id: `${hostId}:${++writes}`, rev: 1 }];
-      const outbox = store.sendsAlong ? [] : added;
+      const outbox = store.writesAndSendsAtomically ? [] : added;
       const written = fitted(
         withDeadline(program, planned.instance, { ...planned.record, rev: 1, outbox, writeIds }, now),
         planned.instance,
       );
       refuseImpossible(written);
       const { record: state, overflow } = written;
-      const wakeUp = claim || unwanted ? [] : [wakeUpOf(order, now)];
-      const sent = alongOfPlan(order, planned, planned.outbox, now);
-      const along = store.sendsAlong ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
+      const wakeUp = claim || preventStart ? [] : [wakeUpOf(order, now)];
+      const sent = sentWithPlan(order, planned, planned.outbox, now);
+      const sentWithWrite = store.writesAndSendsAtomically ? { ...sent, messages: [...sent.messages, ...wakeUp] } : nothing;
 
-      const created = await store.create(order, state, { ...along, overflow });
+      const created = await store.create(order, state, { ...sentWithWrite, overflow });
       if (created.outcome === 'written') logJournal(telemetry, order.orderId, planned.instance, 0);
-      if (created.outcome === 'written') tellOfHold(loaded, { program, order, record: state, instance: planned.instance });
-      if (created.outcome !== 'written' || store.sendsAlong) return created;
+      if (created.outcome === 'written') emitBlocked(loaded, { program, order, record: state, instance: planned.instance });
+      if (created.outcome !== 'written' || store.writesAndSendsAtomically) return created;
       const saved: Loaded = { program, order, record: state, instance: planned.instance };
       await sendOrLeave(saved, async () => {
         await sendAfter(saved, planned);
-        await channel.send(wakeUp);
+        await queues.send(wakeUp);
       });
       return created;
     },
@@ -376,25 +363,18 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   };
 }
 
-const nothing: Along = { messages: [], announcements: [] };
+const nothing: SentWithWrite = { messages: [], announcements: [] };
 
 /** An entry went out before the requests of its write: the reply to one of them proves it. */
-const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: Planned): boolean =>
+const isProven = ({ unproven, provenBy = [] }: OutboxEntry, { taken }: PlannedWrite): boolean =>
   !unproven && provenBy.some((requestId) => taken.includes(requestId));
 
 /** Only the outbox is sent; what the supervisor noted goes along with any write of the whole. */
-const unchanged = (loaded: Loaded, now: number, settings: Settings): Planned => ({
+const unchanged = (loaded: Loaded, now: number, settings: Settings): PlannedWrite => ({
   ...withNotes(loaded, now, settings),
-  asks: [],
+  requests: [],
   cancels: [],
   wakeUps: [],
   outbox: [],
   taken: loaded.record.lastBy,
 });
-
-/** What only a person can mend, and what keeps no other order from going on. */
-const isOfThisOrder = (error: unknown): error is UnreadableRecordError | InvariantError | StateTooLargeError | StoreRefusesError =>
-  error instanceof UnreadableRecordError ||
-  error instanceof InvariantError ||
-  error instanceof StateTooLargeError ||
-  error instanceof StoreRefusesError;

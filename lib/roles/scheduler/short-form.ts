@@ -25,18 +25,18 @@ const isShort = (activity: ActivityState | Short): activity is Short => Array.is
 
 const longOf = ([generation, attempt, epoch, since, forMs, mode]: Short): ActivityState => ({
   status: mode === undefined ? 'Executing' : 'Canceling',
-  own: { generation, attempt, epoch, since, phase: 'asked', completeBy: since + forMs, ...(mode === undefined ? {} : { mode }) },
+  local: { generation, attempt, epoch, since, phase: 'requested', completeBy: since + forMs, ...(mode === undefined ? {} : { mode }) },
 });
 
 const fields = ['generation', 'attempt', 'epoch', 'since', 'completeBy'] as const;
 
 /** Undefined for a step with any other field. */
-function shortOf({ status, own, ...others }: ActivityState): Short | undefined {
-  if (Object.keys(others).length > 0 || typeof own !== 'object' || own === null) return undefined;
-  const { phase, mode, ...numbers } = own as { readonly [field: string]: unknown };
+function shortOf({ status, local, ...others }: ActivityState): Short | undefined {
+  if (Object.keys(others).length > 0 || typeof local !== 'object' || local === null) return undefined;
+  const { phase, mode, ...numbers } = local as { readonly [field: string]: unknown };
   const isExecuting = status === 'Executing' && mode === undefined;
   const isCanceling = status === 'Canceling' && mode === 'cancel';
-  if (!(isExecuting || isCanceling) || phase !== 'asked' || Object.keys(numbers).length !== fields.length) return undefined;
+  if (!(isExecuting || isCanceling) || phase !== 'requested' || Object.keys(numbers).length !== fields.length) return undefined;
   const [generation, attempt, epoch, since, completeBy] = fields.map((field) => numbers[field]);
   if (!isNumber(generation) || !isNumber(attempt) || !isNumber(epoch) || !isNumber(since) || !isNumber(completeBy)) return undefined;
   const forMs = completeBy - since;

@@ -1,6 +1,6 @@
 import { type Json, utf8Bytes } from '#core/data/json';
 import { limits } from '#core/definition/definition';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import { StateTooLargeError } from '#ports/errors';
 import { tableFigures } from '#ports/limits';
 import type { StateRecord } from '#ports/records';
@@ -38,7 +38,7 @@ function pagesOf(tail: readonly JournalEntry[]): readonly Page[] {
 }
 
 /** Returns the bytes that the core's state and the journal may have, or undefined when the write is not too large. */
-export function roomIn({ record, overflow }: Fitted, instance: Instance): Room | undefined {
+export function byteBudgetOf({ record, overflow }: Fitted, instance: Instance): ByteBudget | undefined {
   const bytes = bytesOf(record, instance);
   if (bytes <= limits.stateBytesMax && journalBytesOf(overflow) <= limits.journalBytesMax) return undefined;
   return { state: limits.stateBytesMax - (bytes - utf8Bytes(instance.state as unknown as Json)), journal: limits.journalBytesMax };

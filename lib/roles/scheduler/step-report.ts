@@ -1,6 +1,6 @@
 import type { Json } from '#core/data/json';
 import type { Result, State, Status } from '#core/data/state';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { definitionPath, type Program } from '#core/definition/program';
 import type { Page } from '#ports/store';
 import type { JournalEntry } from './instance.ts';
@@ -44,7 +44,7 @@ export function stepsOf({ nodes }: Program, journal: readonly JournalEntry[], st
   }
   const turns = Map.groupBy(courses.keys(), definitionPath);
   return [...nodes].flatMap(([nodePath, node]) => {
-    if (!asks(node)) return [];
+    if (!isRemote(node)) return [];
     const { name, agent, operation } = node;
     // An undo is a step of its own from when it is needed.
     const done = nodePath.endsWith('/undo') ? nodes.get(undoneBy(nodePath)) : undefined;
@@ -78,15 +78,15 @@ function after(course: Course, entry: JournalEntry): Course {
   switch (entry.type) {
     case 'ActivityStarted':
       return { ...begun(course, at), status: 'Executing' };
-    case 'StepAsked':
+    case 'StepRequested':
       return { ...begun(course, at), status: 'Executing', attempts: course.attempts + 1, completeBy: entry.completeBy };
     case 'StepExtended':
       return { ...course, completeBy: entry.completeBy };
     case 'ActivityClosed':
       return { ...course, status: 'Closed', result: entry.result, closedAt: at, output: entry.output ?? null };
-    case 'OrderHeld':
+    case 'OrderBlocked':
       return { ...course, status: 'Faulting' };
-    case 'OrderReleased':
+    case 'OrderUnblocked':
       return { ...course, status: 'Executing' };
   }
   return course;

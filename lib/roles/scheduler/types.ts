@@ -1,8 +1,8 @@
-import type { AskCommand, CancelCommand } from '#core/data/command';
+import type { CancelCommand, RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import type { Json } from '#core/data/json';
 import type { Program } from '#core/definition/program';
-import type { Room } from '#core/engine/transition';
+import type { ByteBudget } from '#core/engine/transition';
 import type { UndoPages } from '#core/engine/undo-pages';
 import type { OrderRecord, OutboxEntry, StateRecord } from '#ports/records';
 import type { Instruction, Signal } from '#roles/operator/instruction';
@@ -14,7 +14,7 @@ export type Incoming = { readonly id: string } & (
   | { readonly type: 'heartbeat'; readonly requestId: string; readonly agent: string; readonly completeBy: number }
   | { readonly type: 'wake-up' }
   /** The order that called this one has it undone. */
-  | { readonly type: 'recall' }
+  | { readonly type: 'compensate' }
   /** `key`: what it is remembered by, so that the same again changes nothing. */
   | { readonly type: 'instruction'; readonly instruction: Instruction; readonly key?: string }
   | { readonly type: 'signal'; readonly signal: Signal; readonly key?: string }
@@ -42,15 +42,15 @@ export interface Settings {
   /** Whether an output is what the operation's schema promises. */
   readonly isOutput: (agent: string, operation: string, output: Json) => boolean;
   /** Given where a plan turned out to be too large. */
-  readonly room?: Room | undefined;
+  readonly byteBudget?: ByteBudget | undefined;
 }
 
 /** What is to be written, and what is to be sent once it is. */
-export interface Planned {
+export interface PlannedWrite {
   /** The record without rev, writeId and blob: `save` adds them. */
   readonly record: StateRecord;
   readonly instance: Instance;
-  readonly asks: readonly AskCommand[];
+  readonly requests: readonly RequestCommand[];
   readonly cancels: readonly CancelCommand[];
   readonly wakeUps: readonly number[];
   /** Entries that this transition adds; they are part of the record's outbox. */
@@ -60,6 +60,6 @@ export interface Planned {
 }
 
 /** Nothing can be planned until this page of what can be undone is read. */
-export interface Wanting {
+export interface NeedsPage {
   readonly needs: number;
 }

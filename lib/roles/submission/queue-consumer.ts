@@ -1,25 +1,25 @@
 import type { Clock } from '#ports/clock';
 import { UnreadableMessageError } from '#ports/errors';
-import { newerProblem, queues, SubmissionMessage, timeText } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { newerProblem, queueNames, SubmissionMessage, timeText } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import type { Store } from '#ports/store';
 import { messageProblems } from './body-limits.ts';
 import { pointerOf, type Submission, type SubmissionProblem, type Submit } from './submission.ts';
 
 /** Takes one message of the submissions queue. */
-export type Intake = (body: string, senderId: string) => Promise<void>;
+export type SubmissionConsumer = (body: string, senderId: string) => Promise<void>;
 
 /** More would help nobody, and an answer must fit its message. */
-const toldMax = 50;
+const problemsMax = 50;
 
 /** Only a registered sender may speak for a client. A refusal is answered where the client listens, else the message is poison. */
-export function createIntake(system: { store: Store; channel: Channel; clock: Clock; submit: Submit }): Intake {
-  const { store, channel, clock, submit } = system;
+export function createSubmissionConsumer(system: { store: Store; queues: Queues; clock: Clock; submit: Submit }): SubmissionConsumer {
+  const { store, queues, clock, submit } = system;
 
   /** An order is the same whichever way it comes: its form is looked at as that of a call is, and then its meaning. */
   async function problemsOf(text: string, submission: Submission): Promise<readonly SubmissionProblem[]> {
     const ofForm = messageProblems(text);
-    if (ofForm.length > 0) return ofForm.slice(0, toldMax);
+    if (ofForm.length > 0) return ofForm.slice(0, problemsMax);
     const submitted = await submit(submission);
     if (submitted.outcome === 'accepted') return [];
     if (submitted.outcome === 'invalid') return submitted.problems;
@@ -60,7 +60,7 @@ export function createIntake(system: { store: Store; channel: Channel; clock: Cl
       errors: problems,
       at: timeText(clock.now()),
     };
-    await channel.send([{ queue: queues.response(responseChannel), body: JSON.stringify(refused) }]);
+    await queues.send([{ queue: queueNames.response(responseChannel), body: JSON.stringify(refused) }]);
   };
 }
 

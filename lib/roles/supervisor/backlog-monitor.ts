@@ -1,13 +1,13 @@
 import type { Clock } from '#ports/clock';
 import { agentOfReplies } from '#ports/messages';
-import type { Channel, QueueDepth } from '#ports/queues';
+import type { QueueDepth, Queues } from '#ports/queues';
 import type { StateHead } from '#ports/records';
 import type { Telemetry } from '#ports/telemetry';
-import { together } from '#ports/util/all-settled';
-import { type Backlog, isBackedUp, isBehind, isExcusable, isFull, type Lateness } from './backlog.ts';
+import { allSettledOrThrow } from '#ports/util/all-settled';
+import { type Backlog, isBackedUp, isBehind, isCoveredByOutage, isFull, type Lateness } from './backlog.ts';
 
-export interface BacklogWatchOptions {
-  readonly depth: Channel['depth'];
+export interface BacklogMonitorOptions {
+  readonly depth: Queues['depth'];
   /** Where agents answer. */
   readonly replyQueues: readonly string[];
   /** How often a pass looks; where it is not known, nothing is too late to be somebody else's fault. */
@@ -17,7 +17,7 @@ export interface BacklogWatchOptions {
 }
 
 /** What is late in one pass, as far as it has been seen. */
-export interface BacklogWatch {
+export interface BacklogMonitor {
   /** A new pass: what was seen before says nothing any more. */
   begin(): void;
   /** One is late by so long. */
@@ -34,7 +34,7 @@ interface Seen extends QueueDepth {
   readonly fullForMs: number;
 }
 
-export function createBacklogWatch({ depth, replyQueues, periodMs, clock, telemetry }: BacklogWatchOptions): BacklogWatch {
+export function createBacklogMonitor({ depth, replyQueues, periodMs, clock, telemetry }: BacklogMonitorOptions): BacklogMonitor {
   const full = new Map<string, { readonly since: number; readonly at: number }>();
   let tally: Lateness = { late: 0, overdue: 0 };
   let seen: Promise<ReadonlyMap<string, Seen>> | undefined;
@@ -58,7 +58,7 @@ export function createBacklogWatch({ depth, replyQueues, periodMs, clock, teleme
 
   /** All of them, once a pass, and only where something is late. */
   const depths = (): Promise<ReadonlyMap<string, Seen>> =>
-    (seen ??= together(replyQueues.map(look)).then((found) => new Map(found.flat())));
+    (seen ??= allSettledOrThrow(replyQueues.map(look)).then((found) => new Map(found.flat())));
 
   return {
     begin() {
@@ -70,7 +70,7 @@ export function createBacklogWatch({ depth, replyQueues, periodMs, clock, teleme
     },
     async behindWith({ nextDueFor, stepMs }, waitingSince) {
       const found = (await depths()).get(nextDueFor?.agent ?? '');
-      if (found && isBackedUp(found, found.fullForMs, stepMs) && isExcusable(waitingSince, stepMs, clock.now()))
+      if (found && isBackedUp(found, found.fullForMs, stepMs) && isCoveredByOutage(waitingSince, stepMs, clock.now()))
         return { source: found.queue, reason: `the queue ${found.queue} is backed up` };
       // Once for each step: whoever is late again, seen in time or not, has had more time than he was promised.
       if (nextDueFor?.waitingSince === undefined && isBehind(tally))

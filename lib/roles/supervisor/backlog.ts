@@ -6,10 +6,10 @@ import type { OutboxEntry } from '#ports/records';
 const manyMin = 20;
 /** Of a step's time: what has waited for so long leaves its step too little. */
 const shareOfStep = 0.5;
-const excusedSteps = 10;
-const excusedMinMs = 600_000;
+const coveredSteps = 10;
+const coveredMinMs = 600_000;
 /** While it lasts, people are told once in so long. */
-const toldEveryMs = 3_600_000;
+const announceEveryMs = 3_600_000;
 
 /** What the system is behind with, and what is noted of it at the orders that wait for that. */
 export interface Backlog {
@@ -39,12 +39,12 @@ export const isBehind = ({ late, overdue }: Lateness): boolean => late >= manyMi
  * Who has waited since then for his answer is excused no longer, however much lies there: an agent that is silent must come to
  * light, and an order must not wait for good. Ten steps' time, and never less than a person needs to see to it.
  */
-export const isExcusable = (waitingSince: number, stepMs: number, now: number): boolean =>
-  now - waitingSince < Math.max(excusedSteps * stepMs, excusedMinMs);
+export const isCoveredByOutage = (waitingSince: number, stepMs: number, now: number): boolean =>
+  now - waitingSince < Math.max(coveredSteps * stepMs, coveredMinMs);
 
 /** The same for whoever tells it in the same hour. */
 export function backlogAlert({ source, reason }: Backlog, now: number): OutboxEntry {
-  const id = `backlog/${source}/${Math.floor(now / toldEveryMs)}`;
+  const id = `backlog/${source}/${Math.floor(now / announceEveryMs)}`;
   const detail = {
     id,
     at: timeText(now),

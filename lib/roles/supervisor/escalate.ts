@@ -3,7 +3,7 @@ import { announcedAs, type Note, type OutboxEntry, type StateHead } from '#ports
 import { outboxMs } from '#roles/scheduler/deadlines';
 
 /** An order that nobody answers waits for a person, and its alert lies in the same write. */
-export function intoError(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
+export function escalate(head: StateHead, failureCount: number, now: number, note: Note): StateHead {
   const errorGen = head.errorGen + 1;
   const id = `${announcedAs(head)}#${errorGen}`;
   const source = head.nextDueFor?.path;

@@ -1,32 +1,32 @@
-import { type Breaker, excuses, phaseOf, turnOf } from '#ports/circuit-breaker';
+import { type Breaker, coversLateStep, phaseOf, turnOf } from '#ports/circuit-breaker';
 import type { Clock } from '#ports/clock';
-import type { Valves } from '#ports/consumers';
+import type { Consumers } from '#ports/consumers';
 import { UnreadableRecordError } from '#ports/errors';
 import type { Publisher } from '#ports/event-bus';
-import { queues, type Whose, wakeUpOf } from '#ports/messages';
-import type { Channel } from '#ports/queues';
+import { queueNames, type Whose, wakeUpOf } from '#ports/messages';
+import type { Queues } from '#ports/queues';
 import { type Note, type StateHead, shardCount } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { Telemetry } from '#ports/telemetry';
-import { createChannelKeeper } from '#roles/channels/reconciler';
-import { absenceOf, type ChannelState, type Closures, closures, isShut } from '#roles/channels/state';
+import { createChannelReconciler } from '#roles/channels/reconciler';
+import { type ChannelState, type Closures, closures, isShut, outageOf } from '#roles/channels/state';
 import { longWaitMs, outboxMs } from '#roles/scheduler/deadlines';
 import { backlogAlert } from './backlog.ts';
-import { createBacklogWatch } from './backlog-monitor.ts';
-import { intoError } from './escalate.ts';
+import { createBacklogMonitor } from './backlog-monitor.ts';
+import { escalate } from './escalate.ts';
 import { sweepThrough } from './sweep.ts';
 import { createWakeUps } from './wake-ups.ts';
 
 export interface SupervisorOptions {
   /** It sees no instance, no workflow, no agent: only the attributes on top, and the scheduler's queue. */
   readonly store: Pick<Store, 'due' | 'head' | 'patch' | 'sweep' | 'breaker' | 'document' | 'documents' | 'putDocument'>;
-  readonly channel: Pick<Channel, 'send' | 'depth'>;
+  readonly queues: Pick<Queues, 'send' | 'depth'>;
   /** For closed channels whose closing nobody was told of; of orders it is the scheduler who tells. */
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** What it keeps as the channels' records say, in each pass. */
-  readonly valves?: Valves | undefined;
+  readonly consumers?: Consumers | undefined;
   /** How late a deadline must be before it counts. */
   readonly clockToleranceMs?: number;
   /** Where agents answer: what lies there unread for long excuses those who wait for it. */
@@ -70,11 +70,11 @@ const judgedMax = 100;
 /** Asks for recovery; it never recovers anything itself, and restarts no process (SAS). */
 export function createSupervisor({
   store,
-  channel,
+  queues,
   publisher,
   clock,
   telemetry,
-  valves,
+  consumers,
   clockToleranceMs = 0,
   replyQueues = [],
   periodMs = Number.POSITIVE_INFINITY,
@@ -103,8 +103,8 @@ export function createSupervisor({
     const counted = head.nextDueFor.kind === 'step' || head.nextDueFor.kind === 'claim';
     if (!counted) return wakeOnce(head, `${head.nextDueFor.kind}@${head.nextDueAt}`, counts);
     if (head.nextDueAt + clockToleranceMs > now) return;
-    const absence = await absenceBefore(head, head.nextDueAt, now);
-    if (absence) return excuse(head, absence, counts);
+    const outage = await absenceBefore(head, head.nextDueAt, now);
+    if (outage) return excuse(head, outage, counts);
     backlog.saw(now - head.nextDueAt - clockToleranceMs);
     late.push({ head, foundAt: now });
   }
@@ -134,24 +134,24 @@ export function createSupervisor({
   }
 
   /** What the asking was behind for some of its time; first what nobody gets through. */
-  async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Absence | undefined> {
+  async function absenceBefore({ nextDueFor, stepMs }: StateHead, dueAt: number, now: number): Promise<Outage | undefined> {
     const agent = nextDueFor?.agent;
     const states = await closed();
     const breaker = agent === undefined ? undefined : await breakerOf(agent);
-    const channels = [agent, queues.wakeUps].flatMap((name) => closedIn(states, name));
+    const channels = [agent, queueNames.wakeUps].flatMap((name) => closedIn(states, name));
     const absences = [
-      ...channels.map((state) => ({ record: absenceOf(state, now), reason: `the channel ${state.channel} is closed` })),
+      ...channels.map((state) => ({ record: outageOf(state, now), reason: `the channel ${state.channel} is closed` })),
       ...(breaker ? [{ record: breaker, reason: `the service behind ${breaker.agent} is away` }] : []),
-    ].filter(({ record }) => excuses(record, dueAt, stepMs, now));
-    const isOpen = ({ record }: Absence): boolean => phaseOf(record, now) === 'open';
+    ].filter(({ record }) => coversLateStep(record, dueAt, stepMs, now));
+    const isOpen = ({ record }: Outage): boolean => phaseOf(record, now) === 'open';
     return absences.find(isOpen) ?? absences[0];
   }
 
   let known: Promise<Closures> | undefined;
   const closed = (): Promise<Closures> => (known ??= closures(store, clock.now()));
   const wakeUps = createWakeUps<Whose & Pick<StateHead, 'stepMs'>>({ clock, send: (head) => wake(head) });
-  const keeper = createChannelKeeper({ documents: store, publisher, valves, clock, telemetry });
-  const backlog = createBacklogWatch({ depth: (queue) => channel.depth(queue), replyQueues, periodMs, clock, telemetry });
+  const keeper = createChannelReconciler({ documents: store, publisher, consumers, clock, telemetry });
+  const backlog = createBacklogMonitor({ depth: (queue) => queues.depth(queue), replyQueues, periodMs, clock, telemetry });
   /** Expiries that this pass has found and not judged yet. */
   const late: Late[] = [];
   /** What was told last of each backlog. */
@@ -176,7 +176,7 @@ export function createSupervisor({
   };
 
   /** Nobody could answer it: it waits, and is asked again in its turn. Nothing of that counts. */
-  async function excuse(head: StateHead, { record: breaker, reason }: Absence, counts: Counts): Promise<void> {
+  async function excuse(head: StateHead, { record: breaker, reason }: Outage, counts: Counts): Promise<void> {
     const now = clock.now();
     telemetry.count('expiryExcused');
     const waitingSince = waitingSinceOf(head);
@@ -198,7 +198,7 @@ export function createSupervisor({
       ...head,
       rev: head.rev + 1,
       nextDueAt,
-      nextDueFor: { ...head.nextDueFor, kind: 'ask', waitingSince },
+      nextDueFor: { ...head.nextDueFor, kind: 'request', waitingSince },
       worklistAt: nextDueAt,
     };
     const write = await store.patch(asked, head);
@@ -219,7 +219,7 @@ export function createSupervisor({
     const intoErrorNow = head.onExhausted === 'error' || (head.onExhausted === 'fault' && head.nextDueFor?.kind === 'claim');
     if (exhausted && intoErrorNow) {
       counts.intoError += 1;
-      return change(head, intoError(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures }), counts);
+      return change(head, escalate(head, failures, now, { at: now, type: 'ThresholdExceeded', ...place, failureCount: failures }), counts);
     }
     const waits = exhausted && head.onExhausted === 'wait';
     const due = now + (waits ? (head.longWaitMs ?? longWaitMs) : head.stepMs);
@@ -243,7 +243,7 @@ export function createSupervisor({
       failureCount,
       notes: [...head.notes, { at: now, type: 'DeadlineExpired', ...place, failureCount: failures }],
       nextDueAt: due,
-      nextDueFor: { ...head.nextDueFor, kind: 'ask', failures },
+      nextDueFor: { ...head.nextDueFor, kind: 'request', failures },
       worklistAt: due,
     };
     return change(head, asked, counts, waits ? 0 : 1);
@@ -286,12 +286,12 @@ export function createSupervisor({
 
   /** While its channel is closed nobody takes a wake-up: what is due then is found again when it is open. */
   async function wakeOnce(head: Whose & Pick<StateHead, 'stepMs'>, deadline: string, counts: Counts): Promise<void> {
-    const [shut] = closedIn(await closed(), queues.wakeUps);
-    if (shut && isShut(shut, queues.wakeUps, clock.now())) return;
+    const [shut] = closedIn(await closed(), queueNames.wakeUps);
+    if (shut && isShut(shut, queueNames.wakeUps, clock.now())) return;
     if (await wakeUps.once(head, deadline)) counts.woken += 1;
   }
 
-  const wake = (head: Whose): Promise<void> => channel.send([wakeUpOf(head, clock.now())]);
+  const wake = (head: Whose): Promise<void> => queues.send([wakeUpOf(head, clock.now())]);
 
   /** One order's trouble must not keep the pass from the others. */
   async function unlessTrouble(orderId: string, work: Promise<void>): Promise<void> {
@@ -368,7 +368,7 @@ export function createSupervisor({
 }
 
 /** Why nobody could answer for a while, and what is noted of it. */
-interface Absence {
+interface Outage {
   readonly record: Breaker;
   readonly reason: string;
 }

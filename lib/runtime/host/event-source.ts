@@ -1,6 +1,6 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { Clock } from '#ports/clock';
-import type { Channel, Received } from '#ports/queues';
+import type { Queues, Received } from '#ports/queues';
 import type { Telemetry } from '#ports/telemetry';
 import type { QueueSource } from '#runtime/topology';
 import type { Gate } from './gate.ts';
@@ -27,7 +27,7 @@ const restWhileShutMs = 1_000;
 const localSenderId = 'local';
 
 export interface EventSourceOptions {
-  readonly channel: Channel;
+  readonly queues: Queues;
   readonly gate: Gate;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -37,7 +37,7 @@ export interface EventSourceOptions {
 export function startEventSource(
   source: QueueSource,
   handler: QueueHandler,
-  { channel, gate, clock, telemetry, onFatal }: EventSourceOptions,
+  { queues, gate, clock, telemetry, onFatal }: EventSourceOptions,
 ): EventSource {
   const stopping = new AbortController();
   /** Of all that wait for something to come. */
@@ -54,14 +54,14 @@ export function startEventSource(
           await clock.sleep(restWhileShutMs, stopping.signal);
           continue;
         }
-        const messages = await channel.receive(source.queue, {
+        const messages = await queues.receive(source.queue, {
           max: source.batchSize,
           visibilityMs: source.visibilityMs,
           waitMs,
           signal: waiting.signal,
         });
         // It may have been closed in the very moment in which something came.
-        if (messages.length > 0 && (await gate.isShut(source.queue))) await channel.release(source.queue, receiptsOf(messages), 0);
+        if (messages.length > 0 && (await gate.isShut(source.queue))) await queues.release(source.queue, receiptsOf(messages), 0);
         else if (messages.length > 0) await settle(messages, await handled(messages));
       } catch (error) {
         if ((error as { fatal?: boolean }).fatal) return onFatal(error);
@@ -72,11 +72,11 @@ export function startEventSource(
   };
 
   const settle = async (messages: readonly Received[], processed: readonly string[]): Promise<void> => {
-    await channel.acknowledge(source.queue, processed);
+    await queues.acknowledge(source.queue, processed);
     if (!stopping.signal.aborted || processed.length === messages.length) return;
     // Given up because the host stops: another one may take it at once.
     const open = receiptsOf(messages).filter((receipt) => !processed.includes(receipt));
-    await channel.release(source.queue, open, 0);
+    await queues.release(source.queue, open, 0);
   };
 
   /** A function may be at work for longer than a message stays invisible; nobody else is to begin it meanwhile. */
@@ -84,7 +84,7 @@ export function startEventSource(
     for (;;) {
       await clock.sleep(source.visibilityMs / 2, ended);
       if (ended.aborted) return;
-      await channel.release(source.queue, receiptsOf(messages), source.visibilityMs);
+      await queues.release(source.queue, receiptsOf(messages), source.visibilityMs);
     }
   };
 

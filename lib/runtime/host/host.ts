@@ -64,7 +64,7 @@ export async function startHost({
   definitions,
   without = [],
 }: HostOptions): Promise<Host> {
-  const { clock, telemetry, channel, store } = ports;
+  const { clock, telemetry, queues, store } = ports;
   const events = new EventEmitter();
   // A listener's trouble is its own: neither the order nor the other listeners suffer from it.
   const toListeners: Emit = (event, detail) => {
@@ -100,7 +100,7 @@ export async function startHost({
     const onSchedule = (task: SupervisorTask) => (handler as RunOn<SupervisorTask, Promise<unknown>>)(task, invocation);
     running.push({
       spec,
-      sources: spec.sources.map((source) => startEventSource(source, onQueue, { channel, gate, clock, telemetry, onFatal })),
+      sources: spec.sources.map((source) => startEventSource(source, onQueue, { queues, gate, clock, telemetry, onFatal })),
     });
     if (spec.trigger === 'http' && http) entrance = await startHttp(onHttp, { ...http, telemetry });
     for (const { input, everyMs } of spec.schedules) {
@@ -153,7 +153,7 @@ export async function startHost({
 
   /** Where nobody can say, nothing is waited for: it is found again by the next host. */
   const waitingIn = (queue: string): Promise<number> =>
-    channel.depth(queue).then(
+    queues.depth(queue).then(
       ({ visible }) => visible,
       () => 0,
     );

@@ -69,8 +69,8 @@ async function run(app: App, { config, issuer, environment, startedAt }: RunOpti
 
   const services = await startServices(app.local, config, environment, opened.isHere);
   if (services) good('services', services.about);
-  const { store, channel, publisher, tidy } = opened;
-  const ports = { store, channel, publisher, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
+  const { store, queues, publisher, tidy } = opened;
+  const ports = { store, queues, publisher, tidy, clock, telemetry, issuer: issuer ?? localIssuer, cursorKey };
   const definitions = loadDefinitions(app);
   const replaced = await recordDefinitions(app.workflows, store, { mayReplace: config.adapters === 'embedded' });
   for (const line of replaced) say(`note  ${line}`);

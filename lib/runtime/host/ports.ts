@@ -4,7 +4,7 @@ import type { Config } from '#runtime/config';
 import type { Ports } from '#runtime/system';
 
 /** What the host keeps orders, messages and announcements in, opened. */
-export interface OpenPorts extends Pick<Ports, 'store' | 'channel' | 'publisher' | 'tidy'> {
+export interface OpenPorts extends Pick<Ports, 'store' | 'queues' | 'publisher' | 'tidy'> {
   /** For whoever starts the system: what is kept, and where. */
   readonly about: readonly (readonly [what: string, where: string])[];
   /** All of it is on this machine, so that stand-ins for the remote services do no harm. */

@@ -1,6 +1,6 @@
 import { workflowsAgent } from '#core/data/child-order';
 import { shortType } from '#core/data/fault';
-import { queues, type Reply, type Request, type ToAgent } from '#ports/messages';
+import { queueNames, type Reply, type Request, type ToAgent } from '#ports/messages';
 import { replyTo } from '#roles/scheduler/caller-reply';
 import { agentMessageIn } from '#roles/scheduler/incoming';
 import type { CreateFunction, FunctionContext, Invocation } from '#runtime/function';
@@ -44,10 +44,10 @@ export function answeringCalls(create: CreateFunction, answers: Answers, labelOf
 const isCanceled = (message: ToAgent, known: ReadonlyMap<string, Rule | undefined>): boolean =>
   message.type === 'cancel' && known.get(message.idempotencyKey) !== undefined;
 
-async function answer({ channel, clock }: System, request: Request, { answer: said }: Rule): Promise<void> {
+async function answer({ queues, clock }: System, request: Request, { answer: said }: Rule): Promise<void> {
   const result = request.operation === 'undo' ? ({ status: 'succeeded', output: {} } as const) : resultOf(said);
   if (!result) return;
-  await channel.send([{ queue: queues.callReplies, body: JSON.stringify(replyTo(request, result, clock.now())) }]);
+  await queues.send([{ queue: queueNames.callReplies, body: JSON.stringify(replyTo(request, result, clock.now())) }]);
 }
 
 function resultOf(said: Rule['answer']): Reply['result'] | undefined {

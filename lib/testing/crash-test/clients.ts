@@ -1,7 +1,7 @@
 import { isQuestion } from '#core/data/fault';
 import type { JsonObject } from '#core/data/json';
 import { nodeAt } from '#core/definition/program';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { Decision } from '#roles/operator/instruction';
 import { orderIdOf } from '#roles/submission/submission';
 import type { Answers } from '#testing/rehearse/answers';
@@ -51,7 +51,7 @@ export class Outside {
     const { submittedBy, cancelAfterMs, poison = [] } = scenario;
     for (const { queue, body } of poison) this.later(beginsAfterMs, `a message comes that means nothing: ${body}`, () => post(queue, body));
     this.later(beginsAfterMs, `the client ${submittedBy === 'message' ? 'posts' : 'submits'} the order`, () => {
-      if (submittedBy === 'message') return post(queues.submissions, JSON.stringify({ v: 1, type: 'submission', ...this.submission }));
+      if (submittedBy === 'message') return post(queueNames.submissions, JSON.stringify({ v: 1, type: 'submission', ...this.submission }));
       this.persist('submit', async ({ system }) => (await system.submit(this.submission as never)).outcome === 'accepted');
     });
     if (cancelAfterMs === undefined) return;
@@ -61,10 +61,10 @@ export class Outside {
 
   /** Whoever sends signals and answers questions does so as soon as an order waits for that, if a `when` says so. */
   look({ orderId, label, program, state, instance }: Tracked): void {
-    const { activities, held } = instance.state;
-    for (const [path, { status, own }] of Object.entries(activities)) {
+    const { activities, blocked: held } = instance.state;
+    for (const [path, { status, local }] of Object.entries(activities)) {
       const node = nodeAt(program, path);
-      if (node.activity !== 'waitFor' || status !== 'Executing' || own === undefined) continue;
+      if (node.activity !== 'waitFor' || status !== 'Executing' || local === undefined) continue;
       const { signal, payload } = node;
       this.answer(`signal ${signal}`, `${label}${path}`, payload, `${orderId} ${path}`, (value, key) => {
         this.signals.set(orderId, (this.signals.get(orderId) ?? 0) + 1);

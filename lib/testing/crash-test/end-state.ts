@@ -1,14 +1,14 @@
 import type { Embedded } from '#adapters/sqlite/open';
 import { shortType } from '#core/data/fault';
 import { behaviorAt, nodeAt } from '#core/definition/program';
-import { queues as queueNames } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { announcedAs, type Outcome } from '#ports/records';
 import type { History, Tracked } from './history.ts';
 
 /** How an order ended, or where it rests: `held` and `stuck` in front of a person, `waits` for a signal. */
 export interface Ending {
-  readonly outcome: Outcome | 'held' | 'stuck' | 'waits' | 'not at rest' | 'not stored';
-  /** Why, for people: `held for CardDeclined`. */
+  readonly outcome: Outcome | 'blocked' | 'stuck' | 'waits' | 'not at rest' | 'not stored';
+  /** Why, for people: `blocked for CardDeclined`. */
   readonly text: string;
   /** In front of a person, who was told. */
   readonly told: boolean;
@@ -50,9 +50,9 @@ export function isAtRest(
 /** It only asks again and again how an order fares that it has called, and that rests itself. */
 function asksInVain(history: History, { orderId, program, instance }: Tracked): boolean {
   const { activities, endBy } = instance.state;
-  const waits = Object.entries(activities).every(([path, { own }]) => {
+  const waits = Object.entries(activities).every(([path, { local }]) => {
     const { activity } = nodeAt(program, path);
-    return activity === 'call' || (activity !== 'step' && behaviorAt(program, path).wakeAt?.(own) === undefined);
+    return activity === 'call' || (activity !== 'step' && behaviorAt(program, path).wakeAt?.(local) === undefined);
   });
   const open = history.childrenOf(orderId).filter(({ state }) => state.processState !== 'Processed');
   const rests = (child: Tracked): boolean => child.state.worklist !== 'due' || asksInVain(history, child);
@@ -71,7 +71,7 @@ export function endingOf(history: History, embedded: Embedded, orderId: string, 
   if (held) {
     const told = ids.has(`${announcedAs(held.state)}#${held.state.errorGen}`);
     const type = shortType(held.state.fault?.type ?? 'a fault');
-    return { outcome: 'held', text: `${held.label}is held for ${type}${told ? '' : ', and nobody was told'}`, told };
+    return { outcome: 'blocked', text: `${held.label}is blocked for ${type}${told ? '' : ', and nobody was told'}`, told };
   }
   const stuck = family.find((order) => stuckIn(order, ids));
   if (stuck) return { outcome: 'stuck', text: `${stuck.label}has an undo that does not succeed`, told: true };

@@ -17,13 +17,13 @@ export interface Expectation {
   /** Other ends of the order than without a crash that are right as well. */
   readonly mayEndAs: ReadonlySet<string>;
   /** Whether it may end in front of a person where it does not without a crash. */
-  readonly mayAskPerson: boolean;
+  readonly mayBlock: boolean;
   /** The user's own: what it rejects with is broken. */
   readonly check: (run: Run) => void | Promise<void>;
   readonly beforeEach: () => void | Promise<void>;
 }
 
-export const lawsAlone: Expectation = { mayEndAs: new Set(), mayAskPerson: true, check: () => {}, beforeEach: () => {} };
+export const lawsAlone: Expectation = { mayEndAs: new Set(), mayBlock: true, check: () => {}, beforeEach: () => {} };
 
 /** Plays a scenario without a crash, and then with crashes, as often as it is asked to. */
 export class CrashPoints {
@@ -86,7 +86,7 @@ export class CrashPoints {
         `the run is not the same each time: ${crashes.map(crashText).join(', ')} was ${expected?.where ?? 'a call'}, and is ${crashed?.where ?? 'none'}`,
       ];
     const { outcome, text, told } = run.ending;
-    const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayAskPerson);
+    const right = isAlike(outcome, without.ending.outcome) || expectation.mayEndAs.has(outcome) || (told && expectation.mayBlock);
     const doubled = [...run.standing].filter(([path, times]) => times > Math.max(1, without.standing.get(path) ?? 0));
     return [
       ...(right ? [] : [`the order ${text}, and without a crash it ${without.ending.text}`]),

@@ -1,5 +1,5 @@
 import type { Embedded } from '#adapters/sqlite/open';
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt, type Program } from '#core/definition/program';
 import type { Definitions } from '#ports/definitions';
 import type { CallerRef, ProcessState, StateRecord } from '#ports/records';
@@ -122,7 +122,7 @@ export class History {
   /** Whether the activity at a path is undone as a whole. */
   isComposite(orderId: string, path: string): boolean {
     const program = this.orders.get(orderId)?.program;
-    return program !== undefined && !asks(nodeAt(program, path));
+    return program !== undefined && !isRemote(nodeAt(program, path));
   }
 
   childrenOf(orderId: string): readonly Tracked[] {

@@ -1,7 +1,7 @@
 import type { Embedded } from '#adapters/sqlite/open';
 import type { Clock } from '#ports/clock';
 import type { Definitions } from '#ports/definitions';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import { createTelemetry } from '#ports/telemetry';
 import { loadDefinitions } from '#roles/definitions/load';
 import { readConfig } from '#runtime/config';
@@ -27,10 +27,10 @@ export interface Surroundings {
   /** A call of something outside of the process: it may die there, and then it has no answer. */
   call(host: Host, made: PortCall & { readonly about: string; readonly latencyMs: number }): Promise<unknown>;
   /** Somebody waits for messages on a queue. */
-  waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Channel['receive']>>>;
+  waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Queues['receive']>>>;
 }
 
-export type ReceiveOptions = Parameters<Channel['receive']>[1];
+export type ReceiveOptions = Parameters<Queues['receive']>[1];
 
 const portMs = 1;
 const serviceMs = 20;
@@ -73,17 +73,17 @@ export class Host {
     const { app, variables } = scenario;
     const stood = services.stoodInFor(app, (site, about, apply) => this.service(site, about, apply));
     const config = readConfig({ DEFAULT_WORKFLOW: app.workflows[0]?.name ?? '', LOG_LEVEL: 'off', ...variables });
-    const channel = sited('channel', embedded.channel, (made) => this.port(made));
+    const queues = sited('queues', embedded.queues, (made) => this.port(made));
     const ports = {
       store: sited('store', embedded.store, (made) => this.port(made)),
       publisher: sited('publisher', embedded.publisher, (made) => this.port(made)),
-      channel: new Proxy(channel, { get: (target, key) => (key === 'receive' ? this.receive : Reflect.get(target, key)) }),
+      queues: new Proxy(queues, { get: (target, key) => (key === 'receive' ? this.receive : Reflect.get(target, key)) }),
       clock: this.clock(),
       telemetry: createTelemetry({ level: 'off' }),
       issuer: { issuer: 'none', audience: 'none', keys: { keys: [] } },
       cursorKey: new Uint8Array(32),
       // Where roles leave anything to chance.
-      chance: () => 0.5,
+      random: () => 0.5,
     };
     const specs = topologyOf(app);
     const scheduled = specs.filter(({ trigger }) => trigger === 'schedule');

@@ -3,7 +3,7 @@ import { calledIn, type Workflow } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { sampleOfJson } from '#testing/rehearse/sample';
-import { type Rule, ruleOf, type When } from '#testing/rehearse/stubs';
+import { type Rule, ruleOf, type Stub } from '#testing/rehearse/stubs';
 import { CrashPoints, type Played } from './enumerate.ts';
 import { type Crash, crashIn, crashText, type Point } from './points.ts';
 import { CrashTestError } from './report.ts';
@@ -19,7 +19,7 @@ export interface CrashTestOptions<I = unknown> {
   /** The order's body; made up from the workflow's schema where it is left out. */
   readonly order?: I;
   /** What agents, people and signals answer, as in `rehearse`. */
-  readonly when?: When | readonly When[];
+  readonly stubs?: Stub | readonly Stub[];
   /**
    * Agents whose own functions are run, against whatever the test has put behind them. Without it no function of the
    * user is called: operations answer with values made up from their schemas.
@@ -32,7 +32,7 @@ export interface CrashTestOptions<I = unknown> {
   /** Other ends that are right after a crash: `['compensated']` of a workflow whose time may be over by then. */
   readonly mayEndAs?: readonly CrashedOutcome[];
   /** Whether a crash may put the order in front of a person (default). They are counted either way. */
-  readonly mayAskPerson?: boolean;
+  readonly mayBlock?: boolean;
   /** The client cancels, so long after he submitted. */
   readonly cancelAfterSeconds?: number;
   /** How long no process is there after one has died (default: 1). */
@@ -40,7 +40,7 @@ export interface CrashTestOptions<I = unknown> {
   /** Variables as the system itself takes them, `{ MAX_FAILURES: '1' }`; what is not said is as on AWS, or with `sendsAlong` as on one machine. */
   readonly variables?: { readonly [name: string]: string };
   /** Sends within each write's own transaction, as on one machine. Without it what is sent is apart, as on AWS: more can go wrong. */
-  readonly sendsAlong?: boolean;
+  readonly writesAndSendsAtomically?: boolean;
   /** Plays just these crashes, in one run: as a report says. */
   readonly only?: string | readonly string[];
 }
@@ -65,7 +65,7 @@ export interface CrashTested {
   /** How many of the runs ended in which way. */
   readonly outcomes: { readonly [outcome in CrashedOutcome]?: number };
   /** Crashes after which a person is asked, although he is not without one: `17 applied`, and why. */
-  readonly asksPerson: readonly { readonly crash: string; readonly where: string; readonly why: string }[];
+  readonly blocks: readonly { readonly crash: string; readonly where: string; readonly why: string }[];
 }
 
 /**
@@ -82,9 +82,9 @@ export async function crashTest<I, R, C extends string>(
   agents: readonly AnyAgent[],
   options: CrashTestOptions<I> = {},
 ): Promise<CrashTested> {
-  const { mayEndAs = [], mayAskPerson = true, beforeEach = () => {}, check = () => {}, only } = options;
+  const { mayEndAs = [], mayBlock = true, beforeEach = () => {}, check = () => {}, only } = options;
   const checked = ({ ending, standing, story }: Run) => check({ outcome: ending.outcome, standing, story });
-  const expectation = { mayEndAs: new Set<string>(mayEndAs), mayAskPerson, beforeEach, check: checked };
+  const expectation = { mayEndAs: new Set<string>(mayEndAs), mayBlock, beforeEach, check: checked };
   const all = await CrashPoints.of(scenarioOf(workflow, agents, options), expectation);
   const chosen: Iterable<readonly Crash[]> = only === undefined ? all.singles() : [crashesIn([only].flat(), all.without)];
   const tested = new Tested(all.without);
@@ -124,8 +124,8 @@ function noSuchCrash(text: string, wanted: number, points: readonly Point[], whe
 }
 
 /** @throws TypeError for what only a rehearsal plays. */
-function crashRuleOf(when: When): Rule {
-  const rule = ruleOf(when);
+function crashRuleOf(stubs: Stub): Rule {
+  const rule = ruleOf(stubs);
   if (rule.decision)
     throw new TypeError(
       'A crash test plays no instructions and no signals with atSeconds: say it in rehearse, or cancel with cancelAfterSeconds.',
@@ -138,15 +138,15 @@ function crashRuleOf(when: When): Rule {
 function scenarioOf(
   workflow: WorkflowDefinition,
   agents: readonly AnyAgent[],
-  { order, when = [], real = [], variables = {}, sendsAlong = false, downSeconds = 1, cancelAfterSeconds }: CrashTestOptions,
+  { order, stubs = [], real = [], variables = {}, writesAndSendsAtomically = false, downSeconds = 1, cancelAfterSeconds }: CrashTestOptions,
 ): Scenario {
   return {
     app: { workflows: withCalled(workflow), agents: agents.map(agentDefinitionOf) },
     order: order === undefined ? sampleOfJson(workflow.order, 'order') : (JSON.parse(JSON.stringify(order)) as Json),
-    rules: [when].flat().map(crashRuleOf),
+    rules: [stubs].flat().map(crashRuleOf),
     real: new Set(real.map((agent) => agentDefinitionOf(agent).name)),
-    variables: { REDRESS_ADAPTERS: sendsAlong ? 'embedded' : 'aws', ...variables },
-    sendsAlong,
+    variables: { REDRESS_ADAPTERS: writesAndSendsAtomically ? 'embedded' : 'aws', ...variables },
+    writesAndSendsAtomically,
     downMs: downSeconds * 1000,
     submittedBy: 'call',
     cancelAfterMs: cancelAfterSeconds === undefined ? undefined : cancelAfterSeconds * 1000,
@@ -169,7 +169,7 @@ class Tested {
   runs = 0;
   private readonly without: Run;
   private readonly outcomes: { [outcome in CrashedOutcome]?: number } = {};
-  private readonly asksPerson: CrashTested['asksPerson'][number][] = [];
+  private readonly blocks: CrashTested['blocks'][number][] = [];
 
   constructor(without: Run) {
     this.without = without;
@@ -180,11 +180,11 @@ class Tested {
     this.outcomes[ending.outcome] = (this.outcomes[ending.outcome] ?? 0) + 1;
     if (!ending.told || this.without.ending.told) return;
     const where = crashed.map((point) => point.where).join('; ');
-    this.asksPerson.push({ crash: crashes.map(crashText).join(', '), where, why: ending.text });
+    this.blocks.push({ crash: crashes.map(crashText).join(', '), where, why: ending.text });
   }
 
   result(): CrashTested {
-    const { runs, outcomes, asksPerson, without } = this;
-    return { points: without.points, runs, outcome: without.ending.outcome, outcomes, asksPerson };
+    const { runs, outcomes, blocks, without } = this;
+    return { points: without.points, runs, outcome: without.ending.outcome, outcomes, blocks };
   }
 }

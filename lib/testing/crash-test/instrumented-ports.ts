@@ -5,7 +5,7 @@ export const caller = new AsyncLocalStorage<string>();
 
 /** A call of a port. `args` and `answer` are what its method has them to be. */
 export interface PortCall {
-  /** `store.update`; of something that a method gave back: `store.noteAsked.withdraw`. */
+  /** `store.update`; of something that a method gave back: `store.recordIntent.withdraw`. */
   readonly site: string;
   readonly args: readonly unknown[];
   readonly apply: () => unknown;

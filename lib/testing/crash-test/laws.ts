@@ -50,7 +50,8 @@ export function standingIn(effects: ReadonlyMap<string, Effect>, history: Histor
 function journalOf({ orderId, journal, state, caller }: Tracked): readonly string[] {
   const ends = journal.flatMap(({ type }, index) => (type === 'OrderProcessed' ? [index] : []));
   const wanted = state.processState === 'Processed' ? 1 : 0;
-  const begun = ends.length > 0 && journal.slice((ends[0] ?? 0) + 1).some(({ type }) => type === 'StepAsked' || type === 'ActivityStarted');
+  const begun =
+    ends.length > 0 && journal.slice((ends[0] ?? 0) + 1).some(({ type }) => type === 'StepRequested' || type === 'ActivityStarted');
   if (caller) return wanted > ends.length ? [`the journal of ${orderId} does not say how it ended`] : [];
   return [
     ...(ends.length === wanted ? [] : [`the journal of ${orderId} says ${ends.length} times how it ended`]),
@@ -84,7 +85,7 @@ function doneBy({ orderId, journal, program }: Tracked): ReadonlyMap<string, str
     if (fact.type !== 'ActivityClosed') continue;
     const node = nodeAt(program, fact.path);
     const undone = fact.path.endsWith('/undo') ? fact.path.slice(0, -'/undo'.length) : undefined;
-    const generation = fact.asking?.slice(0, fact.asking.indexOf('#'));
+    const generation = fact.attemptId?.slice(0, fact.attemptId.indexOf('#'));
     const isDone = fact.result === 'Succeeded' && generation !== undefined && node.activity === 'step';
     if (isDone && undone === undefined) done.set(`${orderId}/${fact.path}/${generation}`, fact.path);
     if (fact.result === 'Compensated' && undone !== undefined)
@@ -99,7 +100,7 @@ function undoOrderOf({ journal, label }: Tracked): readonly string[] {
   const done: string[] = [];
   const wrong: string[] = [];
   const asked = new Set(
-    journal.flatMap((fact) => (fact.type === 'StepAsked' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -5)] : [])),
+    journal.flatMap((fact) => (fact.type === 'StepRequested' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -5)] : [])),
   );
   for (const fact of journal) {
     if (fact.type !== 'ActivityClosed') continue;
@@ -140,8 +141,8 @@ function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readon
     body: string;
   }[];
   const sent = bodies.map(({ body }) => JSON.parse(body) as { orderId: string; seq: number; status: string });
-  const own = sent.filter((message) => message.orderId === orderId);
-  const bySeq = new Map(own.map(({ seq, status }) => [seq, status]));
+  const local = sent.filter((message) => message.orderId === orderId);
+  const bySeq = new Map(local.map(({ seq, status }) => [seq, status]));
   const told = [...bySeq].sort(([one], [other]) => one - other).map(([, status]) => status);
   const terminal = told.findIndex((status) => status === 'completed' || status === 'failed');
   const isProcessed = state.processState === 'Processed';
@@ -150,7 +151,7 @@ function statusesOf({ orderId, state }: Tracked, { embedded }: Evidence): readon
     ...(told[0] === 'received' || told.length === 0 ? [] : [`the client was told "${told[0]}" first`]),
     ...(terminal >= 0 && terminal < told.length - 1 ? [`the client was told more after the end: ${told.join(', ')}`] : []),
     ...(isProcessed === terminal >= 0 ? [] : [`the order is ${state.processState}, and the client was told: ${told.join(', ')}`]),
-    ...own.filter(({ seq, status }) => bySeq.get(seq) !== status).map(({ seq }) => `the client was told two things under number ${seq}`),
+    ...local.filter(({ seq, status }) => bySeq.get(seq) !== status).map(({ seq }) => `the client was told two things under number ${seq}`),
   ];
 }
 

@@ -13,7 +13,7 @@ export interface Scenario {
   /** Variables as the system itself takes them. */
   readonly variables: { readonly [name: string]: string };
   /** Whether what is sent is part of the write's own transaction. */
-  readonly sendsAlong: boolean;
+  readonly writesAndSendsAtomically: boolean;
   /** How long no process is there after one has died. */
   readonly downMs: number;
   readonly submittedBy: 'call' | 'message';

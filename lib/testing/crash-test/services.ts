@@ -67,7 +67,7 @@ export class Services {
 
   /** Hears of an asking that only wants to know whether something was done. */
   hears(body: string): void {
-    if (body.includes('"settling":true')) this.settling.add((JSON.parse(body) as { requestId: string }).requestId);
+    if (body.includes('"confirming":true')) this.settling.add((JSON.parse(body) as { requestId: string }).requestId);
   }
 
   /** The app with its operations answered here, as one process has it. */
@@ -146,7 +146,7 @@ export class Services {
     if (known) return known;
     const asked = this.byRequest.get(requestId);
     if (asked && (asked.type === 'not now' || !operation.atMostOnce)) return asked;
-    const purpose: Purpose = isSettling ? 'settle' : isUndo ? 'undo' : 'do';
+    const purpose: Purpose = isSettling ? 'confirm' : isUndo ? 'undo' : 'do';
     const rule = this.around.answers.ruleFor({ operation: name, path: `${this.around.labelOf(orderId)}${path}`, purpose, input });
     const answer: Answer = rule ? answerOf(rule) : { type: 'done', output: sample(name, operation) };
     this.byRequest.set(requestId, answer);
@@ -161,7 +161,7 @@ export class Services {
     }
     const path = `${this.around.labelOf(call.orderId)}${call.path}`;
     const input = this.inputs.get(key);
-    const rule = this.around.answers.ruleFor({ operation: name, path, purpose: 'settle', ...(input === undefined ? {} : { input }) });
+    const rule = this.around.answers.ruleFor({ operation: name, path, purpose: 'confirm', ...(input === undefined ? {} : { input }) });
     const answer = rule && answerOf(rule);
     if (answer?.type === 'silent' || answer?.type === 'not now') return answer;
     const known = this.byKey.get(key);

@@ -38,7 +38,7 @@ export interface Run {
 
 interface Parked extends ReceiveOptions {
   readonly host: Host;
-  readonly resolve: (messages: Awaited<ReturnType<Embedded['channel']['receive']>>) => void;
+  readonly resolve: (messages: Awaited<ReturnType<Embedded['queues']['receive']>>) => void;
 }
 
 /** One order in virtual time, on the real functions and the embedded store, with one process that dies when it is told to. */
@@ -72,10 +72,10 @@ export class World implements HostSurroundings {
   constructor(scenario: Scenario, { functions, definitions }: Loaded, crashes: readonly Crash[]) {
     this.scenario = scenario;
     this.crashes = [...crashes];
-    const { app, rules, real, sendsAlong } = scenario;
+    const { app, rules, real, writesAndSendsAtomically } = scenario;
     const redriveOf = redriveIn(topologyOf(app));
     const embeddedClock = { now: () => this.timeline.now, sleep: () => new Promise<void>(() => {}) };
-    this.embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, sendsAlong });
+    this.embedded = openEmbedded(':memory:', { clock: embeddedClock, redriveOf, writesAndSendsAtomically });
     this.definitions = definitions;
     this.history = new History(this.embedded, definitions);
     this.answers = new Answers(rules);
@@ -94,7 +94,7 @@ export class World implements HostSurroundings {
       scenario,
       answers,
       host: () => (this.host?.isDead === false ? this.host : undefined),
-      post: (queue, body) => this.embedded.database.write(() => this.embedded.channel.sendWithin([{ queue, body }])),
+      post: (queue, body) => this.embedded.database.write(() => this.embedded.queues.sendWithin([{ queue, body }])),
       tell: (line) => this.tell(line),
     });
     const children = functions.get('children');
@@ -228,8 +228,8 @@ export class World implements HostSurroundings {
     if (!waiter) return;
     const { host, resolve, ...options } = waiter;
     this.receiving.add(queue);
-    const apply = () => this.embedded.channel.receive(queue, { ...options, waitMs: 0 });
-    void this.call(host, { site: 'channel.receive', args: [], apply, about: queue, latencyMs: 1 }).then((received) => {
+    const apply = () => this.embedded.queues.receive(queue, { ...options, waitMs: 0 });
+    void this.call(host, { site: 'queues.receive', args: [], apply, about: queue, latencyMs: 1 }).then((received) => {
       const messages = received as Awaited<ReturnType<typeof apply>>;
       this.receiving.delete(queue);
       for (const { body } of messages) this.services.hears(body);
@@ -238,7 +238,7 @@ export class World implements HostSurroundings {
     });
   }
 
-  waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Embedded['channel']['receive']>>> {
+  waits(host: Host, queue: string, options: ReceiveOptions): Promise<Awaited<ReturnType<Embedded['queues']['receive']>>> {
     return new Promise((resolve) => {
       const list = this.parked.get(queue) ?? [];
       this.parked.set(queue, list);

@@ -1,14 +1,14 @@
 import * as z from 'zod';
 import type { AnyOperation } from '#authoring/agent';
 import { operationsOf } from '#authoring/workflow';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults } from '#core/data/fault';
 import type { Json, JsonObject } from '#core/data/json';
 import type { WorkflowDefinition } from '#core/definition/definition';
 import { validatorOf } from '#ports/util/validation';
 import { sampleOf } from './sample.ts';
-import type { Asking, Rule } from './stubs.ts';
+import type { RequestedStep, Rule } from './stubs.ts';
 
 /** An answer, and how long after the request it comes. */
 export interface Answered {
@@ -30,17 +30,17 @@ export class Answers {
   }
 
   /** Every rule counts what it concerns, whichever of them answers. */
-  ruleFor(asking: Asking): Rule | undefined {
+  ruleFor(asking: RequestedStep): Rule | undefined {
     const concerned = this.rules.filter((rule) => rule.concerns(asking));
     for (const rule of concerned) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return concerned.find((each) => each.first <= (this.counts.get(each) ?? 0) && (this.counts.get(each) ?? 0) <= each.last);
   }
 
   /** What an agent answers: by the rules, or with a value that fits the operation's schema. */
-  ofAgent(asking: Asking, ask: AskCommand, workflow: WorkflowDefinition): Answered {
+  ofAgent(asking: RequestedStep, ask: RequestCommand, workflow: WorkflowDefinition): Answered {
     const operation = operationsOf(workflow).get(asking.operation);
     if (!operation?.atMostOnce) return this.answerTo(operation, asking, ask);
-    const isKnown = asking.purpose === 'settle' || this.noted.has(ask.idempotencyKey);
+    const isKnown = asking.purpose === 'confirm' || this.noted.has(ask.idempotencyKey);
     if (isKnown && !operation.lookup) return atOnce(unknown);
     const answered = this.answerTo(operation, asking, ask);
     const { reply } = answered;
@@ -50,19 +50,19 @@ export class Answers {
   }
 
   /** The answer of a called workflow that a rule stubs. */
-  ofCall(asking: Asking): Answered | undefined {
+  ofCall(asking: RequestedStep): Answered | undefined {
     const { answer, takesMs = 0 } = this.ruleFor(asking) ?? {};
     return answer === undefined || answer === 'made up' ? undefined : { reply: answer, afterMs: takesMs };
   }
 
-  private answerTo(operation: AnyOperation | undefined, asking: Asking, { input }: AskCommand): Answered {
+  private answerTo(operation: AnyOperation | undefined, asking: RequestedStep, { input }: RequestCommand): Answered {
     const parsed = operation && z.safeParse(operation.input, input);
     if (parsed?.success === false) return atOnce(refused(`The input of ${asking.operation} is not what it takes`, parsed.error));
     const { answer = 'made up', takesMs = 0 } = this.ruleFor(asking) ?? {};
     return { reply: answer === 'made up' ? this.madeUp(operation, asking) : answer, afterMs: takesMs };
   }
 
-  private madeUp(operation: AnyOperation | undefined, asking: Asking): StepReply {
+  private madeUp(operation: AnyOperation | undefined, asking: RequestedStep): StepReply {
     const sample = operation && sampleOf(operation.output, asking.operation);
     if (sample && sample.problem === undefined) return { status: 'succeeded', output: sample.value };
     const [agent = '', name = ''] = asking.operation.split('.');
@@ -73,7 +73,7 @@ export class Answers {
   }
 
   /** What comes from a person or from outside, and after how long. Nothing, if no rule says so. */
-  fromOutside(asking: Asking, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
+  fromOutside(asking: RequestedStep, schema: JsonObject | undefined): { readonly value: Json; readonly afterMs: number } | undefined {
     const { answer = 'silence', afterMs = 0 } = this.ruleFor(asking) ?? {};
     if (answer === 'silence' || answer === 'made up' || answer.status !== 'succeeded') return undefined;
     const problem = misfit(schema, answer.output);

@@ -1,6 +1,6 @@
 import { calledIn } from '#authoring/workflow';
 import { resultVariable } from '#core/data/child-order';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import type { StepReply } from '#core/data/event';
 import { engineFault, engineFaults } from '#core/data/fault';
 import { generationOf, idempotencyKeyOf, undonePath } from '#core/data/ids';
@@ -23,11 +23,11 @@ export class Children {
     return [...this.byKey.values()];
   }
 
-  serve(caller: Player, ask: AskCommand, purpose: Purpose): void {
+  serve(caller: Player, ask: RequestCommand, purpose: Purpose): void {
     if (purpose === 'undo') return this.undo(caller, ask);
     const child = this.byKey.get(ask.idempotencyKey);
     if (child) return this.ask(child, caller, ask, purpose);
-    if (purpose === 'settle') return this.world.answer(caller, ask, purpose, notCompleted('It has never begun.'));
+    if (purpose === 'confirm') return this.world.answer(caller, ask, purpose, notCompleted('It has never begun.'));
     this.start(caller, ask);
   }
 
@@ -40,10 +40,10 @@ export class Children {
   ended(child: Player): void {
     const { waiter } = child;
     child.waiter = undefined;
-    if (waiter) this.world.answer(waiter.player, waiter.ask, waiter.purpose, replyOf(child, waiter.purpose));
+    if (waiter) this.world.answer(waiter.player, waiter.command, waiter.purpose, replyOf(child, waiter.purpose));
   }
 
-  private start(caller: Player, ask: AskCommand): void {
+  private start(caller: Player, ask: RequestCommand): void {
     const { operation, input, path, idempotencyKey } = ask;
     const workflow = calledIn(caller.program.definition).get(operation);
     if (!workflow)
@@ -58,23 +58,23 @@ export class Children {
     const prefix = inside(`${caller.prefix}${path}`);
     const child = new Player(workflow, input, { orderId: idempotencyKey, prefix, label: inside(`${caller.label}${workflow.name}`) });
     this.byKey.set(idempotencyKey, child);
-    child.waiter = { player: caller, ask, purpose: 'do' };
+    child.waiter = { player: caller, command: ask, purpose: 'do' };
     this.world.happen(child, { type: 'started', stepMs: this.world.stepMs, called: true });
   }
 
   /** It is answered when it ends. Where that is only to be known, nobody wants it any more. */
-  private ask(child: Player, player: Player, ask: AskCommand, purpose: Purpose): void {
-    child.waiter = { player, ask, purpose };
+  private ask(child: Player, player: Player, ask: RequestCommand, purpose: Purpose): void {
+    child.waiter = { player, command: ask, purpose };
     if (child.state.phase === 'closed') return this.ended(child);
-    if (purpose === 'settle') this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
+    if (purpose === 'confirm') this.world.happen(child, { type: 'canceled', outcome: 'canceled' });
   }
 
-  private undo(caller: Player, ask: AskCommand): void {
+  private undo(caller: Player, ask: RequestCommand): void {
     const path = undonePath(ask.path);
     const child = this.byKey.get(idempotencyKeyOf(caller.orderId, path, generationOf(ask.requestId)));
     if (child?.state.outcome !== 'completed') return this.world.answer(caller, ask, 'undo', { status: 'succeeded', output: null });
-    child.waiter = { player: caller, ask, purpose: 'undo' };
-    this.world.happen(child, { type: 'recalled' });
+    child.waiter = { player: caller, command: ask, purpose: 'undo' };
+    this.world.happen(child, { type: 'compensatedByCaller' });
   }
 }
 

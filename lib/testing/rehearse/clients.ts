@@ -66,16 +66,16 @@ export class Outside {
 }
 
 function waitsOf({ program, state }: Player): readonly Wait[] {
-  const signals = Object.entries(state.activities).flatMap(([path, { status, own }]): readonly Wait[] => {
+  const signals = Object.entries(state.activities).flatMap(([path, { status, local }]): readonly Wait[] => {
     const node = nodeAt(program, path);
-    if (node.activity !== 'waitFor' || status !== 'Executing' || own === undefined) return [];
+    if (node.activity !== 'waitFor' || status !== 'Executing' || local === undefined) return [];
     const { signal, payload } = node;
     return [
-      { path, operation: `signal ${signal}`, schema: payload, arrives: (value) => ({ type: 'signalled', name: signal, payload: value }) },
+      { path, operation: `signal ${signal}`, schema: payload, arrives: (value) => ({ type: 'signaled', name: signal, payload: value }) },
     ];
   });
-  if (!state.held || !isQuestion(state.held.fault)) return signals;
-  const { path } = state.held;
+  if (!state.blocked || !isQuestion(state.blocked.fault)) return signals;
+  const { path } = state.blocked;
   const node = nodeAt(program, path);
   const schema = node.activity === 'askOperator' ? node.answer : undefined;
   return [...signals, { path, operation: `question ${node.name}`, schema, arrives: (answer) => ({ type: 'resubmitted', answer }) }];

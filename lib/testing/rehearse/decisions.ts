@@ -3,7 +3,7 @@ import type { ProcessState } from '#ports/records';
 import { contentOf } from '#roles/operator/event-content';
 import { infeasibleReasons, problemsWith } from '#roles/operator/feasibility';
 import type { Player } from './player.ts';
-import type { Asking, Rule, TestDecision } from './stubs.ts';
+import type { RequestedStep, Rule, TestDecision } from './stubs.ts';
 
 /** A decision of a client or operator, and when it comes. */
 interface Decided extends Rule {
@@ -27,7 +27,7 @@ export class Decisions {
   }
 
   /** Decisions that come while this activity is requested. */
-  during(asking: Asking): readonly TestDecision[] {
+  during(asking: RequestedStep): readonly TestDecision[] {
     const here = this.rules.filter(({ atMs, place, concerns }) => atMs === undefined && place !== undefined && concerns(asking));
     for (const rule of here) this.counts.set(rule, (this.counts.get(rule) ?? 0) + 1);
     return here.filter((rule) => rule.first === this.counts.get(rule)).map(({ decision }) => decision);
@@ -59,5 +59,5 @@ export function happeningOf(given: TestDecision, { program, state, name }: Playe
 export const textOf = (decision: TestDecision): string =>
   decision.kind === 'signal' ? `signal ${decision.name}` : `instruction ${decision.kind}`;
 
-const processStateOf = ({ phase, held }: Player['state']): ProcessState =>
+const processStateOf = ({ phase, blocked: held }: Player['state']): ProcessState =>
   phase === 'closed' ? 'Processed' : held ? 'Error' : 'Processing';

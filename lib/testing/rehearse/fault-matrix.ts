@@ -2,12 +2,12 @@ import { calledIn } from '#authoring/workflow';
 import { workflowsAgent } from '#core/data/child-order';
 import { isQuestion, shortType } from '#core/data/fault';
 import type { Json, JsonObject } from '#core/data/json';
-import { type Activity, asks, type WorkflowDefinition } from '#core/definition/definition';
+import { type Activity, isRemote, type WorkflowDefinition } from '#core/definition/definition';
 import { definitionPath, nodeAt, programOf } from '#core/definition/program';
 import { isInChild } from './player.ts';
 import { type Rehearsal, type RehearsedOutcome, rehearse } from './rehearse.ts';
 import { sampleOfJson } from './sample.ts';
-import { declared, notCompleted, type Purpose, type Rule, unusable, type When, whenever } from './stubs.ts';
+import { declared, notCompleted, type Purpose, type Rule, type Stub, stubOf, unusable } from './stubs.ts';
 import { alignedTable } from './table.ts';
 
 /** What becomes of the order when one thing goes wrong. */
@@ -40,7 +40,7 @@ interface Scenario {
   readonly step: string;
   readonly fault: string;
   readonly after: Scenario | undefined;
-  readonly rule: When | undefined;
+  readonly rule: Stub | undefined;
 }
 
 /**
@@ -49,14 +49,14 @@ interface Scenario {
  * what only such a run leads to: handlers and undos. Signals and answers that no when speaks of come at once, with values
  * made up from their schemas. What a child is made of is its own table.
  */
-export function every(workflow: WorkflowDefinition, order: Json, ...whens: readonly When[]): FaultMatrix {
+export function every(workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): FaultMatrix {
   const program = programOf(workflow);
   const seen = new Set<string>();
   const rows: FaultRow[] = [];
   const outside = arrivalsIn(workflow);
   const todo: Scenario[] = [{ step: '', fault: '', after: undefined, rule: undefined }];
   for (let scenario = todo.shift(); scenario; scenario = todo.shift()) {
-    const rehearsal = rehearse(workflow, order, ...rulesOf(scenario), ...whens, ...outside);
+    const rehearsal = rehearse(workflow, order, ...rulesOf(scenario), ...stubs, ...outside);
     rows.push(rowOf(scenario, rehearsal));
     const waits = rehearsal.waits.map(({ path }) => ({ path, purpose: 'do' as const }));
     for (const asked of [...rehearsal.steps, ...waits]) {
@@ -71,23 +71,23 @@ export function every(workflow: WorkflowDefinition, order: Json, ...whens: reado
   return { rows, neverAsked, table: () => tableOf(rows, neverAsked) };
 }
 
-const isAsked = (node: Activity): boolean => asks(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
+const isAsked = (node: Activity): boolean => isRemote(node) || node.activity === 'waitFor' || node.activity === 'askOperator';
 
-const rulesOf = ({ rule, after }: Scenario): readonly When[] => [...(rule ? [rule] : []), ...(after ? rulesOf(after) : [])];
+const rulesOf = ({ rule, after }: Scenario): readonly Stub[] => [...(rule ? [rule] : []), ...(after ? rulesOf(after) : [])];
 
 /** Every signal and every answer of a person, of the workflow and of those that it calls. */
-function arrivalsIn(workflow: WorkflowDefinition): readonly When[] {
-  const own = [...programOf(workflow).nodes.values()].flatMap((node): readonly When[] => {
+function arrivalsIn(workflow: WorkflowDefinition): readonly Stub[] {
+  const local = [...programOf(workflow).nodes.values()].flatMap((node): readonly Stub[] => {
     if (node.activity === 'waitFor') return [arrival(`signal ${node.signal}`, node.payload)];
     return node.activity === 'askOperator' ? [arrival(`question ${node.name}`, node.answer)] : [];
   });
-  return [...own, ...[...calledIn(workflow).values()].flatMap(arrivalsIn)];
+  return [...local, ...[...calledIn(workflow).values()].flatMap(arrivalsIn)];
 }
 
-function arrival(operation: string, schema: JsonObject = {}): When {
+function arrival(operation: string, schema: JsonObject = {}): Stub {
   const value = sampleOfJson(schema, operation);
   const concerns: Rule['concerns'] = (asking) => asking.operation === operation;
-  return whenever({ concerns, first: 1, last: Infinity, answer: { status: 'succeeded', output: value } });
+  return stubOf({ concerns, first: 1, last: Infinity, answer: { status: 'succeeded', output: value } });
 }
 
 /** All that can go wrong at a step. Asked whether it was done, it says yes: then there is something to undo. */
@@ -95,20 +95,20 @@ function wrongsAt(node: Activity, { path, purpose }: { path: string; purpose: Pu
   const after = base.rule ? base : undefined;
   const at = (fault: string, answer: Rule['answer'], of: readonly Purpose[] = [purpose]): Scenario => {
     const concerns: Rule['concerns'] = (asking) => asking.path === path && of.includes(asking.purpose);
-    return { step: path, fault, after, rule: whenever({ concerns, first: 1, last: Infinity, answer }) };
+    return { step: path, fault, after, rule: stubOf({ concerns, first: 1, last: Infinity, answer }) };
   };
   if (node.activity === 'waitFor') return [at(node.withinSeconds === undefined ? 'no signal' : 'NoSignal', 'silence')];
   if (node.activity === 'askOperator') return [at('no answer', 'silence')];
   // A workflow that is called has failed for good when it answers so, and its undoing is its own.
   if (isCallUndo(path, node)) return [];
-  const of: readonly Purpose[] = node.activity === 'call' ? ['do', 'settle'] : [purpose];
-  const faults = asks(node) ? (node.faults ?? []) : [];
+  const of: readonly Purpose[] = node.activity === 'call' ? ['do', 'confirm'] : [purpose];
+  const faults = isRemote(node) ? (node.faults ?? []) : [];
   const refusals = faults.map((type) => at(shortType(type), declared({ path: type, name: shortType(type) }), of));
   if (node.activity === 'call') return [...refusals, at('ChildNotCompleted', notCompleted('It is not completed, in a rehearsal.'), of)];
   return [...refusals, at('silence', 'silence'), ...(purpose === 'do' ? [at('outcome unknown', unusable)] : [])];
 }
 
-const isCallUndo = (path: string, node: Activity): boolean => asks(node) && node.agent === workflowsAgent && path.endsWith('/undo');
+const isCallUndo = (path: string, node: Activity): boolean => isRemote(node) && node.agent === workflowsAgent && path.endsWith('/undo');
 
 const rowOf = ({ step, fault, after }: Scenario, rehearsal: Rehearsal): FaultRow => {
   const { outcome, undone, leftDone } = rehearsal;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { StepState } from '#core/activities/step';
 import { advance, type Transition } from '#core/advance';
-import type { AskCommand } from '#core/data/command';
+import type { RequestCommand } from '#core/data/command';
 import type { Event, EventContent } from '#core/data/event';
 import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
@@ -14,7 +14,7 @@ import { Supervision } from './virtual-time.ts';
 /** Who waits for the end of a child: an asking of the order that called it. */
 export interface Waiter {
   readonly player: Player;
-  readonly ask: AskCommand;
+  readonly command: RequestCommand;
   readonly purpose: Purpose;
 }
 
@@ -59,8 +59,8 @@ export class Player {
     return transition;
   }
 
-  own(path: string): StepState | undefined {
-    return this.state.activities[path]?.own as StepState | undefined;
+  local(path: string): StepState | undefined {
+    return this.state.activities[path]?.local as StepState | undefined;
   }
 }
 

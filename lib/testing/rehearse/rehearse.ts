@@ -4,7 +4,7 @@ import type { CoreFact } from '#core/data/journal';
 import type { Json } from '#core/data/json';
 import type { Outcome, State } from '#core/data/state';
 import type { WorkflowDefinition } from '#core/definition/definition';
-import type { Purpose, When } from './stubs.ts';
+import type { Purpose, Stub } from './stubs.ts';
 import { ruleOf } from './stubs.ts';
 import { World } from './world.ts';
 
@@ -36,7 +36,7 @@ export interface RehearsedWait {
  * How a rehearsal ended. `waits`: for a signal, for as long as it takes; `stuck`: something is tried again and again, as a
  * dead service would have it.
  */
-export type RehearsedOutcome = Outcome | 'held' | 'waits' | 'stuck';
+export type RehearsedOutcome = Outcome | 'blocked' | 'waits' | 'stuck';
 
 export interface Rehearsal {
   readonly outcome: RehearsedOutcome;
@@ -63,5 +63,5 @@ export interface Rehearsal {
 }
 
 /** Plays a workflow in virtual time: the core alone, with no queues, agents or store. */
-export const rehearse = (workflow: WorkflowDefinition, order: Json, ...whens: readonly When[]): Rehearsal =>
-  new World(workflow, order, whens.map(ruleOf)).play();
+export const rehearse = (workflow: WorkflowDefinition, order: Json, ...stubs: readonly Stub[]): Rehearsal =>
+  new World(workflow, order, stubs.map(ruleOf)).play();

@@ -11,10 +11,10 @@ import type { Json } from '#core/data/json';
 import type { Instruction, Signal } from '#roles/operator/instruction';
 
 /** What an asking is for: to do something, to take it back, or to find out whether it was done. */
-export type Purpose = 'do' | 'undo' | 'settle';
+export type Purpose = 'do' | 'undo' | 'confirm';
 
 /** One asking of a rehearsal, as a `when` sees it. */
-export interface Asking {
+export interface RequestedStep {
   /** `payment.charge`, `workflows.ship-one@1`, `signal visa`, `question approve`. */
   readonly operation: string;
   /** Of the step: `order/charge`, or `order/charge/undo`; inside a child: `order/ship-one > order/charge`. */
@@ -38,29 +38,29 @@ export type PartOf<I> =
         : I;
 
 /** What is to be answered, and to which askings. */
-export interface When {
+export interface Stub {
   /** Only the first asking, and nothing of the others. */
-  once(): When;
+  once(): Stub;
   /** Only this asking, counted from 1. */
-  nth(number: number): When;
+  nth(number: number): Stub;
   /** Only the askings of the activity at this path, where several ask for the same. */
-  at(path: string): When;
+  at(path: string): Stub;
 }
 
 /** The same of something that is requested with an input, and takes its time. */
-export interface RequestWhen<I = unknown> extends When {
-  once(): RequestWhen<I>;
-  nth(number: number): RequestWhen<I>;
-  at(path: string): RequestWhen<I>;
+export interface RequestStub<I = unknown> extends Stub {
+  once(): RequestStub<I>;
+  nth(number: number): RequestStub<I>;
+  at(path: string): RequestStub<I>;
   /** Only the requests whose input has these fields with these values. */
-  forInput(part: PartOf<I>): RequestWhen<I>;
+  forInput(part: PartOf<I>): RequestStub<I>;
   /** The answer comes this long after the request. Time limits that pass before it fire. */
-  takes(seconds: number): RequestWhen<I>;
+  takes(seconds: number): RequestStub<I>;
 }
 
 /** What is to happen to askings: for `rehearse` itself. */
 export interface Rule {
-  readonly concerns: (asking: Asking) => boolean;
+  readonly concerns: (asking: RequestedStep) => boolean;
   /** Askings that it concerns, counted from 1. */
   readonly first: number;
   readonly last: number;
@@ -82,69 +82,69 @@ export type TestDecision = TestInstruction | Signal;
 export const lastNamed = (rules: readonly Rule[]): number =>
   Math.max(0, ...rules.map(({ first, last }) => (Number.isFinite(last) ? last : first - 1)));
 
-export interface Whens<F extends string, O, I = unknown> {
+export interface OperationStubs<F extends string, O, I = unknown> {
   /** The service says no, with a fault that the operation declares, and data about it. */
-  faults(fault: FaultType<F>, message?: string, data?: Json): RequestWhen<I>;
+  faults(fault: FaultType<F>, message?: string, data?: Json): RequestStub<I>;
   /** It fails in a way that the operation does not declare, as with `PermanentFailure(name)`. */
-  fails(name: string, message?: string): RequestWhen<I>;
-  answers(output: O): RequestWhen<I>;
+  fails(name: string, message?: string): RequestStub<I>;
+  answers(output: O): RequestStub<I>;
   /** Answers with a sample value, this many seconds after the request. */
-  takes(seconds: number): RequestWhen<I>;
+  takes(seconds: number): RequestStub<I>;
   /** "Not now": a failure that may pass. */
-  failsForNow(times?: number): RequestWhen<I>;
+  failsForNow(times?: number): RequestStub<I>;
   /** No answer comes. */
-  isSilent(times?: number): RequestWhen<I>;
+  isSilent(times?: number): RequestStub<I>;
   /** An answer comes that nobody can use: whether it was done is found out where that matters. */
-  leavesUnknown(): RequestWhen<I>;
+  leavesUnknown(): RequestStub<I>;
 }
 
 /** Answers for the whole of a workflow that is called: then nothing of it is played. */
-export interface WorkflowWhens<F extends string, R, I = unknown> {
+export interface WorkflowStubs<F extends string, R, I = unknown> {
   /** It completes. */
-  answers(value: R): RequestWhen<I>;
+  answers(value: R): RequestStub<I>;
   /** It goes back to its caller with one of the faults that it declares for that; nothing of it is left. */
-  faults(fault: FaultType<F>, message?: string): RequestWhen<I>;
+  faults(fault: FaultType<F>, message?: string): RequestStub<I>;
   /** It ends otherwise than completed; nothing of it is left. */
-  isNotCompleted(): RequestWhen<I>;
+  isNotCompleted(): RequestStub<I>;
 }
 
-export interface SignalWhens<O> {
+export interface SignalStubs<O> {
   /** It comes so long after the order began to wait for it; or at so many seconds of the order, which keeps it until it waits. */
-  comes(payload: O, when?: { readonly afterSeconds?: number } | { readonly atSeconds: number }): When;
-  isMissing(): When;
+  comes(payload: O, given?: { readonly afterSeconds?: number } | { readonly atSeconds: number }): Stub;
+  isMissing(): Stub;
 }
 
-export interface QuestionWhens<O> {
-  /** A person answers so long after the order was held for it. */
-  answers(answer: O, after?: { readonly afterSeconds?: number }): When;
-  isNotAnswered(): When;
+export interface QuestionStubs<O> {
+  /** A person answers so long after the order was blocked for it. */
+  answers(answer: O, after?: { readonly afterSeconds?: number }): Stub;
+  isNotAnswered(): Stub;
 }
 
-const rules = new WeakMap<When, Rule>();
+const rules = new WeakMap<Stub, Rule>();
 
-export const ruleOf = (when: When): Rule => {
-  const rule = rules.get(when);
-  if (!rule) throw new TypeError('A when is wanted here, such as when(payment.charge).faults(CardDeclined).');
+export const ruleOf = (given: Stub): Rule => {
+  const rule = rules.get(given);
+  if (!rule) throw new TypeError('A when is wanted here, such as given(payment.charge).faults(CardDeclined).');
   return rule;
 };
 
-/** What an operation answers in a rehearsal: `when(payment.charge).faults(CardDeclined)`. */
-export function when<F extends string, O, I>(operation: (input: I) => StepActivity<F, O>): Whens<F, O, I>;
-/** When a signal comes, and what with: `when(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)`, or returns one. */
-export function when<O>(signal: SignalActivity<O>): SignalWhens<O>;
-export function when<O>(signal: (...given: never) => SignalActivity<O>): SignalWhens<O>;
-/** What a person answers: `when(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)`, or returns one. */
-export function when<O>(question: QuestionActivity<O>): QuestionWhens<O>;
-export function when<O>(question: (...given: never) => QuestionActivity<O>): QuestionWhens<O>;
-/** What a workflow answers to whoever calls it, instead of being played: `when(shipOne).faults(AddressInvalid)`. */
-export function when<I, R, C extends string>(workflow: Workflow<I, R, C>): WorkflowWhens<C, R, I>;
-export function when(about: object): object {
+/** What an operation answers in a rehearsal: `given(payment.charge).faults(CardDeclined)`. */
+export function given<F extends string, O, I>(operation: (input: I) => StepActivity<F, O>): OperationStubs<F, O, I>;
+/** When a signal comes, and what with: `given(visa).comes({ granted: true })`, where `visa` is a `waitFor(…)`, or returns one. */
+export function given<O>(signal: SignalActivity<O>): SignalStubs<O>;
+export function given<O>(signal: (...given: never) => SignalActivity<O>): SignalStubs<O>;
+/** What a person answers: `given(approval).answers({ approved: true })`, where `approval` is an `askOperator(…)`, or returns one. */
+export function given<O>(question: QuestionActivity<O>): QuestionStubs<O>;
+export function given<O>(question: (...given: never) => QuestionActivity<O>): QuestionStubs<O>;
+/** What a workflow answers to whoever calls it, instead of being played: `given(shipOne).faults(AddressInvalid)`. */
+export function given<I, R, C extends string>(workflow: Workflow<I, R, C>): WorkflowStubs<C, R, I>;
+export function given(about: object): object {
   const operation = describedBy(about);
-  if (operation) return operationWhens(operation.name);
+  if (operation) return operationStubs(operation.name);
   const what = typeof about === 'function' ? made(about as (...given: unknown[]) => object) : about;
-  if ('signal' in what) return signalWhens(`${what.signal}`);
-  if ('question' in what) return questionWhens(`question ${what.question}`);
-  if ('exprVersion' in what) return workflowWhens(calledAs(what as Workflow));
+  if ('signal' in what) return signalStubs(`${what.signal}`);
+  if ('question' in what) return questionStubs(`question ${what.question}`);
+  if ('exprVersion' in what) return workflowStubs(calledAs(what as Workflow));
   throw new TypeError('An operation such as payment.charge is wanted here, a waitFor(…), an askOperator(…), or a workflow.');
 }
 
@@ -159,10 +159,10 @@ type Reply = Rule['answer'];
 
 const replying =
   (operation: string) =>
-  (answer: Reply, more: Partial<Rule> = {}): RequestWhen =>
-    whenever({ concerns: (asking) => asking.operation === operation, first: 1, last: Infinity, answer, ...more });
+  (answer: Reply, more: Partial<Rule> = {}): RequestStub =>
+    stubOf({ concerns: (asking) => asking.operation === operation, first: 1, last: Infinity, answer, ...more });
 
-function operationWhens(name: string): Whens<string, unknown> {
+function operationStubs(name: string): OperationStubs<string, unknown> {
   const reply = replying(name);
   return {
     faults: (fault, message, data) => reply(declared(fault, message, data)),
@@ -176,7 +176,7 @@ function operationWhens(name: string): Whens<string, unknown> {
   };
 }
 
-function workflowWhens(name: string): WorkflowWhens<string, unknown> {
+function workflowStubs(name: string): WorkflowStubs<string, unknown> {
   const reply = replying(name);
   return {
     answers: (value) => reply(succeededWith(value)),
@@ -187,7 +187,7 @@ function workflowWhens(name: string): WorkflowWhens<string, unknown> {
 
 const after = ({ afterSeconds = 0 }: { readonly afterSeconds?: number }) => ({ afterMs: afterSeconds * 1000 });
 
-function signalWhens(signal: string): SignalWhens<unknown> {
+function signalStubs(signal: string): SignalStubs<unknown> {
   const reply = replying(`signal ${signal}`);
   return {
     comes: (payload, options = {}) =>
@@ -198,7 +198,7 @@ function signalWhens(signal: string): SignalWhens<unknown> {
   };
 }
 
-function questionWhens(name: string): QuestionWhens<unknown> {
+function questionStubs(name: string): QuestionStubs<unknown> {
   const reply = replying(name);
   return {
     answers: (answer, options = {}) => reply(succeededWith(answer), after(options)),
@@ -211,23 +211,23 @@ function questionWhens(name: string): QuestionWhens<unknown> {
  * began; or with `.at('order/charge')`, when that is requested, before its answer. Without either it comes when the order goes
  * no further by itself: held, waiting for a signal, or with an undo that goes on failing; one such instruction each time.
  */
-export const instruct = (instruction: TestInstruction, { atSeconds }: { readonly atSeconds?: number } = {}): When =>
+export const instruct = (instruction: TestInstruction, { atSeconds }: { readonly atSeconds?: number } = {}): Stub =>
   decided(instruction, atSeconds === undefined ? {} : { atMs: atSeconds * 1000 });
 
-const decided = (decision: TestDecision, more: Partial<Rule>): When =>
-  whenever({ concerns: () => true, first: 1, last: 1, answer: 'silence', decision, ...more });
+const decided = (decision: TestDecision, more: Partial<Rule>): Stub =>
+  stubOf({ concerns: () => true, first: 1, last: 1, answer: 'silence', decision, ...more });
 
-export const whenever = (rule: Rule): RequestWhen => {
+export const stubOf = (rule: Rule): RequestStub => {
   const only =
     (isMeant: Rule['concerns']): Rule['concerns'] =>
     (asking) =>
       rule.concerns(asking) && isMeant(asking);
-  const made: RequestWhen = {
-    once: () => whenever({ ...rule, first: 1, last: 1 }),
-    nth: (number) => whenever({ ...rule, first: number, last: number }),
-    at: (place) => whenever({ ...rule, place, concerns: only(({ path }) => path === place) }),
-    forInput: (part) => whenever({ ...rule, concerns: only(({ input }) => has(input, jsonOf(part))) }),
-    takes: (seconds) => whenever({ ...rule, takesMs: seconds * 1000 }),
+  const made: RequestStub = {
+    once: () => stubOf({ ...rule, first: 1, last: 1 }),
+    nth: (number) => stubOf({ ...rule, first: number, last: number }),
+    at: (place) => stubOf({ ...rule, place, concerns: only(({ path }) => path === place) }),
+    forInput: (part) => stubOf({ ...rule, concerns: only(({ input }) => has(input, jsonOf(part))) }),
+    takes: (seconds) => stubOf({ ...rule, takesMs: seconds * 1000 }),
   };
   rules.set(made, rule);
   return made;

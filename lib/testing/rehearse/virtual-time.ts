@@ -21,7 +21,7 @@ export function nextDue(program: Program, state: State): Due | undefined {
   const isWorking = new Set(working.map(({ path }) => path));
   const others = Object.entries(state.activities).flatMap(([path, alive]): readonly Due[] => {
     const { activity } = nodeAt(program, path);
-    const { mode, completeBy } = (alive.own ?? {}) as Partial<StepState>;
+    const { mode, completeBy } = (alive.local ?? {}) as Partial<StepState>;
     // What is called answers by itself when it ends: only the order's own time is waited for.
     if (activity === 'call' && mode === undefined)
       return state.endBy === undefined ? [] : [{ at: Math.max(completeBy ?? 0, state.endBy), counts: false }];
@@ -29,10 +29,10 @@ export function nextDue(program: Program, state: State): Due | undefined {
     return at === undefined ? [] : [{ at, counts: false }];
   });
   const late = working.map(
-    ({ path, own, activity: { waitsUntil } }): Due =>
-      waitsUntil === undefined && isCounted(own)
-        ? { at: own.completeBy, late: path, counts: true }
-        : { at: Math.min(waitsUntil ?? Infinity, own.limit ?? Infinity), counts: false },
+    ({ path, local, activity: { waitsUntil } }): Due =>
+      waitsUntil === undefined && isCounted(local)
+        ? { at: local.completeBy, late: path, counts: true }
+        : { at: Math.min(waitsUntil ?? Infinity, local.limit ?? Infinity), counts: false },
   );
   const all = [...late, ...others];
   const steps = all.filter(({ counts }) => counts);

@@ -1,5 +1,5 @@
 import { workflowsAgent } from '#core/data/child-order';
-import type { AskCommand, Command } from '#core/data/command';
+import type { Command, RequestCommand } from '#core/data/command';
 import type { EventContent, StepReply } from '#core/data/event';
 import { engineFaults, isQuestion, shortType } from '#core/data/fault';
 import { requestIdOf, undonePath } from '#core/data/ids';
@@ -105,7 +105,7 @@ export class World {
   }
 
   /** An answer to an asking, on its way to the order. */
-  answer(player: Player, ask: AskCommand, purpose: Purpose, reply: Answered['reply']): void {
+  answer(player: Player, ask: RequestCommand, purpose: Purpose, reply: Answered['reply']): void {
     const { agent, operation, attempt, input, requestId } = ask;
     const path = `${player.prefix}${ask.path}`;
     const answer = answerText(reply);
@@ -119,15 +119,15 @@ export class World {
   private send(player: Player, command: Command): void {
     if (command.type === 'cancel' && command.agent === workflowsAgent)
       return void this.inbox.push(() => this.children.cancel(command.idempotencyKey));
-    if (command.type !== 'ask') return;
-    const own = player.own(command.path);
-    if (own?.phase !== 'asked' || requestIdOf(player.orderId, command.path, own) !== command.requestId) return;
-    const purpose = own.mode === 'undo' || own.mode === 'settle' ? own.mode : 'do';
+    if (command.type !== 'request') return;
+    const local = player.local(command.path);
+    if (local?.phase !== 'requested' || requestIdOf(player.orderId, command.path, local) !== command.requestId) return;
+    const purpose = local.mode === 'undo' || local.mode === 'confirm' ? local.mode : 'do';
     this.inbox.push(() => this.serve(player, command, purpose));
   }
 
   /** What was sent is served, whatever has become of the order meanwhile. */
-  private serve(player: Player, ask: AskCommand, purpose: Purpose): void {
+  private serve(player: Player, ask: RequestCommand, purpose: Purpose): void {
     const path = `${player.prefix}${ask.path}`;
     const asking = { operation: `${ask.agent}.${ask.operation}`, path, purpose, input: ask.input };
     for (const decision of this.decisions.during(asking)) this.decide(decision);
@@ -142,7 +142,7 @@ export class World {
     if (afterMs === 0) return arrives(reply);
     // An operation that may take longer asks for more time while it is at work; an agent says nothing when its time is over.
     this.happen(player, { type: 'heartbeat', requestId: ask.requestId, completeBy: this.now + afterMs + 1 });
-    const completeBy = isCall ? Infinity : (player.own(ask.path)?.completeBy ?? 0);
+    const completeBy = isCall ? Infinity : (player.local(ask.path)?.completeBy ?? 0);
     if (this.now + afterMs >= completeBy) return arrives('silence');
     // The outcome is unknown until the operation answers.
     this.effects.note(path, purpose, 'silence');
@@ -150,7 +150,7 @@ export class World {
   }
 
   private hear(player: Player, fact: CoreFact): void {
-    if ((fact.type !== 'FaultRaised' && fact.type !== 'OrderHeld') || fact.fault.type !== engineFaults.noSignal) return;
+    if ((fact.type !== 'FaultRaised' && fact.type !== 'OrderBlocked') || fact.fault.type !== engineFaults.noSignal) return;
     const node = nodeAt(player.program, fact.path);
     if (node.activity === 'waitFor') this.tell(player, `signal ${node.signal} ${shortType(fact.fault.type)}`);
   }
@@ -221,11 +221,11 @@ export class World {
   private ending(): Pick<Rehearsal, 'outcome' | 'fault'> & { readonly end: string } {
     const { phase, outcome = 'completed' } = this.main.state;
     if (phase === 'closed') return { outcome, end: outcome, fault: undefined };
-    const holds = this.players.find(({ state }) => state.held);
-    if (holds?.state.held) {
-      const { path, fault } = holds.state.held;
-      const what = isQuestion(fault) ? `the question ${nodeAt(holds.program, path).name}` : shortType(fault.type);
-      return { outcome: 'held', end: `${holds.label}held for ${what}`, fault };
+    const blocks = this.players.find(({ state }) => state.blocked);
+    if (blocks?.state.blocked) {
+      const { path, fault } = blocks.state.blocked;
+      const what = isQuestion(fault) ? `the question ${nodeAt(blocks.program, path).name}` : shortType(fault.type);
+      return { outcome: 'blocked', end: `${blocks.label}blocked for ${what}`, fault };
     }
     const waits = this.isStuck() ? undefined : this.outside.stillWaits();
     return waits === undefined ? { outcome: 'stuck', end: 'stuck', fault: undefined } : { outcome: 'waits', end: waits, fault: undefined };
@@ -242,7 +242,7 @@ const answerText = (reply: Answered['reply']): string =>
         : reply.status;
 
 /** `ship-one ok`, `ship-one AddressInvalid`; `ship-one undone`. */
-function callText({ program }: Player, { path, operation }: AskCommand, answer: string): string {
+function callText({ program }: Player, { path, operation }: RequestCommand, answer: string): string {
   const isUndo = operation === 'undo';
   const node = nodeAt(program, isUndo ? undonePath(path) : path);
   const [workflow = ''] = node.activity === 'call' ? node.operation.split('@') : [operation];

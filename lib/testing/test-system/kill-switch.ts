@@ -54,10 +54,10 @@ export const killableClock = (clock: Clock, kill: KillSwitch): Clock => ({
 });
 
 /** Ports whose calls, reads included, end with the process. */
-export function killablePorts<P extends Pick<Ports, 'store' | 'channel' | 'publisher'>>(ports: P, kill: KillSwitch): P {
+export function killablePorts<P extends Pick<Ports, 'store' | 'queues' | 'publisher'>>(ports: P, kill: KillSwitch): P {
   const cut = <T extends object>(name: string, port: T): T => sited(name, port, ({ apply }) => kill.inside(apply));
-  const { store, channel, publisher } = ports;
-  return { ...ports, store: cut('store', store), channel: cut('channel', channel), publisher: cut('publisher', publisher) };
+  const { store, queues, publisher } = ports;
+  return { ...ports, store: cut('store', store), queues: cut('queues', queues), publisher: cut('publisher', publisher) };
 }
 
 /** The app of one process. Its operations and listeners are not called once the process is killed. */

@@ -21,7 +21,7 @@ export interface ProcessOptions {
   readonly database: Database;
   readonly telemetry: Telemetry;
   readonly issuer: LocalIssuer;
-  readonly sendsAlong: boolean;
+  readonly writesAndSendsAtomically: boolean;
   readonly without: readonly string[];
   readonly services: NonNullable<HostOptions['services']>;
   readonly hostId: string | undefined;
@@ -43,20 +43,24 @@ export class TestProcess {
   private running: Running | undefined;
 
   constructor(options: ProcessOptions) {
-    const { app, clock, database, sendsAlong } = options;
+    const { app, clock, database, writesAndSendsAtomically } = options;
     this.options = options;
-    const adapters = { clock: killableClock(clock, this.killSwitch), redriveOf: redriveIn(topologyOf(app)), sendsAlong };
+    const adapters = {
+      clock: killableClock(clock, this.killSwitch),
+      redriveOf: redriveIn(topologyOf(app)),
+      writesAndSendsAtomically,
+    };
     this.embedded = embeddedOn(killableDatabase(database, this.killSwitch), adapters);
   }
 
   async start(): Promise<void> {
     const { app: written, config, clock, telemetry, issuer, without, services, hostId } = this.options;
-    const { store, channel, publisher } = this.embedded;
+    const { store, queues, publisher } = this.embedded;
     const app = killableApp(written, this.killSwitch);
     const definitions = loadDefinitions(app);
     await recordDefinitions(app.workflows, store, { mayReplace: true });
     const ports = killablePorts(
-      { store, channel, publisher, clock: killableClock(clock, this.killSwitch), telemetry, issuer, cursorKey: issuer.cursorKey },
+      { store, queues, publisher, clock: killableClock(clock, this.killSwitch), telemetry, issuer, cursorKey: issuer.cursorKey },
       this.killSwitch,
     );
     const host = await startHost({

@@ -71,7 +71,7 @@ async function atWork(store: Store): Promise<StateRecord> {
   const state = await put(store, 'o1');
   await store.putPage('o1', 1, [{ seq: 1 }]);
   await store.putUndoPage('o1', 1, undoPage);
-  await store.noteAsked(note);
+  await store.recordIntent(note);
   return state;
 }
 
@@ -121,7 +121,7 @@ for (const operation of ['Query', 'UpdateItem']) {
       if (stoodStill) return proceed();
       stoodStill = true;
       assert.deepEqual(await other.update(next(over, goingOn), over, alone), { outcome: 'written' });
-      await other.noteAsked({ ...note, idempotencyKey: 'undo/1' });
+      await other.recordIntent({ ...note, idempotencyKey: 'undo/1' });
       return proceed();
     });
     await finish(store, state);
@@ -205,7 +205,7 @@ for (const isRemoved of [true, false]) {
     const page = { entries: [{ path: 'order/b', generation: 1 }] };
     await other.putUndoPage('o1', 1, page);
     assert.deepEqual(await other.undoPage('o1', 1), page);
-    assert.equal((await other.noteAsked({ ...note, requestId: 'r2' })).outcome, 'noted');
+    assert.equal((await other.recordIntent({ ...note, requestId: 'r2' })).outcome, 'recorded');
     assert.equal((await other.create(orderRecord('o1'), stateRecord('o1'), alone)).outcome, 'exists');
   });
 }

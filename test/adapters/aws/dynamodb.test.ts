@@ -34,7 +34,7 @@ async function open({ retention = true }: { retention?: boolean } = {}): Promise
     client: DynamoDBDocumentClient.from(dynamodb),
     table,
     clock,
-    chance: () => 0.5,
+    random: () => 0.5,
     ...(retention ? { retentionMs } : {}),
   });
   return { store, dynamodb, table, slept };
@@ -261,10 +261,10 @@ test('X-39, X-20: a note whose end has passed counts as gone, though DynamoDB ha
   const { store } = await open();
   const state = stateRecord('o1');
   await store.create(orderRecord('o1'), state, alone);
-  await store.noteAsked(asking);
+  await store.recordIntent(asking);
   const finished = { processState: 'Processed', worklist: null, worklistAt: null, updatedAt: noon - retentionMs - 1000 } as const;
   await store.update(next(state, finished), state, alone);
-  assert.equal((await store.noteAsked({ ...asking, requestId: 'r2' })).outcome, 'noted');
+  assert.equal((await store.recordIntent({ ...asking, requestId: 'r2' })).outcome, 'recorded');
 });
 
 test('X-20: a note whose acknowledgement was lost is known as one’s own, and not taken for a second delivery', async () => {
@@ -277,19 +277,19 @@ test('X-20: a note whose acknowledgement was lost is known as one’s own, and n
     return result;
   };
   interfere(dynamodb, 'PutItem', losing, 'request');
-  assert.equal((await store.noteAsked(asking)).outcome, 'noted');
+  assert.equal((await store.recordIntent(asking)).outcome, 'recorded');
   assert.equal(calls, 2, 'it was repeated');
-  assert.deepEqual(await store.noteAsked(asking), { outcome: 'refused', requestId: 'r1' });
+  assert.deepEqual(await store.recordIntent(asking), { outcome: 'refused', requestId: 'r1' });
 });
 
 test('X-20: who withdraws a note leaves the one alone that another delivery has made since', async () => {
   const { store } = await open();
-  const note = await store.noteAsked(asking);
-  assert.ok(note.outcome === 'noted');
+  const note = await store.recordIntent(asking);
+  assert.ok(note.outcome === 'recorded');
   await note.withdraw();
-  await store.noteAsked(asking);
+  await store.recordIntent(asking);
   await note.withdraw();
-  assert.equal((await store.noteAsked(asking)).outcome, 'refused');
+  assert.equal((await store.recordIntent(asking)).outcome, 'refused');
 });
 
 test('X-39: pages that are left of a forgotten order are not those of a new one under the same id', async () => {
@@ -373,7 +373,7 @@ test('a list whose filter leaves nearly nothing gives up its page in time, and s
 
 test('F-57: a sweep finds every order that waits for something, and none that is over: of those there are ever more', async () => {
   const { store } = await open();
-  for (const orderId of ['live', 'held', 'over'])
+  for (const orderId of ['live', 'blocked', 'over'])
     await store.create(
       orderRecord(orderId),
       stateRecord(orderId, {
@@ -383,5 +383,5 @@ test('F-57: a sweep finds every order that waits for something, and none that is
       }),
       alone,
     );
-  assert.deepEqual((await store.sweep(undefined, 10)).ids.toSorted(), ['held', 'live']);
+  assert.deepEqual((await store.sweep(undefined, 10)).ids.toSorted(), ['blocked', 'live']);
 });

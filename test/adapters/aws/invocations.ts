@@ -9,7 +9,7 @@ import { openLocalIssuer } from '#api/local-issuer';
 import type { App } from '#authoring/workflow';
 import type { Json } from '#core/data/json';
 import { type Clock, systemClock } from '#ports/clock';
-import type { Channel } from '#ports/queues';
+import type { Queues } from '#ports/queues';
 import type { StateRecord } from '#ports/records';
 import type { Store } from '#ports/store';
 import { createTelemetry, type Telemetry } from '#ports/telemetry';
@@ -93,10 +93,10 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
   const unmetered = openAws(config, { clock, endpoints });
   const issuer = issuerOf(clock);
   const { store, stateBytes } = sized(aws.store);
-  const { channel, waiting } = counted(aws.channel);
+  const { queues, waiting } = counted(aws.queues);
   const settings = readConfig({ REDRESS_ADAPTERS: 'aws', ...environment });
   const log = openLog(settings);
-  const ports = { ...aws, store, channel, clock, telemetry: log.telemetry, issuer, cursorKey: issuer.cursorKey };
+  const ports = { ...aws, store, queues, clock, telemetry: log.telemetry, issuer, cursorKey: issuer.cursorKey };
   const system = createSystem(app, settings, ports, { hostId: newHostId() });
   const runs: Run[] = [];
   const handlers = await handlersOf(app, system, { meter, log, runs });
@@ -117,10 +117,10 @@ export async function openInvoked({ app, endpoints, environment = {}, table }: I
     },
     async settle(batchMax = 1) {
       for (let [queue] = waiting(); queue !== undefined; [queue] = waiting())
-        await deliver({ channel, meter }, queue, batchMax, handlers.consuming(queue));
+        await deliver({ queues, meter }, queue, batchMax, handlers.consuming(queue));
     },
     async lose(queue) {
-      while (waiting().includes(queue)) await deliver({ channel, meter }, queue, 10, async () => undefined);
+      while (waiting().includes(queue)) await deliver({ queues, meter }, queue, 10, async () => undefined);
     },
     run: (task) =>
       handlers.named(task === 'sweep' ? 'sweeper' : 'supervisor')({ task } satisfies SupervisorTask) as Promise<SupervisorPass>,
@@ -230,18 +230,18 @@ function recorded(handler: ReturnType<CreateFunction>, { name, file }: FunctionS
 
 /** Taking and deleting are Lambda's own work. */
 async function deliver(
-  { channel, meter }: { readonly channel: Channel; readonly meter: Meter },
+  { queues, meter }: { readonly queues: Queues; readonly meter: Meter },
   queue: string,
   max: number,
   handle: Handle,
 ): Promise<void> {
   const itself = { role: 'event source' };
-  const messages = await meter.within(itself, () => channel.receive(queue, { max, visibilityMs: 30_000, waitMs: 0 }));
+  const messages = await meter.within(itself, () => queues.receive(queue, { max, visibilityMs: 30_000, waitMs: 0 }));
   if (messages.length === 0) throw new Error(`Nothing came out of ${queue}, where something must be.`);
   const answer = (await handle(queueEvent(queue, messages))) as SQSBatchResponse | undefined;
   if (answer?.batchItemFailures.length) throw new Error(`Messages of ${queue} were not processed.`);
   const receipts = messages.map(({ receipt }) => receipt);
-  await meter.within(itself, () => channel.acknowledge(queue, receipts));
+  await meter.within(itself, () => queues.acknowledge(queue, receipts));
 }
 
 const submission = (token: string, idempotencyKey: string, body: SubmissionBody): APIGatewayProxyEventV2 =>
@@ -281,19 +281,19 @@ export function sized(store: Store): { readonly store: Store; stateBytes(orderId
 }
 
 /** Knows in which queues something lies, so that nobody has to ask for it in vain: that would be counted, too. */
-function counted(channel: Channel): { readonly channel: Channel; waiting(): readonly string[] } {
+function counted(queues: Queues): { readonly queues: Queues; waiting(): readonly string[] } {
   const counts = new Map<string, number>();
   const add = (queue: string, count: number): void => void counts.set(queue, (counts.get(queue) ?? 0) + count);
   return {
     waiting: () => [...counts].flatMap(([queue, count]) => (count > 0 ? [queue] : [])),
-    channel: {
-      ...channel,
+    queues: {
+      ...queues,
       async send(messages) {
-        await channel.send(messages);
+        await queues.send(messages);
         for (const { queue } of messages) add(queue, 1);
       },
       async receive(queue, options) {
-        const messages = await channel.receive(queue, options);
+        const messages = await queues.receive(queue, options);
         add(queue, -messages.length);
         return messages;
       },

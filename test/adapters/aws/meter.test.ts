@@ -26,12 +26,12 @@ async function open() {
 }
 
 test('every call is counted with its service, its operation, its role and its order', async () => {
-  const { store, channel, publisher, meter } = await open();
+  const { store, queues, publisher, meter } = await open();
   await meter.within({ role: 'api' }, () => store.create(orderRecord('o1'), stateRecord('o1'), alone));
   await meter.within({ role: 'scheduler' }, async () => {
     await store.load('o1');
-    await channel.send([{ queue: 'q', body: '{"orderId":"o1"}' }]);
-    await channel.send([
+    await queues.send([{ queue: 'q', body: '{"orderId":"o1"}' }]);
+    await queues.send([
       { queue: 'q', body: '{"orderId":"o1"}' },
       { queue: 'q', body: '{"orderId":"o2"}' },
     ]);

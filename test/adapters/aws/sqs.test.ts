@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import type { SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs';
 import { createMeter, type Meter } from '#adapters/aws/meter';
-import { sqsChannel } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs';
 import { systemClock } from '#ports/clock';
-import type { Channel, Outgoing } from '#ports/queues';
+import type { Outgoing, Queues } from '#ports/queues';
 import { startFauxqs } from '../../support/emulators.ts';
 import { listOf } from '../../support/workflows.ts';
 import { clientsAt, createQueue, interfere } from './support.ts';
@@ -14,13 +14,13 @@ after(() => fauxqs.stop());
 
 let opened = 0;
 
-async function open(): Promise<{ channel: Channel; sqs: SQSClient; meter: Meter; prefix: string }> {
+async function open(): Promise<{ queues: Queues; sqs: SQSClient; meter: Meter; prefix: string }> {
   const { sqs } = clientsAt({ sqs: fauxqs.endpoint });
   const prefix = `sqs-${++opened}-`;
   await createQueue(sqs, prefix, 'q', undefined);
   const meter = createMeter();
   meter.attach(sqs);
-  return { channel: sqsChannel({ client: sqs, prefix, clock: systemClock }), sqs, meter, prefix };
+  return { queues: sqsQueues({ client: sqs, prefix, clock: systemClock }), sqs, meter, prefix };
 }
 
 const messages = (count: number, more: Partial<Outgoing> = {}): Outgoing[] =>
@@ -63,25 +63,25 @@ function failLast(sqs: SQSClient, operation: string, times: number, SenderFault:
 }
 
 test('messages go in tens, and the queue is looked up once', async () => {
-  const { channel, meter } = await open();
-  await channel.send(messages(25));
-  await channel.send(messages(1));
+  const { queues, meter } = await open();
+  await queues.send(messages(25));
+  await queues.send(messages(1));
   assert.deepEqual(operations(meter).toSorted(), ['GetQueueUrl', ...listOf(4, () => 'SendMessageBatch')]);
 });
 
 test('messages that are large together go apart, and one that is too large is refused', async () => {
-  const { channel, meter } = await open();
+  const { queues, meter } = await open();
   const large = (bytes: number): Outgoing => ({ queue: 'q', body: JSON.stringify('x'.repeat(bytes)) });
-  await channel.send([large(600_000), large(600_000), large(400_000)]);
+  await queues.send([large(600_000), large(600_000), large(400_000)]);
   assert.deepEqual(operations(meter), ['GetQueueUrl', 'SendMessageBatch', 'SendMessageBatch']);
-  await assert.rejects(channel.send([large(1_100_000)]), /BatchRequestTooLong|shorter than|longer than/);
+  await assert.rejects(queues.send([large(1_100_000)]), /BatchRequestTooLong|shorter than|longer than/);
 });
 
 test('an entry that is not taken is sent again, and it alone', async () => {
-  const { channel, sqs } = await open();
+  const { queues, sqs } = await open();
   const entries = watchEntries(sqs);
   failLast(sqs, 'SendMessageBatch', 2, false);
-  await channel.send(messages(3));
+  await queues.send(messages(3));
   assert.deepEqual(
     entries.map(({ Id }) => Id),
     ['0', '1', '2', '2', '2'],
@@ -91,38 +91,38 @@ test('an entry that is not taken is sent again, and it alone', async () => {
 test('a send of which entries are refused, or not taken again and again, rejects', async () => {
   const refused = await open();
   failLast(refused.sqs, 'SendMessageBatch', 1, true);
-  await assert.rejects(refused.channel.send(messages(3)), /1 of 3 entries were not taken by the queue: InvalidMessageContents/);
+  await assert.rejects(refused.queues.send(messages(3)), /1 of 3 entries were not taken by the queue: InvalidMessageContents/);
 
   const broken = await open();
   failLast(broken.sqs, 'SendMessageBatch', 100, false);
-  await assert.rejects(broken.channel.send(messages(2)), /InternalError/);
+  await assert.rejects(broken.queues.send(messages(2)), /InternalError/);
   assert.equal(operations(broken.meter).filter((operation) => operation === 'SendMessageBatch').length, 4);
 });
 
 test('a receipt that could not be acknowledged is acknowledged again; one that is void is passed over', async () => {
-  const { channel, sqs } = await open();
-  await channel.send(messages(2));
-  const receipts = (await channel.receive('q', now)).map(({ receipt }) => receipt);
+  const { queues, sqs } = await open();
+  await queues.send(messages(2));
+  const receipts = (await queues.receive('q', now)).map(({ receipt }) => receipt);
   failLast(sqs, 'ChangeMessageVisibilityBatch', 1, false);
-  await channel.release('q', receipts, 30_000);
+  await queues.release('q', receipts, 30_000);
   failLast(sqs, 'DeleteMessageBatch', 1, true);
-  await channel.acknowledge('q', receipts);
-  await channel.acknowledge('q', ['', 'nonsense']);
-  await channel.acknowledge('q', []);
+  await queues.acknowledge('q', receipts);
+  await queues.acknowledge('q', ['', 'nonsense']);
+  await queues.acknowledge('q', []);
 });
 
 test('a queue that is gone is an error, for whoever sends and for whoever receives; made anew, it is found', async () => {
-  const { channel, sqs, prefix } = await open();
-  for (const call of [channel.send([{ queue: 'gone', body: '1' }]), channel.receive('gone', now), channel.depth('gone')]) {
+  const { queues, sqs, prefix } = await open();
+  for (const call of [queues.send([{ queue: 'gone', body: '1' }]), queues.receive('gone', now), queues.depth('gone')]) {
     await assert.rejects(call, new RegExp(`The queue ${prefix}gone does not exist`));
   }
   await createQueue(sqs, prefix, 'gone', undefined);
-  await channel.send([{ queue: 'gone', body: '1' }]);
-  assert.equal((await channel.depth('gone')).visible, 1);
+  await queues.send([{ queue: 'gone', body: '1' }]);
+  assert.equal((await queues.depth('gone')).visible, 1);
 });
 
 test('trap 3: a queue URL never decides where a request goes', async () => {
-  const { channel, sqs } = await open();
+  const { queues, sqs } = await open();
   const hosts = new Set<string>();
   sqs.middlewareStack.add(
     (next) => (args) => {
@@ -136,18 +136,18 @@ test('trap 3: a queue URL never decides where a request goes', async () => {
     const { output } = (await proceed()) as { output: { QueueUrl: string } };
     return { output: { QueueUrl: output.QueueUrl.replace(/127\.0\.0\.1|localhost/, '169.254.169.254') } };
   });
-  await channel.send(messages(1));
+  await queues.send(messages(1));
   assert.deepEqual([...hosts], [fauxqs.endpoint]);
 });
 
 test('delays are whole seconds, late rather than early, and fifteen minutes at most; a group is for fair queues', async () => {
-  const { channel, sqs } = await open();
+  const { queues, sqs } = await open();
   const entries = watchEntries(sqs);
-  await channel.send([
+  await queues.send([
     ...messages(1),
     ...[1, 1000, 1001, 900_000, 5_000_000].map((delayMs): Outgoing => ({ queue: 'q', body: '1', delayMs })),
   ]);
-  await channel.send(messages(1, { group: 'client Ü' }));
+  await queues.send(messages(1, { group: 'client Ü' }));
   assert.deepEqual(
     entries.map(({ DelaySeconds }) => DelaySeconds),
     [undefined, 1, 1, 2, 900, 900, undefined],
@@ -156,8 +156,8 @@ test('delays are whole seconds, late rather than early, and fifteen minutes at m
 });
 
 test('the group of a message is asked for, and told where SQS tells it', async () => {
-  const { channel, sqs } = await open();
-  await channel.send(messages(1, { group: 'acme' }));
+  const { queues, sqs } = await open();
+  await queues.send(messages(1, { group: 'acme' }));
   const asked: unknown[] = [];
   sqs.middlewareStack.add(
     (next) => async (args) => {
@@ -171,14 +171,14 @@ test('the group of a message is asked for, and told where SQS tells it', async (
     },
     { step: 'initialize' },
   );
-  const [received] = await channel.receive('q', now);
+  const [received] = await queues.receive('q', now);
   assert.deepEqual([asked, received?.group], [[true], 'acme']);
 });
 
 test('JSON text with characters that SQS refuses arrives with the same meaning', async () => {
-  const { channel } = await open();
+  const { queues } = await open();
   const value = { text: 'a\u0000\ufffe\uffff\ud800😀' };
-  await channel.send([{ queue: 'q', body: JSON.stringify(value) }]);
-  const [received] = await channel.receive('q', now);
+  await queues.send([{ queue: 'q', body: JSON.stringify(value) }]);
+  const [received] = await queues.receive('q', now);
   assert.deepEqual(JSON.parse(received?.body ?? ''), value);
 });

@@ -1,16 +1,16 @@
 import { CreateTableCommand, type DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb';
 import { CreateQueueCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { DeleteCommand, DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
-import { askedPartitionOf, keys, orderIdIn, partitionOf } from '#adapters/aws/dynamodb/keys';
+import { intentPartitionOf, keys, orderIdIn, partitionOf } from '#adapters/aws/dynamodb/keys';
 import { dynamoDbStore } from '#adapters/aws/dynamodb/store';
 import { expiryAttribute, tableShape } from '#adapters/aws/dynamodb/table';
 import { eventBridgePublisher } from '#adapters/aws/eventbridge';
 import { type AwsClients, openClients } from '#adapters/aws/open';
-import { sqsChannel } from '#adapters/aws/sqs';
+import { sqsQueues } from '#adapters/aws/sqs';
 import { openEmbedded } from '#adapters/sqlite/open';
 import { type Clock, type ManualClock, manualClock, systemClock } from '#ports/clock';
 import type { Announcement } from '#ports/event-bus';
-import type { Channel, Redrive } from '#ports/queues';
+import type { Queues, Redrive } from '#ports/queues';
 import type { DetailType } from '#ports/records';
 import type { Store } from '#ports/store';
 import type { OpenChannel, OpenChannels } from '../../contracts/channel.contract.ts';
@@ -53,7 +53,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
   const store = dynamoDbStore({ client, table, clock, retentionMs });
   const another = clientsAt({ dynamodb: endpoint }).dynamodb;
   const other = dynamoDbStore({ client: DynamoDBDocumentClient.from(another), table, clock, retentionMs });
-  const { channel, database } = openEmbedded(':memory:', { clock: manualClock() });
+  const { queues, database } = openEmbedded(':memory:', { clock: manualClock() });
 
   /** What DynamoDB's time-to-live does, at a time at which orders finished before then have had their retention. */
   const forget: Store['forget'] = async (finishedBefore, limit) => {
@@ -61,7 +61,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
     const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
     const over = Items.filter(({ expiresAt }) => expiresAt < clock.now() / 1000);
     const ids = over.filter(({ sk }) => sk === keys.state('').sk).map(({ pk }) => orderIdIn(pk));
-    const later = new Set(ids.slice(limit).flatMap((id) => [partitionOf(id), askedPartitionOf(id)]));
+    const later = new Set(ids.slice(limit).flatMap((id) => [partitionOf(id), intentPartitionOf(id)]));
     for (const { pk, sk } of over) if (!later.has(pk)) await client.send(new DeleteCommand({ TableName: table, Key: { pk, sk } }));
     return Math.min(limit, ids.length);
   };
@@ -70,7 +70,7 @@ export async function openDynamoDbStore({ endpoint }: Emulator): Promise<OpenSto
     store: { ...store, forget },
     other: { ...other, forget },
     few: dynamoDbStore({ client, table, clock, retentionMs, lookedMax: fewLooked }),
-    channel,
+    queues,
     announced: () => [],
     async damage(orderId, part, text) {
       const [Key, attribute, value] =
@@ -114,11 +114,11 @@ export const openSqsChannels =
     for (const queue of queueNames.toReversed()) await createQueue(sqs, prefix, queue, redriveOf(queue));
     const pending = { count: 0 };
     const clock = clockOf(fauxqs, pending);
-    const [channel, other] = [
-      sqsChannel({ client: sqs, prefix, clock: systemClock }),
-      sqsChannel({ client: sqs, prefix, clock: systemClock }),
+    const [queues, other] = [
+      sqsQueues({ client: sqs, prefix, clock: systemClock }),
+      sqsQueues({ client: sqs, prefix, clock: systemClock }),
     ].map((each) => watched(each, pending));
-    return { channel, other, clock, tellsAge: false, close: async () => sqs.destroy() } as OpenChannel;
+    return { queues, other, clock, tellsAge: false, close: async () => sqs.destroy() } as OpenChannel;
   };
 
 export async function createQueue(client: SQSClient, prefix: string, queue: string, redrive: Redrive | undefined): Promise<void> {
@@ -128,7 +128,7 @@ export async function createQueue(client: SQSClient, prefix: string, queue: stri
 }
 
 /** Counts the calls of a channel that are under way, and that have not come to the server yet for all we know. */
-const watched = (channel: Channel, pending: { count: number }): Channel => {
+const watched = (queues: Queues, pending: { count: number }): Queues => {
   const counted = async <T>(call: Promise<T>): Promise<T> => {
     pending.count += 1;
     try {
@@ -138,11 +138,11 @@ const watched = (channel: Channel, pending: { count: number }): Channel => {
     }
   };
   return {
-    send: (messages) => counted(channel.send(messages)),
-    receive: (queue, options) => counted(channel.receive(queue, options)),
-    acknowledge: (queue, receipts) => counted(channel.acknowledge(queue, receipts)),
-    release: (queue, receipts, afterMs) => counted(channel.release(queue, receipts, afterMs)),
-    depth: (queue) => counted(channel.depth(queue)),
+    send: (messages) => counted(queues.send(messages)),
+    receive: (queue, options) => counted(queues.receive(queue, options)),
+    acknowledge: (queue, receipts) => counted(queues.acknowledge(queue, receipts)),
+    release: (queue, receipts, afterMs) => counted(queues.release(queue, receipts, afterMs)),
+    depth: (queue) => counted(queues.depth(queue)),
   };
 };
 

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import type { Json, JsonObject } from '#core/data/json';
 import type { Request } from '#ports/messages';
 import { type DeadLetter, deadLetterDocument, deadLetterId } from '#roles/dead-letters/dead-letter';
-import { discreetBody } from '#roles/dead-letters/redact';
+import { redactedBody } from '#roles/dead-letters/redact';
 import { orderBehind, treat } from '#roles/dead-letters/resubmit';
 import { type Desk, ok, openDesk, replyTo, submitted } from '../support.ts';
 
@@ -107,7 +107,7 @@ test('an undo that is asked with a secret answer, and an answer with a secret, a
   const undo = { v: 1, type: 'request', orderId, path: 'order/charge/undo', operation: 'refund', input: { token: 'tok_4711' } };
   const shown = async (queue: string, body: object): Promise<Json> => {
     const loaded = await orderBehind({ queue, orderId, body: JSON.stringify(body) } as DeadLetter, desk.system);
-    return discreetBody(queue, body as JsonObject, { ...desk.system, defaultWorkflow: 'outer', loaded });
+    return redactedBody(queue, body as JsonObject, { ...desk.system, defaultWorkflow: 'outer', loaded });
   };
   assert.deepEqual(await shown('till-requests', undo), { ...undo, input: { token: '[secret]' } });
   assert.deepEqual(await shown('till-replies', reply), {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { queues, SubmissionMessage, ToAgent } from '#ports/messages';
+import { queueNames, SubmissionMessage, ToAgent } from '#ports/messages';
 import { parseIncoming } from '#roles/scheduler/incoming';
 
 /** A message that nobody can process, and the queue on which it comes. */
@@ -17,7 +17,7 @@ const at = '2026-01-01T00:00:00.000Z';
 const asking = { v: 1, requestId: 'ord_x/order/pay/1#1.1', orderId: 'ord_x', path: 'order/pay', attempt: 1, epoch: 1 };
 /** One that makes sense, of each kind. */
 const sound: { readonly [queue: string]: { readonly [field: string]: unknown } } = {
-  [queues.requests(agent)]: {
+  [queueNames.requests(agent)]: {
     ...asking,
     type: 'request',
     operation: 'charge',
@@ -26,9 +26,9 @@ const sound: { readonly [queue: string]: { readonly [field: string]: unknown } }
     idempotencyKey: 'k',
     input: {},
   },
-  [queues.replies(agent)]: { ...asking, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
-  [queues.wakeUps]: { v: 1, type: 'wake-up', orderId: 'ord_x', sentAt: at },
-  [queues.submissions]: { v: 1, type: 'submission', idempotencyKey: 'k', client: clients.known, workflow: 'sale', order: {} },
+  [queueNames.replies(agent)]: { ...asking, type: 'reply', sentAt: at, result: { status: 'succeeded', output: {} } },
+  [queueNames.wakeUps]: { v: 1, type: 'wake-up', orderId: 'ord_x', sentAt: at },
+  [queueNames.submissions]: { v: 1, type: 'submission', idempotencyKey: 'k', client: clients.known, workflow: 'sale', order: {} },
 };
 
 const queue = fc.constantFrom(...Object.keys(sound));
@@ -39,8 +39,8 @@ const strangeKey = fc.constantFrom('__proto__', 'constructor', 'toString', 'hasO
 
 /** Whether nobody who reads this queue can make sense of it. */
 export function isMalformed(name: string, body: string): boolean {
-  if (name === queues.requests(agent)) return !ToAgent.safeParse(jsonIn(body)).success;
-  if (name === queues.submissions) {
+  if (name === queueNames.requests(agent)) return !ToAgent.safeParse(jsonIn(body)).success;
+  if (name === queueNames.submissions) {
     const { data } = SubmissionMessage.safeParse(jsonIn(body));
     return data?.client !== clients.known;
   }
@@ -83,10 +83,10 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
   'names of the language': fc.tuple(queue, strangeKey, json).map(([name, key, value]) => [name, `{${JSON.stringify(key)}:${value},"v":1}`]),
   'another asking': fc
     .nat()
-    .map((epoch) => [queues.replies(agent), JSON.stringify({ ...soundOn(queues.replies(agent)), epoch: epoch + 2 })]),
+    .map((epoch) => [queueNames.replies(agent), JSON.stringify({ ...soundOn(queueNames.replies(agent)), epoch: epoch + 2 })]),
   'a stranger': text.map((key) => [
-    queues.submissions,
-    JSON.stringify({ ...soundOn(queues.submissions), client: `${clients.stranger}${key}` }),
+    queueNames.submissions,
+    JSON.stringify({ ...soundOn(queueNames.submissions), client: `${clients.stranger}${key}` }),
   ]),
   'deeply nested': fc
     .tuple(queue, fc.integer({ min: 5_000, max: 40_000 }), fc.constantFrom('[', '{"a":'))
@@ -96,12 +96,12 @@ const kinds: { readonly [kind: string]: fc.Arbitrary<[string, string]> } = {
     ]),
   'nested beyond what can be written': fc
     .integer({ min: 5_000, max: 40_000 })
-    .map((depth) => [queues.wakeUps, `{"v":3,"type":"wake-up","more":${'['.repeat(depth)}${']'.repeat(depth)}}`]),
+    .map((depth) => [queueNames.wakeUps, `{"v":3,"type":"wake-up","more":${'['.repeat(depth)}${']'.repeat(depth)}}`]),
   huge: fc
     .tuple(queue, fc.integer({ min: 100_000, max: 250_000 }), text)
     .map(([name, length, words]) => [name, `${words}x`.repeat(length / (words.length + 1))]),
   // Short-lived: it is dropped, and the next one follows.
-  'an empty report': fc.constant([queues.replies(agent), JSON.stringify({ ...asking, type: 'heartbeat' })]),
+  'an empty report': fc.constant([queueNames.replies(agent), JSON.stringify({ ...asking, type: 'heartbeat' })]),
   'an envelope of another queue': queue.map((name) => [
     name,
     JSON.stringify({ v: 1, type: 'poison', queue: 'other', messageId: 'm', sentAt: 0, reason: '', attempts: [], failures: 0, body: '' }),

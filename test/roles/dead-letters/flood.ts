@@ -1,7 +1,7 @@
 import { type App, defineAgent, defineApp, defineWorkflow, operation, sequence } from 'redress';
 import * as z from 'zod';
 import { collections } from '#ports/documents';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { StateHead } from '#ports/records';
 import { channelOf } from '#roles/channels/policy';
 import { deadLetterIn } from '#roles/dead-letters/dead-letter';
@@ -82,7 +82,7 @@ export class Flood {
       const idempotencyKey = `order-${index}`;
       this.submittedAt.set(orderIdOf(clients.known, idempotencyKey), timeline.now);
       const body = JSON.stringify({ v: 1, type: 'submission', idempotencyKey, client: clients.known, workflow: 'sale', order: {} });
-      all.send({ queue: queues.submissions, body });
+      all.send({ queue: queueNames.submissions, body });
     });
   }
 
@@ -120,7 +120,7 @@ export class Flood {
 
   /** How often each text was dead-lettered. */
   private async deadLetter(): Promise<Map<string, number>> {
-    const channels = [...new Set([agent, queues.submissions, queues.wakeUps].map(channelOf))];
+    const channels = [...new Set([agent, queueNames.submissions, queueNames.wakeUps].map(channelOf))];
     const found = await Promise.all(
       channels.map((channel) =>
         this.deployment.store.documents(collections.deadLetters(channel), undefined, 10 * this.messages.length + 10),
@@ -151,6 +151,6 @@ function appOn({ chance, sleep }: Deployment): App {
     },
   });
   const bank = defineAgent(agent, { charge: soon, note: soon });
-  const sale = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(bank.charge({}).lasting(), bank.note({}).lasting()));
+  const sale = defineWorkflow('sale', { version: 1, order: Nothing }, () => sequence(bank.charge({}).noUndo(), bank.note({}).noUndo()));
   return defineApp({ workflows: [sale], agents: [bank] });
 }

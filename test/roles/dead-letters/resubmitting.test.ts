@@ -13,7 +13,7 @@ async function withRequest(context: TestContext, change: Partial<Request> = {}) 
     { pack: ({ item }) => noting(asked, item, {}) },
     { completeWithinSeconds: 3600, operation: { completeWithinSeconds: 3600 } },
   );
-  const desk = openDesk(context, app, { sendsAlong: false });
+  const desk = openDesk(context, app, { writesAndSendsAtomically: false });
   const orderId = await submitted(desk, tea);
   const request = await desk.request();
   const id = await deadLetter(desk, { ...request, ...change }, orderId);
@@ -49,7 +49,7 @@ function dyingPorts({ system }: Desk, nth: number, when: 'before' | 'after') {
         };
       },
     });
-  return { ports: { store: dying(system.store), channel: dying(system.channel) }, died: () => calls >= nth };
+  return { ports: { store: dying(system.store), queues: dying(system.queues) }, died: () => calls >= nth };
 }
 
 describe('F-120: wherever the process dies, a resubmission can be repeated', () => {
@@ -77,12 +77,12 @@ describe('F-120: wherever the process dies, a resubmission can be repeated', () 
 });
 
 test('a request that is sent again has the time that is left, and has never been put back', async (context) => {
-  const more = { putBack: 3, remainingMs: 1, waitsSince: '2026-01-01T00:00:00.000Z' };
+  const more = { requeued: 3, remainingMs: 1, waitsSince: '2026-01-01T00:00:00.000Z' };
   const { desk, id, request } = await withRequest(context, more);
   await desk.clock.advance(600_000);
   assert.equal((await treated(desk, id)).outcome, 'done');
   const [sent] = desk.messages('worker-requests');
-  assert.deepEqual(sent, { ...request, remainingMs: 3_000_000 });
+  assert.deepEqual(sent, { ...request, remainingMs: 3_000_000, resent: true });
 });
 
 test('what was noted of an order that is finished stands in its journal before it becomes too much', async (context) => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { TestSystem } from 'redress/testing';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { SupervisorOptions } from '#roles/supervisor/supervisor';
 import { alter, appOf, journalOf, pick, startStill, stepMs, submitted, submittedMany, supervisorOf, wake } from './support.ts';
 
 const oneStep = appOf((step) => step('one'));
-const replies = queues.replies('worker');
+const replies = queueNames.replies('worker');
 const options: Partial<SupervisorOptions> = { replyQueues: [replies], periodMs: 5000 };
 const many = 20;
 
@@ -14,7 +14,7 @@ const many = 20;
 async function unread(t: TestContext, { orders, answers }: { orders: number; answers: number }) {
   const system = await startStill(t, oneStep, { variables: { MAX_FAILURES: '0' } });
   const orderIds = await submittedMany(system, orders);
-  await system.channel.send(Array.from({ length: answers }, () => ({ queue: replies, body: '{}' })));
+  await system.queues.send(Array.from({ length: answers }, () => ({ queue: replies, body: '{}' })));
   return { system, orderIds };
 }
 
@@ -48,9 +48,9 @@ test('X-45: while the answers of an agent lie unread, nobody who waits for them 
 test('X-45: a queue that tells no age counts as backed up when it has been seen full for half of the time of a step', async (t) => {
   const world = await unread(t, { orders: 1, answers: many });
   const { system } = world;
-  const { channel } = system;
-  const ageless = { ...channel, depth: async (queue: string) => ({ ...(await channel.depth(queue)), oldestAgeMs: 0 }) };
-  const supervisor = watching(system, { channel: ageless });
+  const { queues } = system;
+  const ageless = { ...queues, depth: async (queue: string) => ({ ...(await queues.depth(queue)), oldestAgeMs: 0 }) };
+  const supervisor = watching(system, { queues: ageless });
   const [orderId = ''] = world.orderIds;
   await alter(system, orderId, { maxFailures: 9 });
   for (const failureCount of [1, 1, 1]) {
@@ -63,7 +63,7 @@ test('X-45: a queue that tells no age counts as backed up when it has been seen 
 
 for (const [what, answers, queue] of [
   ['a queue in which few messages lie', many - 1, replies],
-  ['the full queue of another agent', many, queues.replies('somebody')],
+  ['the full queue of another agent', many, queueNames.replies('somebody')],
 ] as const)
   test(`X-45: ${what} excuses nobody: the expiry counts`, async (t) => {
     const world = await unread(t, { orders: 1, answers });
@@ -74,7 +74,7 @@ for (const [what, answers, queue] of [
 test('X-45: a full queue whose messages are young excuses nobody', async (t) => {
   const world = await unread(t, { orders: 1, answers: 0 });
   await world.system.clock.advance(stepMs - 1000);
-  await world.system.channel.send(Array.from({ length: many }, () => ({ queue: replies, body: '{}' })));
+  await world.system.queues.send(Array.from({ length: many }, () => ({ queue: replies, body: '{}' })));
   await world.system.clock.advance(1000);
   await supervisorOf(world.system, options).pass();
   assert.deepEqual(await each(world, 'processState'), ['Error']);
@@ -83,7 +83,7 @@ test('X-45: a full queue whose messages are young excuses nobody', async (t) => 
 test('X-45: a queue that cannot be looked into excuses nobody, and keeps the pass from nobody', async (t) => {
   const world = await unread(t, { orders: 1, answers: many });
   const depth = async (): Promise<never> => Promise.reject(new Error('not now'));
-  await looks(world.system, 2 * stepMs, watching(world.system, { channel: { ...world.system.channel, depth } }));
+  await looks(world.system, 2 * stepMs, watching(world.system, { queues: { ...world.system.queues, depth } }));
   assert.deepEqual(await each(world, 'processState'), ['Error']);
 });
 
@@ -139,9 +139,9 @@ test('X-45: queues are looked into once a pass, and not at all where nothing is 
   const asked: string[] = [];
   const depth = (queue: string) => {
     asked.push(queue);
-    return system.channel.depth(queue);
+    return system.queues.depth(queue);
   };
-  const supervisor = supervisorOf(system, { ...options, channel: { ...system.channel, depth } });
+  const supervisor = supervisorOf(system, { ...options, queues: { ...system.queues, depth } });
   await submitted(system);
   await supervisor.pass();
   assert.deepEqual(asked, []);

@@ -67,7 +67,7 @@ test('X-45: when somebody may go and see, one of those who wait is asked again, 
   await system.clock.advance(3_600_000);
   await supervisorOf(system).pass();
   const kinds = await Promise.all([orderId, other].map(async (id) => (await system.state(id)).nextDueFor?.kind));
-  assert.deepEqual(kinds.toSorted(), ['ask', 'step']);
+  assert.deepEqual(kinds.toSorted(), ['request', 'step']);
 });
 
 test('X-45: when it is back, who waited longest has his turn first; he is asked under the same key, and nothing counts', async (t) => {
@@ -79,7 +79,7 @@ test('X-45: when it is back, who waited longest has his turn first; he is asked 
   await system.clock.advance(15_000);
   await supervisorOf(system).pass();
   const [first, second] = await Promise.all([orderId, later].map((id) => system.state(id)));
-  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['ask', 'step']);
+  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['request', 'step']);
   assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
 
   await wake(system, orderId);

@@ -65,7 +65,7 @@ test('F-108: when the channel is opened, who waited longest has his turn first',
   await system.clock.advance(15_000);
   await supervisorOf(system).pass();
   const [first, second] = await Promise.all([orderId, later].map((id) => system.state(id)));
-  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['ask', 'step']);
+  assert.deepEqual([first?.nextDueFor?.kind, second?.nextDueFor?.kind], ['request', 'step']);
   assert.ok((second?.nextDueAt ?? 0) > system.clock.now());
 });
 

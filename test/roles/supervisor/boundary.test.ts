@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { appOf, startStill, stepMs, submittedMany, supervisorOf } from './support.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -36,8 +36,8 @@ test('F-54: the supervisor imports nothing that knows a workflow, an agent or an
 test('F-54: of the store the supervisor uses heads, patches, lists of ids, what services are away, which channels are closed and how far the sweep has come, it sends to the wake-ups alone, and of other queues sees only how much lies in them', () => {
   const source = read('lib/roles/supervisor/supervisor.ts') + read('lib/roles/supervisor/sweep.ts');
   assert.deepEqual(matches(source, /\bstore\.(\w+)\(/g), ['breaker', 'document', 'due', 'head', 'patch', 'putDocument', 'sweep']);
-  assert.deepEqual(matches(source, /\bchannel\.(\w+)\(/g), ['depth', 'send']);
-  assert.deepEqual(matches(source, /\bqueues\.(\w+)/g), ['wakeUps']);
+  assert.deepEqual(matches(source, /\bqueues\.(\w+)\(/g), ['depth', 'send']);
+  assert.deepEqual(matches(source, /\bqueueNames\.(\w+)/g), ['wakeUps']);
 });
 
 test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and never touches an instance', async (t) => {
@@ -53,9 +53,9 @@ test('F-54: whatever it finds, the supervisor sends nothing but wake-ups, and ne
   };
   for (let expiry = 0; expiry < 3; expiry++) {
     await system.clock.advance(2 * stepMs);
-    await supervisorOf(system, { channel: { ...system.channel, send } }).pass();
+    await supervisorOf(system, { queues: { ...system.queues, send } }).pass();
   }
-  assert.deepEqual([...sent], [queues.wakeUps]);
+  assert.deepEqual([...sent], [queueNames.wakeUps]);
   assert.deepEqual(await Promise.all(orderIds.map(async (id) => (await system.state(id)).blob)), blobs);
 });
 

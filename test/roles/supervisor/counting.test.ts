@@ -82,7 +82,7 @@ test('F-48, X-12: an expiry counts as of when it was found, though the clock is 
   };
   const supervisor = supervisorOf(system, {
     clock: { ...system.clock, now: () => system.clock.now() - setBackMs },
-    channel: { send: system.channel.send, depth },
+    queues: { send: system.queues.send, depth },
     replyQueues: ['worker-replies'],
   });
   await system.clock.advance(stepMs);
@@ -160,7 +160,7 @@ test('F-49: what the supervisor counted stands in the journal once, as soon as t
   );
 });
 
-for (const kind of ['unclaimed', 'timer', 'outbox', 'unsent', 'ask'] as const satisfies readonly DueFor['kind'][]) {
+for (const kind of ['unclaimed', 'timer', 'outbox', 'unsent', 'request'] as const satisfies readonly DueFor['kind'][]) {
   test(`F-48: what is due for "${kind}" wakes the scheduler and never counts`, async (t) => {
     const system = await startStill(t, oneStep);
     const orderId = await submitted(system);
@@ -183,7 +183,7 @@ for (const [steps, completeWithinSeconds, wokenAfter] of [
   test(`F-48, L1: where steps take ${steps}, an order whose wake-ups get lost is woken after ${wokenAfter.join(', ')} s`, async (t) => {
     const system = await startStill(t, oneStep, { variables: { STEP_COMPLETE_WITHIN_SECONDS: String(completeWithinSeconds) } });
     const orderId = await submitted(system);
-    await alter(system, orderId, { nextDueFor: { kind: 'ask' } });
+    await alter(system, orderId, { nextDueFor: { kind: 'request' } });
     await system.clock.advance(completeWithinSeconds * 1000);
     const supervisor = supervisorOf(system);
     const woken: number[] = [];
@@ -225,12 +225,12 @@ test('LOCK: a lease that has run out keeps no deadline from counting', async (t)
 
 test('F-11, F-48: a Pending order whose wake-up was lost is claimed within a period, and nothing counts', async (t) => {
   const system = await start(t, oneStep, { variables: { CLAIM_ON_SUBMIT: 'off' } });
-  const { channel } = system;
+  const { queues } = system;
   const { create } = system.store;
   system.store.create = (order, state, along) => create(order, state, { ...along, messages: [] });
   const orderId = await submitted(system);
   system.store.create = create;
-  assert.deepEqual(await channel.depth('wake-ups'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
+  assert.deepEqual(await queues.depth('wake-ups'), { visible: 0, inFlight: 0, delayed: 0, oldestAgeMs: 0 });
   assert.equal((await system.state(orderId)).processState, 'Pending');
   await system.clock.advance(3000);
   assert.partialDeepStrictEqual(await system.state(orderId), { processState: 'Processed', failureCount: 0 });
@@ -240,7 +240,7 @@ test('X-27, S17, L3: while nobody takes announcements an alert stays in the outb
   const system = await start(
     t,
     appOf((step) => step('one'), { maxFailures: 0, serve: (_, call) => silence(call) }),
-    { sendsAlong: false },
+    { writesAndSendsAtomically: false },
   );
   const { publish } = system.publisher;
   system.publisher.publish = async (announcements) => ({ failed: announcements.map(({ id }) => id) });

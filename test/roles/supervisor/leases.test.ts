@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { acquireLease } from '#roles/scheduler/lease';
 import { appOf, start, startStill, submitted } from './support.ts';
 
@@ -56,17 +56,17 @@ test('F-23: a host that drains waits until the answers that lie on its queues ar
     t,
     appOf((step) => step('one')),
   );
-  const { receive } = system.channel;
+  const { receive } = system.queues;
   let mayRead = false;
-  system.channel.receive = async (queue, options) => {
-    if (queue !== queues.replies('worker') || mayRead) return receive(queue, options);
+  system.queues.receive = async (queue, options) => {
+    if (queue !== queueNames.replies('worker') || mayRead) return receive(queue, options);
     await system.clock.sleep(100, options.signal);
     return [];
   };
   await system.clock.advance(30_000);
   const orderId = await submitted(system);
   await system.clock.advance(1000);
-  assert.equal(system.messages(queues.replies('worker')).length, 1);
+  assert.equal(system.messages(queueNames.replies('worker')).length, 1);
 
   const stopped = system.host.stop();
   for (let turn = 0; turn < 8; turn++) await system.clock.advance(500);

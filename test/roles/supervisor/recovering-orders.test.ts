@@ -101,10 +101,10 @@ test('F-49, F-50: an old answer that comes between reset and claim does not make
 });
 
 test('F-49, F-50, S26: what is still to be told when the order is reset does not make the expiry count again', async (t) => {
-  const system = await startStill(t, wholeOrder, { sendsAlong: false });
-  const { send } = system.channel;
+  const system = await startStill(t, wholeOrder, { writesAndSendsAtomically: false });
+  const { send } = system.queues;
   await system.store.putClient({ id: 'test', responseChannels: ['gone'], senders: [] });
-  system.channel.send = (messages) => (messages.some(({ queue }) => queue === 'gone') ? Promise.reject(new Error('gone')) : send(messages));
+  system.queues.send = (messages) => (messages.some(({ queue }) => queue === 'gone') ? Promise.reject(new Error('gone')) : send(messages));
   const inTime = <T>(work: Promise<T>) => system.clock.advance(1000).then(() => work);
   const answer = await inTime(system.submit({}, { responseChannel: 'gone' }));
   const orderId = answer.outcome === 'accepted' ? answer.order.orderId : '';

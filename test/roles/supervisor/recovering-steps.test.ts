@@ -52,7 +52,7 @@ test('F-52: the supervisor gives the late step new time in the write that counts
   await supervisorOf(system).pass();
   assert.partialDeepStrictEqual(await system.state(orderId), {
     nextDueAt: system.clock.now() + stepMs,
-    nextDueFor: { kind: 'ask', path: 'order/one' },
+    nextDueFor: { kind: 'request', path: 'order/one' },
     epoch: 1,
     processState: 'Processing',
   });

@@ -67,7 +67,7 @@ test('F-57, X-1: what a supervisor counted before it died, and told nobody of, i
   const system = await startStill(t, oneStep);
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
-  void supervisorOf(system, { channel: { ...system.channel, send: () => never } }).pass();
+  void supervisorOf(system, { queues: { ...system.queues, send: () => never } }).pass();
   await system.clock.advance(0);
   assert.deepEqual(await takeWakeUps(system), []);
 
@@ -86,7 +86,7 @@ test('F-57, X-1: an order that was reset by a supervisor that died is claimed as
   );
   const orderId = await submitted(system);
   await system.clock.advance(stepMs);
-  void supervisorOf(system, { channel: { ...system.channel, send: () => never } }).pass();
+  void supervisorOf(system, { queues: { ...system.queues, send: () => never } }).pass();
   await system.clock.advance(0);
   await supervisorOf(system).pass();
   assert.deepEqual(await takeWakeUps(system), [orderId]);

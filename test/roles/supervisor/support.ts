@@ -13,7 +13,7 @@ import {
 } from 'redress';
 import { startSystem, type TestSystem, type TestSystemOptions } from 'redress/testing';
 import * as z from 'zod';
-import { queues, Request } from '#ports/messages';
+import { queueNames, Request } from '#ports/messages';
 import type { StateHead, StateRecord } from '#ports/records';
 import { createTelemetry, type Telemetry } from '#ports/telemetry';
 import { decodeInstance, type JournalEntry } from '#roles/scheduler/instance';
@@ -77,9 +77,9 @@ export async function alter(system: TestSystem, orderId: string, change: Partial
 
 /** A supervisor of the test's own, on the system's ports or on what stands in for them. */
 export function supervisorOf(system: TestSystem, options: Partial<SupervisorOptions> = {}): Supervisor & { readonly telemetry: Telemetry } {
-  const { store, channel, publisher, clock } = system;
+  const { store, queues, publisher, clock } = system;
   const telemetry = createTelemetry({ level: 'off' });
-  return { telemetry, ...createSupervisor({ store, channel, publisher, clock, telemetry, ...options }) };
+  return { telemetry, ...createSupervisor({ store, queues, publisher, clock, telemetry, ...options }) };
 }
 
 /** What the scheduler does for an order that it is woken for. */
@@ -100,10 +100,10 @@ export const accept = ({ host }: TestSystem, orderId: string, incoming: Incoming
   host.system.scheduler.accept(orderId, [incoming], []);
 
 /** Ids of the orders for which somebody has woken the scheduler, oldest first, and the wake-ups off the queue. */
-export async function takeWakeUps({ channel }: TestSystem): Promise<readonly string[]> {
-  const received = await channel.receive(queues.wakeUps, { max: 10_000, visibilityMs: 1000, waitMs: 0 });
-  await channel.acknowledge(
-    queues.wakeUps,
+export async function takeWakeUps({ queues }: TestSystem): Promise<readonly string[]> {
+  const received = await queues.receive(queueNames.wakeUps, { max: 10_000, visibilityMs: 1000, waitMs: 0 });
+  await queues.acknowledge(
+    queueNames.wakeUps,
     received.map(({ receipt }) => receipt),
   );
   return received.map(({ body }) => (JSON.parse(body) as { orderId: string }).orderId);
@@ -113,7 +113,7 @@ export async function takeWakeUps({ channel }: TestSystem): Promise<readonly str
 export const asked = (system: TestSystem): readonly string[] => requests(system).map(({ path, attempt }) => `${nameOf(path)}#${attempt}`);
 
 export const requests = (system: TestSystem): readonly Request[] =>
-  system.messages(queues.requests('worker')).map((body) => Request.parse(body));
+  system.messages(queueNames.requests('worker')).map((body) => Request.parse(body));
 
 export async function journalOf(system: TestSystem, orderId: string): Promise<readonly JournalEntry[]> {
   return wholeJournal(await system.store.pages(orderId), decodeInstance(await system.state(orderId)).tail);

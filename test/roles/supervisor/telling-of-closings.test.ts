@@ -32,7 +32,7 @@ async function closedBy(t: TestContext, fateOf: (system: TestSystem) => Fate) {
   for (let time = 1; time <= 5; time++) await health.failed('worker-requests').catch(() => undefined);
   assert.equal((await channelState('worker', store))?.state, 'closed');
   const alerts = () => publisher.published(0, 100).map(({ id, detailType }) => [detailType, id]);
-  return { system, alerts, isUntold: async () => (await channelState('worker', store))?.untold };
+  return { system, alerts, isUntold: async () => (await channelState('worker', store))?.unannounced };
 }
 
 const alert = ['Channel Closed', 'channel/worker/5'];

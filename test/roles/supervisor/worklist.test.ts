@@ -23,13 +23,13 @@ function writesOf({ store }: TestSystem): readonly StateHead[] {
 const entriesIn = (writes: readonly StateHead[]): readonly (number | null)[] =>
   writes.map(({ worklistAt }) => worklistAt).filter((at, index, all) => index === 0 || at !== all[index - 1]);
 
-for (const sendsAlong of [true, false]) {
-  test(`an order that runs well enters the worklist once and leaves it once (${sendsAlong ? 'one transaction' : 'write, then send'})`, async (t) => {
+for (const writesAndSendsAtomically of [true, false]) {
+  test(`an order that runs well enters the worklist once and leaves it once (${writesAndSendsAtomically ? 'one transaction' : 'write, then send'})`, async (t) => {
     const serve = async () => {
       await system.clock.sleep(1000);
       return {};
     };
-    const system = await start(t, appOf(threeSteps, { serve }), { sendsAlong });
+    const system = await start(t, appOf(threeSteps, { serve }), { writesAndSendsAtomically });
     const writes = writesOf(system);
     const orderId = await submitted(system);
     const submittedAt = system.clock.now();

@@ -1,6 +1,6 @@
 import { openAws } from '#adapters/aws/open';
 import type { JsonObject } from '#core/data/json';
-import type { Channel, Received } from '#ports/queues';
+import type { Queues, Received } from '#ports/queues';
 import { topologyOf } from '#runtime/topology';
 import { deploy } from '../../adapters/aws/deploy.ts';
 import { clientsAt, createQueue, newName } from '../../adapters/aws/support.ts';
@@ -30,7 +30,7 @@ const openAt =
     // A client's queue bears no prefix: this one is the scenario's own all the same.
     const responses = `${played.responses}-${deployment.bus}`;
     await createQueue(clientsAt(endpoints).sqs, '', responses, undefined);
-    const { store, publisher, channel: sqs, close } = openAws(deployment, { clock, endpoints });
+    const { store, publisher, queues: sqs, close } = openAws(deployment, { clock, endpoints });
     const named = (queue: string): string => (queue === played.responses ? responses : queue);
     const channel = new PatientChannel(
       { ...sqs, send: (messages) => sqs.send(messages.map((each) => ({ ...each, queue: named(each.queue) }))) },
@@ -43,7 +43,7 @@ const openAt =
         clock,
         store,
         publisher,
-        channel,
+        queues: channel,
         next: () => channel.next(),
         async moveTo(time) {
           if (time > fauxqs.now()) await fauxqs.advance(time - fauxqs.now());
@@ -63,10 +63,10 @@ const openAt =
     );
   };
 
-async function allOn(channel: Channel, queue: string): Promise<readonly JsonObject[]> {
+async function allOn(queues: Queues, queue: string): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
   for (;;) {
-    const received = await channel.receive(queue, { max: 10, visibilityMs: 3_600_000, waitMs: 0 });
+    const received = await queues.receive(queue, { max: 10, visibilityMs: 3_600_000, waitMs: 0 });
     if (received.length === 0) return found;
     found.push(...received.map(({ body }) => JSON.parse(body) as JsonObject));
   }
@@ -82,15 +82,15 @@ interface Waiter {
  * Waits in the host's stead, and asks SQS only when something may have come: it knows what was sent, and when. So the
  * time moves on from one thing to the next, and not from one empty answer to the next.
  */
-class PatientChannel implements Channel {
-  private readonly channel: Channel;
+class PatientChannel implements Queues {
+  private readonly queues: Queues;
   private readonly clock: SteppedClock;
   private readonly waiters = new Map<string, Waiter[]>();
   /** When to look where. */
   private readonly looks = new Map<string, Set<number>>();
 
-  constructor(channel: Channel, clock: SteppedClock) {
-    this.channel = channel;
+  constructor(queues: Queues, clock: SteppedClock) {
+    this.queues = queues;
     this.clock = clock;
   }
 
@@ -116,7 +116,7 @@ class PatientChannel implements Channel {
     while (due.length > 0) {
       const waiter = waiters.shift();
       if (!waiter) return;
-      const messages = await this.channel.receive(queue, { max: waiter.max, visibilityMs: waiter.visibilityMs, waitMs: 0 });
+      const messages = await this.queues.receive(queue, { max: waiter.max, visibilityMs: waiter.visibilityMs, waitMs: 0 });
       if (messages.length === 0) {
         waiters.unshift(waiter);
         for (const at of due) times.delete(at);
@@ -134,12 +134,12 @@ class PatientChannel implements Channel {
   }
 
   // Properties, so that who puts something around a channel takes them along.
-  readonly send: Channel['send'] = async (messages) => {
-    await this.channel.send(messages);
+  readonly send: Queues['send'] = async (messages) => {
+    await this.queues.send(messages);
     for (const { queue, delayMs = 0 } of messages) this.note(queue, delayMs);
   };
 
-  readonly receive: Channel['receive'] = (queue, { max, visibilityMs, signal }) =>
+  readonly receive: Queues['receive'] = (queue, { max, visibilityMs, signal }) =>
     new Promise((resolve) => {
       if (signal?.aborted) return resolve([]);
       const waiters = this.waiters.get(queue) ?? [];
@@ -158,12 +158,12 @@ class PatientChannel implements Channel {
       signal?.addEventListener('abort', giveUp, { once: true });
     });
 
-  readonly acknowledge: Channel['acknowledge'] = (queue, receipts) => this.channel.acknowledge(queue, receipts);
+  readonly acknowledge: Queues['acknowledge'] = (queue, receipts) => this.queues.acknowledge(queue, receipts);
 
-  readonly release: Channel['release'] = async (queue, receipts, afterMs) => {
-    await this.channel.release(queue, receipts, afterMs);
+  readonly release: Queues['release'] = async (queue, receipts, afterMs) => {
+    await this.queues.release(queue, receipts, afterMs);
     this.note(queue, afterMs);
   };
 
-  readonly depth: Channel['depth'] = (queue) => this.channel.depth(queue);
+  readonly depth: Queues['depth'] = (queue) => this.queues.depth(queue);
 }

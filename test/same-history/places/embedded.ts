@@ -10,14 +10,14 @@ export const openEmbeddedPlace =
   (folder = ':memory:'): OpenPlace =>
   async (played) => {
     const clock = new SteppedClock(Date.UTC(2026, 0, 1));
-    const { store, channel, publisher, database } = openEmbedded(folder, { clock, redriveOf: redriveIn(topologyOf(played.app)) });
+    const { store, queues, publisher, database } = openEmbedded(folder, { clock, redriveOf: redriveIn(topologyOf(played.app)) });
     await store.putClient({ id: 'client', responseChannels: [played.responses], senders: ['local'] });
     const select = database.prepare('SELECT body FROM messages WHERE queue = ? ORDER BY id');
     return openHosted(
       {
         clock,
         store,
-        channel,
+        queues,
         publisher,
         bodies: async (queue) => select.all(queue).map((row) => JSON.parse((row as { body: string }).body) as JsonObject),
         announced: () => publisher.published(0, 10_000),

@@ -9,7 +9,7 @@ import type { Place, Played } from '../place.ts';
 import { staffed } from '../shop.ts';
 import type { SteppedClock } from './stepped-clock.ts';
 
-type Outer = Pick<Ports, 'store' | 'channel' | 'publisher'>;
+type Outer = Pick<Ports, 'store' | 'queues' | 'publisher'>;
 
 /** What the real host runs on, and what of it moves with the time. */
 export interface Ground extends Outer {
@@ -36,7 +36,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
     const alive = aliveClock(clock, life.signal);
     const ports = mail.around({
       store: alivePort(ground.store, life.signal, open),
-      channel: alivePort(ground.channel, life.signal, open),
+      queues: alivePort(ground.queues, life.signal, open),
       publisher: alivePort(ground.publisher, life.signal, open),
       clock: alive,
       telemetry: createTelemetry({ level: 'off' }),
@@ -73,7 +73,7 @@ export async function openHosted(ground: Ground, { app, variables, services, mai
       await ground.moveTo?.(end);
       await open.settled();
     },
-    send: (queue, body) => ground.channel.send([{ queue, body }]),
+    send: (queue, body) => ground.queues.send([{ queue, body }]),
     crash() {
       life.abort();
       host = undefined;
@@ -129,7 +129,7 @@ const alivePort = <P extends object>(port: P, life: AbortSignal, open: Open): P 
         if (life.aborted) return never();
         const call =
           name === 'receive'
-            ? receiving(target as Ports['channel'], given as Parameters<Ports['channel']['receive']>, life)
+            ? receiving(target as Ports['queues'], given as Parameters<Ports['queues']['receive']>, life)
             : open.during(method.apply(target, given) as Promise<unknown>);
         const settled = call.then(
           (value) => () => value,
@@ -144,10 +144,10 @@ const alivePort = <P extends object>(port: P, life: AbortSignal, open: Open): P 
   });
 
 const receiving = (
-  channel: Ports['channel'],
-  [queue, options]: Parameters<Ports['channel']['receive']>,
+  queues: Ports['queues'],
+  [queue, options]: Parameters<Ports['queues']['receive']>,
   life: AbortSignal,
-): Promise<unknown> => channel.receive(queue, { ...options, signal: options.signal ? AbortSignal.any([options.signal, life]) : life });
+): Promise<unknown> => queues.receive(queue, { ...options, signal: options.signal ? AbortSignal.any([options.signal, life]) : life });
 
 const aliveClock = (clock: Clock, life: AbortSignal): Clock => ({
   now: clock.now,

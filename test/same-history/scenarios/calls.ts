@@ -27,7 +27,7 @@ export const calls: readonly Scenario[] = [
   scenario('what is called is canceled, because what is beside it fails', [journey, stay], ['child-1/order/night/undo', 'rejected'], {
     answers: { 'order/charge': [refuses(1.5)], 'order/night': [done(4)] },
   }),
-  scenario('the caller is canceled', [trip, stay], ['CancelAsked', 'canceled'], { events: [at(2.6, cancels())] }),
+  scenario('the caller is canceled', [trip, stay], ['CancelRequested', 'canceled'], { events: [at(2.6, cancels())] }),
   scenario('what is called waits for a person, who undoes it', [trip, stay], ['Order In Error', 'ChildNotCompleted'], {
     answers: { 'order/welcome': [silent(), silent(), silent()] },
     variables: { MAX_FAILURES: '1' },

@@ -37,13 +37,13 @@ export const handlers: readonly Scenario[] = [
   scenario('a handler that fails itself goes to the next one outside', clumsy, ['AddressInvalid', 'Order In Error'], {
     answers: { 'order/pay/charge': [refuses()], 'order/pay/on-CardDeclined/return': [refuses()] },
   }),
-  scenario('a branch fails while another one is at work', pair, ['CancelAsked', 'compensated'], {
+  scenario('a branch fails while another one is at work', pair, ['CancelRequested', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [done(3)] },
   }),
   scenario('a branch fails when the other one is done', pair, ['stock.release', 'compensated'], {
     answers: { 'order/charge': [refuses(3)], 'order/reserve': [done(1)] },
   }),
-  scenario('a branch that was canceled says nothing: whether it was done is found out', pair, ['CancelAsked', 'compensated'], {
+  scenario('a branch that was canceled says nothing: whether it was done is found out', pair, ['CancelRequested', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [doneInSilence()] },
   }),
   scenario('both branches fail, and nothing was done', pair, ['FaultHandled', 'rejected'], {
@@ -67,7 +67,7 @@ export const handlers: readonly Scenario[] = [
     mail: [lost('request', 'order/reserve/undo')],
     lastsSeconds: 90,
   }),
-  scenario('resubmitted, the step that was refused is asked anew', sale, ['OrderReleased', 'completed'], {
+  scenario('resubmitted, the step that was refused is asked anew', sale, ['OrderUnblocked', 'completed'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(10, resubmits())],
   }),

@@ -24,11 +24,11 @@ export const messages: readonly Scenario[] = [
   scenario('a request is so late that it was asked again', sale, ['DeadlineExpired', 'completed'], {
     mail: [late(12, 'request', 'order/ship')],
   }),
-  scenario('a request is canceled before it comes', pair, ['CancelAsked', 'compensated'], {
+  scenario('a request is canceled before it comes', pair, ['CancelRequested', 'compensated'], {
     answers: { 'order/charge': [refuses(1)] },
     mail: [late(6, 'request', 'order/reserve')],
   }),
-  scenario('a cancellation is lost', pair, ['CancelAsked', 'compensated'], {
+  scenario('a cancellation is lost', pair, ['CancelRequested', 'compensated'], {
     answers: { 'order/charge': [refuses(1)], 'order/reserve': [done(4)] },
     mail: [lost('cancel', 'order/reserve')],
   }),

@@ -22,8 +22,8 @@ const agreed = { by: 'otto' };
 
 /** What clients and operators do, in time and out of it. */
 export const people: readonly Scenario[] = [
-  scenario('a client cancels while a step is at work', sale, ['CancelAsked', 'canceled'], { events: [at(2.5, cancels())] }),
-  scenario('a client cancels while two branches are at work', pair, ['CancelAsked', 'canceled'], {
+  scenario('a client cancels while a step is at work', sale, ['CancelRequested', 'canceled'], { events: [at(2.5, cancels())] }),
+  scenario('a client cancels while two branches are at work', pair, ['CancelRequested', 'canceled'], {
     answers: { 'order/charge': [done(3)], 'order/reserve': [done(4)] },
     events: [at(1, cancels())],
   }),
@@ -35,15 +35,15 @@ export const people: readonly Scenario[] = [
   scenario('a client submits something else under the same key', sale, ['submitted again: key-reused'], {
     events: [at(2, submitsAgain({ item: 'coffee' }))],
   }),
-  scenario('an order in Error is canceled', sale, ['OrderHeld', 'canceled'], {
+  scenario('an order in Error is canceled', sale, ['OrderBlocked', 'canceled'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(10, cancels())],
   }),
-  scenario('an operator has an order undone', sale, ['OrderHeld', '"outcome":"compensated"'], {
+  scenario('an operator has an order undone', sale, ['OrderBlocked', '"outcome":"compensated"'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(10, compensates())],
   }),
-  scenario('an operator ends an order as it is', sale, ['OrderHeld', 'terminated'], {
+  scenario('an operator ends an order as it is', sale, ['OrderBlocked', 'terminated'], {
     answers: { 'order/ship': [refuses()] },
     events: [at(10, terminates())],
   }),
@@ -51,13 +51,13 @@ export const people: readonly Scenario[] = [
     answers: { 'order/ship': [refuses(), refuses()] },
     events: [at(10, resubmits()), at(20, resubmits())],
   }),
-  scenario('an operator resubmits what was late for good', sale, ['ThresholdExceeded', 'OrderReleased', 'completed'], {
+  scenario('an operator resubmits what was late for good', sale, ['ThresholdExceeded', 'OrderUnblocked', 'completed'], {
     answers: { 'order/reserve': [silent(), silent()] },
     variables: { MAX_FAILURES: '1' },
     events: [at(40, resubmits())],
     lastsSeconds: 90,
   }),
-  scenario('an operator gives an order more time', hasty, ['OrderReleased', 'completed'], {
+  scenario('an operator gives an order more time', hasty, ['OrderUnblocked', 'completed'], {
     answers: { 'order/charge': [done(6)] },
     events: [at(20, resubmits()), at(21, resubmitsFor(60))],
   }),

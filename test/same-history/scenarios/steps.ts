@@ -24,7 +24,7 @@ export const steps: readonly Scenario[] = [
   scenario(
     'a step fails for now more often than it is run: the order is blocked at once, with that fault',
     sale,
-    ['RunFailed', 'OrderHeld', 'Order In Error'],
+    ['RunFailed', 'OrderBlocked', 'Order In Error'],
     {
       answers: { 'order/retry/charge': [fails(), fails(), fails()] },
     },

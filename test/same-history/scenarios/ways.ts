@@ -19,7 +19,7 @@ export const roundabout: readonly Scenario[] = [
     events: [at(3.5, crashes)],
     lastsSeconds: 90,
   }),
-  scenario('the first that is found will do', search, ['CancelAsked', 'completed'], {
+  scenario('the first that is found will do', search, ['CancelRequested', 'completed'], {
     order: items('a', 'b', 'c'),
     answers: { 'order/items[0]/reserve': [done(3)], 'order/items[1]/reserve': [done(1)], 'order/items[2]/reserve': [done(5)] },
     lastsSeconds: 90,

@@ -53,10 +53,10 @@ function asSent(body: string): string {
 function unsent(orderId: string, id: string, sent: ReadonlySet<string>, history: History): string | undefined {
   const order = history.orders.get(orderId);
   if (!order?.state.lastBy.includes(id)) return undefined;
-  const { state, lastAsked } = order.instance;
+  const { state, lastRequested: lastAsked } = order.instance;
   const missing = lastAsked.find((path) => {
-    const own = state.activities[path]?.own as StepState | undefined;
-    return own?.phase === 'asked' && own.epoch === order.state.epoch && !sent.has(requestIdOf(orderId, path, own));
+    const own = state.activities[path]?.local as StepState | undefined;
+    return own?.phase === 'requested' && own.epoch === order.state.epoch && !sent.has(requestIdOf(orderId, path, own));
   });
   return missing && `${id} is acknowledged, and ${missing}, which follows from it, was not asked for`;
 }

@@ -78,8 +78,8 @@ interface Detail {
 function dueOf(order: Tracked, before: StateRecord | undefined): readonly Detail[] {
   const { state, instance, before: was } = order;
   const { errorGen } = state;
-  const { held } = instance.state;
-  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(was?.state.held);
+  const { blocked: held } = instance.state;
+  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(was?.state.blocked);
   return [
     ...(errorGen > (before?.errorGen ?? 0) ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}`)] : []),
     ...(isHeldAnew && held.fault.type !== 'OperatorAsked' ? [faultOf(order, before, `${announcedAs(state)}#${errorGen}/terminated`)] : []),
@@ -133,7 +133,7 @@ function noticeOf(entry: StatusEntry, before: StateRecord, { updatedAt }: StateR
 const stuckIn = ({ orderId, state, news }: Tracked): readonly Detail[] =>
   news.flatMap((fact) => {
     if (fact.type !== 'UndoFailed' || !fact.stuck) return [];
-    const { path, asking, fault } = fact;
+    const { path, attemptId: asking, fault } = fact;
     return {
       ...{ id: `${announcedAs(state)}/stuck/${path}/${asking}`, orderId, at: timeText(state.updatedAt) },
       ...{ class: fault?.class ?? 'basic-failure', type: fault?.type.split('/').at(-1) ?? 'DeadlineExceeded', source: path },

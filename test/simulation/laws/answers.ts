@@ -34,9 +34,9 @@ function wrongFault({ path, fault }: Raised): string | undefined {
 }
 
 function wrongOutput(orderId: string, fact: JournalEntry): string | undefined {
-  if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded' || fact.asking === undefined) return undefined;
+  if (fact.type !== 'ActivityClosed' || fact.result !== 'Succeeded' || fact.attemptId === undefined) return undefined;
   const { id } = (fact.output ?? {}) as { readonly id?: unknown };
   if (id === undefined) return undefined;
-  const key = `${orderId}/${fact.path}/${fact.asking.slice(0, fact.asking.indexOf('#'))}`;
+  const key = `${orderId}/${fact.path}/${fact.attemptId.slice(0, fact.attemptId.indexOf('#'))}`;
   return id === key ? undefined : `${key} has answered ${String(id)}`;
 }

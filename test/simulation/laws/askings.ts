@@ -27,8 +27,8 @@ export function askings(): Law {
       const { orderId, journal, instance, news } = order;
       for (const fact of news) {
         if (fact.type === 'ActivityClosed' || fact.type === 'RunFailed') last.delete(`${orderId}/${fact.path}`);
-        if (fact.type !== 'StepAsked') continue;
-        const own = instance.state.activities[fact.path]?.own as StepState | undefined;
+        if (fact.type !== 'StepRequested') continue;
+        const own = instance.state.activities[fact.path]?.local as StepState | undefined;
         // Who calls another order looks after it every ten minutes.
         if (!own || own.mode !== undefined || isCall(fact.path)) continue;
         const key = `${orderId}/${fact.path}`;

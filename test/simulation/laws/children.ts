@@ -58,8 +58,8 @@ function askedBy(order: Tracked | undefined): ReadonlySet<string> {
   const { orderId = '', journal = [] } = order ?? {};
   return new Set(
     journal.flatMap((fact) => {
-      if (fact.type !== 'StepAsked') return [];
-      const generation = generationOf(requestIdFrom(orderId, fact.path, fact.asking));
+      if (fact.type !== 'StepRequested') return [];
+      const generation = generationOf(requestIdFrom(orderId, fact.path, fact.attemptId));
       return [childIdOf(idempotencyKeyOf(orderId, fact.path, generation))];
     }),
   );

@@ -25,7 +25,7 @@ export function compensation(): Law {
 function undoesRefused({ orderId, news }: Tracked, refused: Set<string>): string | undefined {
   for (const fact of news) {
     if (fact.type === 'FaultRaised' && isRefusal(fact.fault) && fact.fault.source === fact.path) refused.add(fact.path);
-    if (fact.type !== 'StepAsked' && fact.type !== 'UndoFailed') continue;
+    if (fact.type !== 'StepRequested' && fact.type !== 'UndoFailed') continue;
     if (!fact.path.endsWith('/undo')) refused.delete(fact.path);
     else if (refused.has(fact.path.slice(0, -'/undo'.length))) return `${orderId} undoes what was refused: ${fact.path}`;
   }
@@ -36,9 +36,9 @@ function doneMeanwhile({ orderId, before, instance, news }: Tracked): string | u
   if (before?.state.activities[rootPath]?.status !== 'Compensating') return undefined;
   const fresh = news.find(
     (fact) =>
-      fact.type === 'StepAsked' &&
+      fact.type === 'StepRequested' &&
       !fact.path.endsWith('/undo') &&
-      (instance.state.activities[fact.path]?.own as StepState | undefined)?.mode !== 'settle',
+      (instance.state.activities[fact.path]?.local as StepState | undefined)?.mode !== 'confirm',
   );
   return fresh && 'path' in fresh ? `${orderId} is being undone, and asks for ${fresh.path}` : undefined;
 }

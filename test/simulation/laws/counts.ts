@@ -43,7 +43,7 @@ function taken(note: Note, program: Program, state: State, tally: Map<string, nu
   const { path, failureCount } = note as Expiry & { readonly path?: string };
   const steps = workingSteps(program, state);
   const named = steps.find((step) => step.path === path);
-  const late = path === undefined ? steps : steps.filter(({ own }) => own.completeBy === named?.own.completeBy);
+  const late = path === undefined ? steps : steps.filter(({ local: own }) => own.completeBy === named?.local.completeBy);
   for (const step of late) tally.set(step.path, (tally.get(step.path) ?? 0) + 1);
   const counted = Math.max(0, ...late.map((step) => tally.get(step.path) ?? 0));
   return counted === failureCount ? undefined : `counts ${failureCount} expiries of ${path ?? 'its steps'}, and there were ${counted}`;

@@ -17,7 +17,7 @@ const isAround = (outer: string, path: string): boolean => path === outer || pat
  * S6: what is recorded as done, or as undone, is never asked for again under its key, in no write, and by no message that a
  * later write has sent; and as a new effect only after it was undone, or where a person has decided something.
  */
-export function done({ sendsAlong }: Pick<Times, 'sendsAlong'>): Law {
+export function done({ writesAndSendsAtomically }: Pick<Times, 'writesAndSendsAtomically'>): Law {
   /** By key: the line of the journal that says so. */
   const recorded = new Map<string, number>();
   /** By step: the line that says that it was done last. */
@@ -25,7 +25,7 @@ export function done({ sendsAlong }: Pick<Times, 'sendsAlong'>): Law {
   return {
     name: 'done',
     after: on(['sent', 'written'], (happening, history) => {
-      if (happening.type === 'sent') return sendsAlong ? wrongMessage(happening, history) : undefined;
+      if (happening.type === 'sent') return writesAndSendsAtomically ? wrongMessage(happening, history) : undefined;
       const order = history.orders.get(happening.after.orderId);
       return order?.news.map((fact) => wrongIn(fact, order)).find((wrong) => wrong !== undefined);
     }),
@@ -40,8 +40,8 @@ export function done({ sendsAlong }: Pick<Times, 'sendsAlong'>): Law {
   }
 
   function wrongIn(fact: JournalEntry, { orderId, journal }: Tracked): string | undefined {
-    if ((fact.type !== 'StepAsked' && fact.type !== 'ActivityClosed') || fact.asking === undefined) return undefined;
-    const { path, asking } = fact;
+    if ((fact.type !== 'StepRequested' && fact.type !== 'ActivityClosed') || fact.attemptId === undefined) return undefined;
+    const { path, attemptId: asking } = fact;
     const key = idempotencyKeyOf(orderId, path, Number.parseInt(asking, 10));
     if (fact.type === 'ActivityClosed') {
       if (fact.result !== 'Succeeded' && fact.result !== 'Compensated') return undefined;

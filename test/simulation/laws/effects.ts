@@ -60,7 +60,7 @@ function doneBy(orderId: string, journal: readonly JournalEntry[]): ReadonlySet<
   const done = new Map<string, string>();
   for (const fact of journal) {
     if (fact.type !== 'ActivityClosed') continue;
-    const generation = fact.asking?.slice(0, fact.asking.indexOf('#'));
+    const generation = fact.attemptId?.slice(0, fact.attemptId.indexOf('#'));
     if (fact.result === 'Succeeded' && generation && hasEffect(fact.path)) done.set(fact.path, `${orderId}/${fact.path}/${generation}`);
     if (fact.result === 'Compensated') done.delete(fact.path.replace(/\/undo$/, ''));
   }

@@ -26,7 +26,7 @@ function pinnedOtherwise({ orderId, state }: Tracked, maxFailures: number): stri
 function heldOtherwise(order: Tracked): string | undefined {
   const { orderId, state, news } = order;
   const [first, next] = news;
-  if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderHeld') return undefined;
+  if (first?.type !== 'ThresholdExceeded' || next?.type !== 'OrderBlocked') return undefined;
   const { type, message } = next.fault;
   const told = state.processState !== 'Error' ? type : `Engine/${state.fault?.type}`;
   const isSo = (type === 'Engine/DeadlineExceeded' || isInDoubt(order, next.path, type)) && message.length > 8 && told === type;
@@ -51,9 +51,9 @@ function dealtWithWrongly({ orderId, state, before, instance, news }: Tracked): 
   if (late && !isAbove && !isTimeOver && state.onExhausted !== 'error') return `${orderId} gives up ${late.path} before its threshold`;
   if (!isAbove || before?.state.ending || isTimeOver || state.lastBy.some((id) => id.startsWith(orderId))) return undefined;
   const { path } = expired;
-  const own = path === undefined ? undefined : (instance.state.activities[path]?.own as StepState | undefined);
+  const own = path === undefined ? undefined : (instance.state.activities[path]?.local as StepState | undefined);
   // What nobody knows the outcome of is settled first.
-  const goesOn = own?.phase === 'asked' && own.mode === undefined;
+  const goesOn = own?.phase === 'requested' && own.mode === undefined;
   if (state.onExhausted === 'fault' && goesOn) return `${orderId} does not give up ${path}`;
   const isUndone = instance.state.ending?.outcome === 'compensated' || state.outcome === 'compensated';
   return state.onExhausted === 'undo' && !isUndone ? `${orderId} is not undone though ${path ?? 'all of it'} is late for good` : undefined;

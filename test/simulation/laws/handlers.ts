@@ -19,7 +19,7 @@ export function handlers(): Law {
       const running = alive.get(orderId) ?? new Set<string>();
       alive.set(orderId, running);
       for (const fact of news) {
-        if (fact.type === 'ActivityStarted' || fact.type === 'StepAsked') running.add(fact.path);
+        if (fact.type === 'ActivityStarted' || fact.type === 'StepRequested') running.add(fact.path);
         if (fact.type === 'ActivityClosed') running.delete(fact.path);
         if (fact.type !== 'FaultHandled') continue;
         const open = [...running].find((path) => path.startsWith(`${fact.path}/`) || path.startsWith(`${fact.path}[`));

@@ -55,11 +55,11 @@ type Tracked = NonNullable<ReturnType<History['orders']['get']>>;
 function isInDoubt({ orderId, state, instance }: Tracked, requestId: string): boolean {
   const path = stepOfRequest(orderId, requestId);
   const activity = path === undefined ? undefined : instance.state.activities[path];
-  const own = activity?.own as StepState | undefined;
+  const own = activity?.local as StepState | undefined;
   const program = definitions.program(state.workflow.name, state.workflow.version);
   if (path === undefined || !activity || activity.reply || !own || own.mode || !program) return false;
   const node = nodeAt(program, path);
   if (node.activity !== 'step' || !node.atMostOnce) return false;
   if (generationOf(requestId) !== own.generation || attemptOf(requestId) >= own.attempt) return false;
-  return own.phase === 'asked' || (own.phase === 'unknown' && activity.waits === true);
+  return own.phase === 'requested' || (own.phase === 'unknown' && activity.awaitsPerson === true);
 }

@@ -10,8 +10,8 @@ export const inOrder = (): Law => ({
     const order = history.orders.get(orderId);
     if (!order || order.damagedAt !== undefined) return undefined;
     for (const fact of order.news) {
-      const before = fact.type === 'StepAsked' ? undoneBefore(fact.path, order) : undefined;
-      if (before !== undefined) return `${orderId} asks for ${fact.type === 'StepAsked' ? fact.path : ''} before ${before} is done`;
+      const before = fact.type === 'StepRequested' ? undoneBefore(fact.path, order) : undefined;
+      if (before !== undefined) return `${orderId} asks for ${fact.type === 'StepRequested' ? fact.path : ''} before ${before} is done`;
     }
     return undefined;
   }),

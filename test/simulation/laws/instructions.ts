@@ -46,7 +46,7 @@ function mayNot({ kind }: Given, { processState, suspended }: StateRecord, { bef
 }
 
 function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): string | undefined {
-  const isHeld = news.some(({ type }) => type === 'OrderHeld');
+  const isHeld = news.some(({ type }) => type === 'OrderBlocked');
   if (state.suspended !== (kind === 'suspend')) return `leaves the order ${state.suspended ? 'suspended' : 'at work'}`;
   if (kind === 'suspend') return undefined;
   if (state.processState === 'Error' && !isHeld && kind !== 'resume') return 'leaves the order in Error';
@@ -57,20 +57,20 @@ function showsNot({ kind }: Given, { state, before, instance, news }: Tracked): 
   if (kind === 'compensate' && ending !== 'compensated') return `leads to ${ending}`;
   if (kind === 'terminate' && state.outcome !== 'terminated') return `leads to ${state.processState} ${state.outcome}`;
   if (kind === 'mark-compensated' && !news.some(({ type }) => type === 'MarkedCompensated')) return 'marks nothing';
-  const goesOn = news.some(({ type }) => type === 'OrderReleased' || type === 'StepAsked' || type === 'ActivityStarted');
-  return kind === 'resubmit' && before?.state.held && !goesOn ? 'lets nothing go on' : undefined;
+  const goesOn = news.some(({ type }) => type === 'OrderUnblocked' || type === 'StepRequested' || type === 'ActivityStarted');
+  return kind === 'resubmit' && before?.state.blocked && !goesOn ? 'lets nothing go on' : undefined;
 }
 
 /** What was shown as of the state before is what came of it. */
 function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | undefined {
   const { state, instance } = order;
   if (!foreseen || foreseen.rev + 1 !== state.rev) return undefined;
-  const { processState, suspended, asks, fault } = foreseen.plan;
+  const { processState, suspended, requests: asks, fault } = foreseen.plan;
   if (suspended !== state.suspended) return `was to lead to suspended: ${suspended}`;
   if (processState !== state.processState) return `was to lead to ${processState}, and leads to ${state.processState}`;
   if (fault !== state.fault?.type) return `was to leave ${fault}, and leaves ${state.fault?.type}`;
   const paths = asks.map(({ path }) => path);
-  const [shown, asked] = [paths, instance.lastAsked.filter((path) => paths.includes(path) || !isOverdue(path, order))].map((each) =>
+  const [shown, asked] = [paths, instance.lastRequested.filter((path) => paths.includes(path) || !isOverdue(path, order))].map((each) =>
     each.join(' '),
   );
   return shown === asked ? undefined : `was to ask for "${shown}", and asks for "${asked}"`;
@@ -78,8 +78,8 @@ function otherThan(foreseen: Foreseen | undefined, order: Tracked): string | und
 
 /** Its time, or its pause, may have passed since it was shown: then it is asked again with the others. */
 function isOverdue(path: string, { before, news }: Tracked): boolean {
-  const { phase, completeBy = 0 } = (before?.state.activities[path]?.own ?? {}) as Partial<StepState>;
-  return (phase === 'asked' || phase === 'resting') && news.some(({ at }) => completeBy <= at);
+  const { phase, completeBy = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
+  return (phase === 'requested' || phase === 'waitingToRetry') && news.some(({ at }) => completeBy <= at);
 }
 
 function answeredWrongly(happening: Instructed, history: History, carriedOut: CarriedOut): string | undefined {
@@ -114,7 +114,7 @@ const unknown = ({ orderId, outcome }: Instructed): string | undefined =>
 /** Where that is sure, from what is stored alone. */
 function isFeasible({ decision: { kind, ...decision } }: Instructed, { state, instance, journal }: Tracked): boolean {
   if (state.processState === 'Processed') return false;
-  const { ending, held, endBy } = instance.state;
+  const { ending, blocked: held, endBy } = instance.state;
   const isError = state.processState === 'Error';
   const answers = 'answer' in decision;
   if (kind === 'terminate') return true;

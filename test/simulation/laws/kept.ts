@@ -1,4 +1,4 @@
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { orderIdOf } from '#roles/submission/submission';
 import type { History } from '../history.ts';
 import { clientName } from '../outside.ts';
@@ -23,13 +23,13 @@ export function kept(): Law {
   };
 }
 
-const deadSubmissions = `${queues.submissions}-dead`;
+const deadSubmissions = `${queueNames.submissions}-dead`;
 
 const isKept = (orderId: string, history: History): boolean => history.orders.has(orderId);
 
 function acceptedIn(happening: Happening): string | undefined {
   if (happening.type === 'submitted') return happening.outcome === 'accepted' ? happening.orderId : undefined;
-  if (happening.type !== 'acknowledged' || happening.queue !== queues.submissions || !happening.body.startsWith('{"v":1,'))
+  if (happening.type !== 'acknowledged' || happening.queue !== queueNames.submissions || !happening.body.startsWith('{"v":1,'))
     return undefined;
   const { client, idempotencyKey } = JSON.parse(happening.body) as { readonly client: string; readonly idempotencyKey: string };
   return client === clientName && !idempotencyKey.startsWith('wrong-') ? orderIdOf(client, idempotencyKey) : undefined;

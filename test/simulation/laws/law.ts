@@ -39,7 +39,7 @@ export interface Times {
   /** Whether an order is claimed in the write that makes it. */
   readonly claimsOnSubmit: boolean;
   /** Whether messages travel with the very write that they follow from. */
-  readonly sendsAlong: boolean;
+  readonly writesAndSendsAtomically: boolean;
   /** Whether it is announced when an order ends. */
   readonly announcesProcessed: boolean;
   /** For how long the channel of an agent has been closed; undefined where it is open. */

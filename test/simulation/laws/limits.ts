@@ -66,7 +66,7 @@ function wrongOf(order: Tracked, spent: ReadonlyMap<string, Spent>, tooLarge: Re
   const { units = 0, written = 0, refused = 0, throttled = 0 } = spent.get(orderId) ?? {};
   const failed = [...journal, ...state.notes].find(({ type }) => late.has(type));
   if (failed) return `${orderId}: ${failed.type}, and nothing but the store was in its way`;
-  const steps = journal.filter(({ type }) => type === 'StepAsked').length;
+  const steps = journal.filter(({ type }) => type === 'StepRequested').length;
   if (state.workflow.name === 'wide' && units > unitsMax.whole + unitsMax.each * steps)
     return `${orderId} has cost ${units} write units for ${steps} steps`;
   if (throttled > throttledMax * steps) return `${orderId} has met its partition's limit ${throttled} times in ${steps} steps`;

@@ -39,4 +39,4 @@ export function livelock({ quietSince, now }: Times): Law {
 
 /** With their undos; however often each was asked for. */
 const stepsOf = (order: Tracked | undefined): number =>
-  new Set(order?.journal.flatMap((fact) => (fact.type === 'StepAsked' ? [fact.path] : []))).size;
+  new Set(order?.journal.flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []))).size;

@@ -47,9 +47,9 @@ export function notices(): Law {
 }
 
 function dueOf({ orderId, state, before, instance, writes }: Tracked, wasProcessed: boolean, history: History): readonly Notice[] {
-  const { held } = instance.state;
+  const { blocked: held } = instance.state;
   const isNew = writes === 1 && history.orders.has(orderId);
-  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(before?.state.held);
+  const isHeldAnew = held !== undefined && JSON.stringify(held) !== JSON.stringify(before?.state.blocked);
   const outcome = state.outcome ?? '';
   return [
     ...(isNew ? [{ status: 'received' }] : []),

@@ -1,4 +1,4 @@
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import type { OutboxEntry } from '#ports/records';
 import { type History, responseQueue } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
@@ -30,7 +30,7 @@ export function outbox({ toleranceMs, standsStillMaxMs, now, quietSince }: Times
         waiting.delete(happening.announcement.id);
         return now() - since > atOnceMs ? `${happening.announcement.id} is announced only after ${now() - since} ms` : undefined;
       }
-      if (happening.type === 'sent' && (happening.queue === responseQueue || happening.queue === queues.callReplies))
+      if (happening.type === 'sent' && (happening.queue === responseQueue || happening.queue === queueNames.callReplies))
         sent.add(happening.body);
       if (happening.type !== 'written' || !happening.before) return undefined;
       const { before, after } = happening;

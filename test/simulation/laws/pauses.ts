@@ -35,9 +35,9 @@ export function pauses(): Law {
 }
 
 /** From 0.8 to 1.2 of what its failures so far come to. */
-function wrongPause(orderId: string, { path, asking, at, fault }: UndoFailed, history: History): string | undefined {
-  const own = history.orders.get(orderId)?.instance.state.activities[path]?.own as StepState | undefined;
-  if (own?.phase !== 'resting' || !asking.endsWith(`.${own.attempt}`)) return undefined;
+function wrongPause(orderId: string, { path, attemptId: asking, at, fault }: UndoFailed, history: History): string | undefined {
+  const own = history.orders.get(orderId)?.instance.state.activities[path]?.local as StepState | undefined;
+  if (own?.phase !== 'waitingToRetry' || !asking.endsWith(`.${own.attempt}`)) return undefined;
   const growing = undoMs.first * 2 ** (own.attempt - (own.from ?? 1));
   const usual = fault?.permanent ? undoMs.longest : Math.min(undoMs.longest, growing);
   const pause = own.completeBy - at;

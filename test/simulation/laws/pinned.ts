@@ -1,4 +1,4 @@
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { definitions } from '../app.ts';
 import type { History } from '../history.ts';
 import { type Law, on } from './law.ts';
@@ -22,9 +22,9 @@ function foreignStep(orderId: string, history: History): string | undefined {
   const { name, version } = order.state.workflow;
   const nodes = definitions.program(name, version)?.nodes;
   return order.news
-    .flatMap((fact) => (fact.type === 'StepAsked' ? [fact.path] : []))
+    .flatMap((fact) => (fact.type === 'StepRequested' ? [fact.path] : []))
     .find((path) => {
       const node = nodes?.get(path.replaceAll(/\[\d+\]/g, ''));
-      return !node || !asks(node);
+      return !node || !isRemote(node);
     });
 }

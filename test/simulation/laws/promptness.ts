@@ -27,8 +27,8 @@ export function promptness({ now, quietSince }: Times): Law {
       }
       const { orderId } = happening.after;
       for (const fact of history.orders.get(orderId)?.news ?? []) {
-        if (fact.type === 'CancelAsked' && fact.path.endsWith('/visit')) {
-          const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.asking ?? '1', 10)));
+        if (fact.type === 'CancelRequested' && fact.path.endsWith('/visit')) {
+          const child = childIdOf(idempotencyKeyOf(orderId, fact.path, Number.parseInt(fact.attemptId ?? '1', 10)));
           if (history.orders.get(child)?.state.processState === 'Processing') canceled.set(`${orderId}/${fact.path}`, { at: now(), child });
         }
         if (fact.type === 'ActivityClosed') {
@@ -57,7 +57,7 @@ export function promptness({ now, quietSince }: Times): Law {
 /** A person, or an undo that was refused, may take any time; and what nobody can read cannot be canceled. */
 const hadTrouble = (orderId: string, history: History): boolean => {
   const { damagedAt, journal = [] } = history.orders.get(orderId) ?? {};
-  const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderHeld' || type === 'ThresholdExceeded');
+  const takesTime = journal.some(({ type }) => type === 'UndoFailed' || type === 'OrderBlocked' || type === 'ThresholdExceeded');
   return damagedAt !== undefined || takesTime || wasSuspended(orderId, history);
 };
 

@@ -47,7 +47,7 @@ function reasonsFor(happening: Instructed, order: Tracked, isOver: boolean): rea
 }
 
 function resubmitting(answers: boolean, { instance }: Tracked, isOver: boolean): readonly string[] {
-  const { held, endBy } = instance.state;
+  const { blocked: held, endBy } = instance.state;
   const isAsked = held?.fault.type === 'OperatorAsked';
   return [
     ...(isAsked && !answers ? ['The order waits for an answer to: Is it right? Give it with answer.'] : []),

@@ -3,7 +3,7 @@ import type { StateRecord } from '#ports/records';
 import type { Tracked } from '../history.ts';
 import { type Law, on, writerOf } from './law.ts';
 
-const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'ask', 'timer', 'outbox', 'unsent', 'reminder']);
+const kinds: ReadonlySet<string> = new Set(['unclaimed', 'step', 'claim', 'request', 'timer', 'outbox', 'unsent', 'reminder']);
 const tailBytesMax = 8 * 1024;
 const pageBytes = 1024;
 
@@ -97,7 +97,7 @@ function wrongInTail({ tail: was, seq }: Tracked['instance'], { tail }: Tracked[
 }
 
 /** What people are shown of a fault says as much as the order itself knows. */
-function wrongInFault({ fault }: StateRecord, { state: { held } }: Tracked['instance']): string | undefined {
+function wrongInFault({ fault }: StateRecord, { state: { blocked: held } }: Tracked['instance']): string | undefined {
   const same = fault && held?.fault.type.endsWith(fault.type) ? held.fault : undefined;
   if (!fault || !same) return undefined;
   const [shown, known] = [fault, same].map((each) => [each.class, each.permanent, each.source, each.data === undefined].join(' '));
@@ -113,13 +113,13 @@ function missesDeadline(
     processState !== 'Processing' ||
     suspended ||
     recover !== 'step' ||
-    nextDueFor?.kind === 'ask' ||
+    nextDueFor?.kind === 'request' ||
     nextDueFor?.waitsUntil !== undefined
   )
     return undefined;
-  const late = Object.entries(activities).find(([, { own, waits, reply, waitsUntil }]) => {
+  const late = Object.entries(activities).find(([, { local: own, awaitsPerson: waits, reply, waitsUntil }]) => {
     const { phase, mode, completeBy = 0 } = (own ?? {}) as Partial<StepState>;
-    return phase === 'asked' && mode === undefined && waitsUntil === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
+    return phase === 'requested' && mode === undefined && waitsUntil === undefined && !waits && !reply && completeBy < (nextDueAt ?? 0);
   });
   return late && `waits for ${late[0]} longer than it was given`;
 }

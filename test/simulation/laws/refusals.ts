@@ -1,4 +1,4 @@
-import { queues } from '#ports/messages';
+import { queueNames } from '#ports/messages';
 import { orderIdOf, type SubmissionProblem } from '#roles/submission/submission';
 import { type History, responseQueue } from '../history.ts';
 import { clientName } from '../outside.ts';
@@ -37,7 +37,7 @@ export function refusals(): Law {
     }
     if (happening.type === 'dead-lettered') aside.add(happening.message.body);
     if (happening.type !== 'sent') return undefined;
-    if (happening.queue === queues.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
+    if (happening.queue === queueNames.submissions && !posted.has(happening.body)) posted.set(happening.body, goodOne(happening.body));
     return happening.queue.startsWith('redress-response-') ? answer(happening.queue, happening.body, history) : undefined;
   };
   const answer = (queue: string, body: string, history: History): string | undefined => {

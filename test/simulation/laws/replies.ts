@@ -25,7 +25,7 @@ export const replies = (): Law => ({
 /** It is over, its undo is at work, or its answer is kept until the order goes on. */
 function isKnownNow({ instance }: Tracked, path: string): boolean {
   const activity = instance.state.activities[path];
-  return !activity || activity.reply !== undefined || (activity.own as StepState).phase === 'undoing';
+  return !activity || activity.reply !== undefined || (activity.local as StepState).phase === 'undoing';
 }
 
 /** Also true of what is no answer to a step. */
@@ -34,14 +34,14 @@ function isOutstanding(orderId: string, requestId: string, epoch: number, histor
   const order = history.orders.get(orderId);
   if (path === undefined || !order) return true;
   const activity = order.before?.state.activities[path];
-  const own = activity?.own as StepState | undefined;
+  const own = activity?.local as StepState | undefined;
   if (own?.mode !== undefined && generationOf(requestId) === own.generation && isKnownNow(order, path)) return true;
   const { name, version } = order.state.workflow;
   const program = definitions.program(name, version);
   const node = program && nodeAt(program, path);
   const isSame = own !== undefined && !own.mode && generationOf(requestId) === own.generation;
-  if (own?.phase === 'unknown' && activity?.waits) return isSame;
-  if (own?.phase !== 'asked') return false;
+  if (own?.phase === 'unknown' && activity?.awaitsPerson) return isSame;
+  if (own?.phase !== 'requested') return false;
   if (isSame && node && 'atMostOnce' in node && node.atMostOnce) return true;
   // An order that was called ends once: its answer belongs to the effect, not to one asking.
   if (node && 'agent' in node && node.agent === workflowsAgent) return generationOf(requestId) === own.generation;

@@ -3,7 +3,7 @@ import type { CoreFact } from '#core/data/journal';
 import type { History } from '../history.ts';
 import { type Law, onAny } from './law.ts';
 
-const asked: ReadonlySet<string> = new Set(['StepAsked', 'CancelAsked']);
+const asked: ReadonlySet<string> = new Set(['StepRequested', 'CancelRequested']);
 
 interface Sent {
   readonly requestId?: string;
@@ -42,8 +42,8 @@ const isDamaged = (requestId: string, history: History): boolean =>
 
 const askedBy = (orderId: string, history: History): readonly string[] =>
   (history.orders.get(orderId)?.news ?? []).flatMap((fact) =>
-    asked.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepAsked' }>)] : [],
+    asked.has(fact.type) ? [requestIdOf(orderId, fact as Extract<CoreFact, { type: 'StepRequested' }>)] : [],
   );
 
-const requestIdOf = (orderId: string, { path, asking }: { readonly path: string; readonly asking: string }): string =>
-  requestIdFrom(orderId, path, asking);
+const requestIdOf = (orderId: string, { path, attemptId }: { readonly path: string; readonly attemptId: string }): string =>
+  requestIdFrom(orderId, path, attemptId);

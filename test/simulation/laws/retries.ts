@@ -38,18 +38,18 @@ export function retries(): Law {
   function wrongIn(fact: JournalEntry, order: Tracked): string | undefined {
     if (fact.type === 'RunFailed') return runFailed(fact, order);
     if (fact.type === 'ActivityClosed') return void closed(fact, order.orderId);
-    if (fact.type !== 'ActivityStarted' && fact.type !== 'StepAsked') return undefined;
+    if (fact.type !== 'ActivityStarted' && fact.type !== 'StepRequested') return undefined;
     const run = failed.get(`${order.orderId}/${parentOf(fact.path)}`);
     // A handler of the retry itself is no run of it.
     if (run && !fact.path.endsWith(`/${run.retry.do.name}`)) return undefined;
-    const isForIt = (order.instance.state.activities[fact.path]?.own as StepState | undefined)?.mode === undefined;
+    const isForIt = (order.instance.state.activities[fact.path]?.local as StepState | undefined)?.mode === undefined;
     // A step is asked again within the same run as well: only what begins says that it is another one.
-    if (!run || (fact.type === 'StepAsked' && (run.isRunAgain || !isForIt))) return undefined;
+    if (!run || (fact.type === 'StepRequested' && (run.isRunAgain || !isForIt))) return undefined;
     if (run.isRunAgain) return `${order.orderId} runs ${fact.path} again, and its last run has not failed`;
     run.isRunAgain = true;
     const pauseMs = fact.at - run.since;
-    return pauseMs < run.retry.interval * 1000
-      ? `${order.orderId} runs ${fact.path} again after ${pauseMs} ms, and is to wait for ${run.retry.interval} s`
+    return pauseMs < run.retry.intervalSeconds * 1000
+      ? `${order.orderId} runs ${fact.path} again after ${pauseMs} ms, and is to wait for ${run.retry.intervalSeconds} s`
       : undefined;
   }
 
@@ -61,7 +61,7 @@ export function retries(): Law {
     const before = failed.get(key)?.attempt ?? 0;
     failed.set(key, { retry, attempt, since: at, isRunAgain: false });
     if (attempt !== before + 1) return `${key} has its run ${attempt} fail after its run ${before}`;
-    return attempt > retry.count ? `${key} goes on after ${attempt} runs, and may begin ${retry.count + 1}` : undefined;
+    return attempt > retry.retries ? `${key} goes on after ${attempt} runs, and may begin ${retry.retries + 1}` : undefined;
   }
 
   /** What the last run did is undone, or found out not to be done, before the pause to the next one begins. */

@@ -64,7 +64,8 @@ function wrongIn(
   if (rebuilt.whole !== whole) return `${orderId} is rebuilt of ${rebuilt.whole ? 'all' : 'a part'} of its journal, which is not so`;
   const other = tail.find((line) => line.seq < rebuilt.seq && lines.get(line.seq) !== textOf(line));
   if (whole && isBegun && (state.called === true) !== (caller !== undefined)) return `${orderId} forgets who called it`;
-  if (whole && (state.recalled === true) !== isRecalled) return `${orderId} is rebuilt as if it were ${isRecalled ? 'not ' : ''}taken back`;
+  if (whole && (state.compensatedByCaller === true) !== isRecalled)
+    return `${orderId} is rebuilt as if it were ${isRecalled ? 'not ' : ''}taken back`;
   if (other) return `${orderId} is rebuilt with ${JSON.stringify(other)} instead of ${lines.get(other.seq)}`;
   // A page may know more, where nobody came to write what was put aside.
   return rebuilt.seq > last && rebuilt.seq <= lines.size + 1
@@ -91,6 +92,6 @@ function readableIn({ state: { blob, epoch }, instance, journal }: Tracked, at: 
   const whole = at > end && entries === tail.length && at >= begin;
   const last = instance.seq - tail.length + entries;
   const lines = new Map(journal.map((line) => [line.seq, textOf(line)] as const));
-  const was = { isBegun: epoch > 0, isRecalled: instance.state.recalled === true };
+  const was = { isBegun: epoch > 0, isRecalled: instance.state.compensatedByCaller === true };
   return { lines, last, whole, isFenced: false, isRebuilt: false, ...was };
 }

@@ -4,7 +4,7 @@ import { type Law, on, type Times } from './law.ts';
 
 /** S11: that something was not done is believed only when it cannot be done any more. */
 export const settling = ({ toleranceMs }: Times): Law => ({
-  name: 'settling',
+  name: 'confirming',
   after: on(['written'], (happening, history) => {
     const order = history.orders.get(happening.after.orderId);
     const path = order?.before && believedTooEarly(order, toleranceMs);
@@ -18,8 +18,8 @@ function believedTooEarly({ before, instance, news }: Tracked, toleranceMs: numb
   return news
     .flatMap((fact) => (fact.type === 'ActivityClosed' ? [fact] : []))
     .find(({ path, at }) => {
-      const { mode, until = 0 } = (before?.state.activities[path]?.own ?? {}) as Partial<StepState>;
+      const { mode, until = 0 } = (before?.state.activities[path]?.local ?? {}) as Partial<StepState>;
       const isKnownDone = instance.state.undo?.some((entry) => entry.path === path);
-      return mode === 'settle' && until > at + toleranceMs && !isKnownDone;
+      return mode === 'confirm' && until > at + toleranceMs && !isKnownDone;
     })?.path;
 }

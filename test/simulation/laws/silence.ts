@@ -9,7 +9,7 @@ export const silence = (): Law => ({
       if (ended < 0 || caller !== undefined) return [];
       const later = journal
         .slice(ended + 1)
-        .filter(({ type }) => type === 'StepAsked' || type === 'ActivityStarted' || type === 'OrderProcessed');
+        .filter(({ type }) => type === 'StepRequested' || type === 'ActivityStarted' || type === 'OrderProcessed');
       return later.map(({ type, seq }) => `${orderId} is finished, and then its journal says ${type} (line ${seq})`);
     }),
 });

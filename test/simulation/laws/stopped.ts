@@ -1,5 +1,5 @@
-import { isRunToSettle, type StepState } from '#core/activities/step';
-import { asks } from '#core/definition/definition';
+import { isRunToConfirm, type StepState } from '#core/activities/step';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import { definitions } from '../app.ts';
 import type { Tracked } from '../history.ts';
@@ -56,11 +56,11 @@ const givenUpIn = (queue: string, body: string): string | undefined =>
 function begunAgain({ before, instance, state, news }: Tracked): string | undefined {
   const program = definitions.program(state.workflow.name, state.workflow.version);
   const isTooEarly = (path: string, at: number): boolean => {
-    const was = before?.state.activities[path]?.own as StepState | undefined;
-    const own = instance.state.activities[path]?.own as StepState | undefined;
+    const was = before?.state.activities[path]?.local as StepState | undefined;
+    const own = instance.state.activities[path]?.local as StepState | undefined;
     const node = program && nodeAt(program, path);
-    if (own?.mode !== 'settle' || !node || !asks(node) || !isRunToSettle(node)) return false;
-    return was?.mode === 'cancel' && was.phase === 'asked' && at < was.completeBy;
+    if (own?.mode !== 'confirm' || !node || !isRemote(node) || !isRunToConfirm(node)) return false;
+    return was?.mode === 'cancel' && was.phase === 'requested' && at < was.completeBy;
   };
-  return news.flatMap((fact) => (fact.type === 'StepAsked' && isTooEarly(fact.path, fact.at) ? [fact.path] : []))[0];
+  return news.flatMap((fact) => (fact.type === 'StepRequested' && isTooEarly(fact.path, fact.at) ? [fact.path] : []))[0];
 }

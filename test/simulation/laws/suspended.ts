@@ -5,11 +5,11 @@ import { type Law, on } from './law.ts';
 
 /** What an order does of itself. */
 const begun: ReadonlySet<string> = new Set([
-  'StepAsked',
+  'StepRequested',
   'ActivityStarted',
   'ActivityClosed',
   'OrderClaimed',
-  'OrderHeld',
+  'OrderBlocked',
   'OrderProcessed',
 ]);
 const counted: ReadonlySet<string> = new Set(['DeadlineExpired', 'OrderReset', 'ThresholdExceeded']);
@@ -52,7 +52,7 @@ type Times = ReadonlyMap<string, { readonly at: number; readonly does: string }>
 
 const timesIn = ({ instance }: Tracked): Times =>
   new Map(
-    Object.entries(instance.state.activities).flatMap(([path, { own }]) => {
+    Object.entries(instance.state.activities).flatMap(([path, { local: own }]) => {
       const { completeBy, until, phase, generation, attempt } = (own ?? {}) as Partial<
         Pick<StepState, 'completeBy' | 'phase' | 'generation' | 'attempt'>
       > & {

@@ -8,7 +8,9 @@ export const undoOrder = (): Law => ({
       const done: string[] = [];
       const wrong: string[] = [];
       const canBeUndone = new Set(
-        journal.flatMap((fact) => (fact.type === 'StepAsked' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -'/undo'.length)] : [])),
+        journal.flatMap((fact) =>
+          fact.type === 'StepRequested' && fact.path.endsWith('/undo') ? [fact.path.slice(0, -'/undo'.length)] : [],
+        ),
       );
       /** What has begun and not closed: done by an earlier run with another input, it is undone before it is requested anew. */
       const begun = new Set<string>();

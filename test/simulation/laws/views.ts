@@ -1,4 +1,4 @@
-import { asks } from '#core/definition/definition';
+import { isRemote } from '#core/definition/definition';
 import { nodeAt } from '#core/definition/program';
 import type { JournalEntry } from '#roles/scheduler/instance';
 import type { StepReport } from '#roles/scheduler/step-report';
@@ -25,10 +25,12 @@ export const views = (): Law => ({
 /** Each step that began, in each of its turns, and each that did not, once. */
 function wrongPaths({ steps }: Looked, { journal }: Tracked, program: Program): string | undefined {
   const begun = new Set(
-    journal.flatMap((fact) => ('path' in fact && fact.path !== undefined && asks(nodeAt(program, fact.path)) ? [fact.path] : [])),
+    journal.flatMap((fact) => ('path' in fact && fact.path !== undefined && isRemote(nodeAt(program, fact.path)) ? [fact.path] : [])),
   );
   const turns = new Set([...begun].map((path) => path.replaceAll(/\[\d+\]/g, '')));
-  const others = [...program.nodes].flatMap(([path, node]) => (asks(node) && !turns.has(path) && !path.endsWith('/undo') ? [path] : []));
+  const others = [...program.nodes].flatMap(([path, node]) =>
+    isRemote(node) && !turns.has(path) && !path.endsWith('/undo') ? [path] : [],
+  );
   const [shown, wanted] = [steps.map(({ path }) => path).toSorted(), [...begun, ...others].toSorted()].map((paths) => paths.join(' '));
   return shown === wanted ? undefined : `the steps are shown as ${shown} instead of ${wanted}`;
 }
@@ -43,16 +45,16 @@ function wrongStep({ steps }: Looked, order: Tracked, program: Program): string 
 
 function reportOf(path: string, { journal, instance }: Tracked, program: Program): StepReport | undefined {
   const node = nodeAt(program, path);
-  if (!asks(node)) return undefined;
+  if (!isRemote(node)) return undefined;
   const facts = journal.filter((fact) => 'path' in fact && fact.path === path);
-  const asked = facts.filter(({ type }) => type === 'StepAsked');
+  const asked = facts.filter(({ type }) => type === 'StepRequested');
   const lastEnd = facts.findLastIndex(({ type }) => type === 'ActivityClosed');
   const life = facts.slice(lastEnd + 1);
   const begin = life.find(isBegin);
   const closed = begin ? undefined : facts[lastEnd];
   const [before] = closed ? [facts.slice(0, lastEnd)] : [life];
   const own = before.slice(before.findLastIndex(({ type }) => type === 'ActivityClosed') + 1);
-  const timed = own.findLast((fact) => fact.type === 'StepAsked' || fact.type === 'StepExtended');
+  const timed = own.findLast((fact) => fact.type === 'StepRequested' || fact.type === 'StepExtended');
   const alive = instance.state.activities[path];
   const end = closed?.type === 'ActivityClosed' && !alive ? closed : undefined;
   const undo = `${path}/undo`;
@@ -75,13 +77,13 @@ function reportOf(path: string, { journal, instance }: Tracked, program: Program
   };
 }
 
-const isBegin = ({ type }: JournalEntry): boolean => type === 'ActivityStarted' || type === 'StepAsked';
+const isBegin = ({ type }: JournalEntry): boolean => type === 'ActivityStarted' || type === 'StepRequested';
 
 function statusOf(life: readonly JournalEntry[]): StepReport['status'] {
   if (life.length === 0) return 'Initialized';
-  return life.findLast(({ type }) => isStatus.has(type))?.type === 'OrderHeld' ? 'Faulting' : 'Executing';
+  return life.findLast(({ type }) => isStatus.has(type))?.type === 'OrderBlocked' ? 'Faulting' : 'Executing';
 }
-const isStatus: ReadonlySet<string> = new Set(['ActivityStarted', 'StepAsked', 'OrderHeld', 'OrderReleased']);
+const isStatus: ReadonlySet<string> = new Set(['ActivityStarted', 'StepRequested', 'OrderBlocked', 'OrderUnblocked']);
 
 function wrongPlan({ steps, plan }: Looked, { orderId, state, instance }: Tracked): string | undefined {
   const strange = plan.steps.find(({ path, input, outcomeUnknown, impossible }) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { askOperator, call, defineAgent, defineWorkflow, delay, fault, operation, sequence, waitFor } from 'redress';
-import { CrashTestError, type CrashTestOptions, crashTest, when } from 'redress/testing';
+import { CrashTestError, type CrashTestOptions, crashTest, given } from 'redress/testing';
 import * as z from 'zod';
 
 const Declined = fault('Declined');
@@ -63,8 +63,8 @@ const real = (check: CrashTestOptions['check'] & object): CrashTestOptions<{ amo
 
 describe('F-58: a crash test', () => {
   test('kills the process at each of its calls, and counts what came of it', async () => {
-    const { points, runs, outcome, outcomes, asksPerson } = await crashTest(paid, [payment], { order: { amount: 40 } });
-    assert.deepEqual([outcome, outcomes, asksPerson], ['completed', { completed: runs }, []]);
+    const { points, runs, outcome, outcomes, blocks } = await crashTest(paid, [payment], { order: { amount: 40 } });
+    assert.deepEqual([outcome, outcomes, blocks], ['completed', { completed: runs }, []]);
     assert.equal(runs, 3 * points.length);
     assert.deepEqual(
       points.map(({ where }) => where).filter((where) => /create|update|charge/.test(where)),
@@ -79,30 +79,30 @@ describe('F-58: a crash test', () => {
   });
 
   test('has what agents answer from whens, as a rehearsal has', async () => {
-    const { outcomes, runs } = await crashTest(paid, [payment], { when: when(payment.charge).faults(Declined) });
-    assert.deepEqual(outcomes, { held: runs });
+    const { outcomes, runs } = await crashTest(paid, [payment], { stubs: given(payment.charge).faults(Declined) });
+    assert.deepEqual(outcomes, { blocked: runs });
   });
 
   test('tells where an effect that may be asked for only once ends before a person', async () => {
-    const { outcomes, asksPerson } = await crashTest(sent, [post]);
+    const { outcomes, blocks } = await crashTest(sent, [post]);
     assert.ok((outcomes.completed ?? 0) > 0);
     assert.deepEqual(
-      asksPerson.map(({ crash, where }) => `${crash.split(' ')[1]} ${where}`),
+      blocks.map(({ crash, where }) => `${crash.split(' ')[1]} ${where}`),
       [
-        'applied agent post: store.noteAsked',
-        'after agent post: store.noteAsked',
+        'applied agent post: store.recordIntent',
+        'after agent post: store.recordIntent',
         'before agent post: post.send (order/send)',
         'applied agent post: post.send (order/send)',
         'after agent post: post.send (order/send)',
-        'before agent post: channel.send (post-replies)',
+        'before agent post: queues.send (post-replies)',
       ],
     );
-    const { message } = await failureOf(sent, [post], { mayAskPerson: false });
-    assert.match(message, /the order is held for OutcomeUnknown, and without a crash it ended as completed/);
+    const { message } = await failureOf(sent, [post], { mayBlock: false });
+    assert.match(message, /the order is blocked for OutcomeUnknown, and without a crash it ended as completed/);
   });
 
   test('F-37: asks again for what may be asked for only once where the service was not reached', async () => {
-    const { outcome } = await crashTest(sent, [post], { when: when(post.send).failsForNow(1), only: '1 before' });
+    const { outcome } = await crashTest(sent, [post], { stubs: given(post.send).failsForNow(1), only: '1 before' });
     assert.equal(outcome, 'completed');
   });
 
@@ -183,28 +183,28 @@ describe('a crash test of what comes from outside', () => {
   const calls = defineWorkflow('calls', { ...version, toOperator: [] }, ({ order }) => sequence(call(sent, { amount: order.amount })));
 
   test('signals and answers come again until they are heard', async () => {
-    const come = [when(signal).comes({}, { afterSeconds: 60 }), when(question).answers({ yes: true })];
-    const { outcomes, runs, points } = await crashTest(waits, [], { when: come });
+    const come = [given(signal).comes({}, { afterSeconds: 60 }), given(question).answers({ yes: true })];
+    const { outcomes, runs, points } = await crashTest(waits, [], { stubs: come });
     assert.deepEqual(outcomes, { completed: runs });
     assert.ok(points.some(({ where }) => where.startsWith('instruct: store.update')));
   });
 
   test('an order whose signal does not come waits, or runs into its limit', async () => {
     const { outcomes, runs } = await crashTest(waits, []);
-    assert.deepEqual(outcomes, { held: runs });
+    assert.deepEqual(outcomes, { blocked: runs });
   });
 
   test('a workflow that is called is played, or answered for', async () => {
     const played = await crashTest(calls, [post]);
     assert.ok(played.points.some(({ where }) => where.startsWith('children: store.create')));
-    const answered = await crashTest(calls, [post], { when: when(sent).answers(undefined) });
+    const answered = await crashTest(calls, [post], { stubs: given(sent).answers(undefined) });
     assert.deepEqual(answered.outcomes, { completed: answered.runs });
     assert.ok(answered.points.every(({ where }) => !where.includes('post.send')));
   });
 
   test('a client who cancels is heard, or comes too late', async () => {
-    const silent = when(payment.charge).isSilent().once();
-    const { outcomes } = await crashTest(paid, [payment], { when: silent, cancelAfterSeconds: 5, mayEndAs: ['completed'] });
+    const silent = given(payment.charge).isSilent().once();
+    const { outcomes } = await crashTest(paid, [payment], { stubs: silent, cancelAfterSeconds: 5, mayEndAs: ['completed'] });
     assert.ok((outcomes.canceled ?? 0) > 0);
   });
 });

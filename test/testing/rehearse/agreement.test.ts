@@ -14,7 +14,7 @@ import {
   TransientFailure,
   type WorkflowDefinition,
 } from 'redress';
-import { instruct, type ManualClock, manualClock, rehearse, startSystem, when } from 'redress/testing';
+import { given, instruct, type ManualClock, manualClock, rehearse, startSystem } from 'redress/testing';
 import * as z from 'zod';
 
 const Sold = fault('Sold');
@@ -55,7 +55,7 @@ const trip = (exhausted: Exhausted) =>
   defineWorkflow('trip', { version: 1, order: Empty, ...exhausted, toOperator: [] }, () =>
     sequence(
       hotel.book({}).undo(({ room }) => hotel.free({ room })),
-      retry(train.ride({}), { count: 1, interval: 10, except: [Sold] }),
+      retry(train.ride({}), { retries: 1, intervalSeconds: 10, except: [Sold] }),
     )
       .on(Sold, () => compensate())
       .on(EngineFault, () => compensate()),
@@ -81,7 +81,7 @@ async function real(
     for (let seconds = 0; seconds < 600; seconds += 1) {
       await system.clock.advance(1000);
       const { processState, outcome } = await system.state(orderId);
-      if (processState === 'Processed' || processState === 'Error') return { outcome: outcome ?? 'held', asked: [...asked] };
+      if (processState === 'Processed' || processState === 'Error') return { outcome: outcome ?? 'blocked', asked: [...asked] };
     }
     return { outcome: 'stuck', asked: [...asked] };
   } finally {
@@ -90,11 +90,11 @@ async function real(
 }
 
 const whensOf = {
-  Sold: when(train.ride).faults(Sold).once(),
-  silent: when(train.ride).isSilent(5),
-  'not now': when(train.ride).failsForNow(1),
-  'takes 8': when(train.ride).takes(8),
-  'takes 40': when(train.ride).takes(40),
+  Sold: given(train.ride).faults(Sold).once(),
+  silent: given(train.ride).isSilent(5),
+  'not now': given(train.ride).failsForNow(1),
+  'takes 8': given(train.ride).takes(8),
+  'takes 40': given(train.ride).takes(40),
 };
 
 const ways: readonly Exhausted[] = [

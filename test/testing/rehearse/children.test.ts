@@ -11,7 +11,7 @@ import {
   type WorkflowDefinition,
   waitFor,
 } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 import { CardDeclined, inventory, OutOfStock, payment, shipping } from '../../../examples/activities/agents.ts';
 import { shipAll, shipOne } from '../../../examples/activities/call.ts';
@@ -20,7 +20,7 @@ const order = { skus: ['tea', 'cup'] };
 
 describe('workflows that call others, in a rehearsal', () => {
   test('what a child does is played as well, with the same answers', () => {
-    const run = rehearse(shipAll, { skus: ['tea'] }, when(inventory.reserve).answers({ reservationId: 'r7' }));
+    const run = rehearse(shipAll, { skus: ['tea'] }, given(inventory.reserve).answers({ reservationId: 'r7' }));
     assert.equal(run.story(), 'ship-one > inventory.reserve ok, ship-one > shipping.ship ok, ship-one ok, completed');
     assert.deepEqual(
       run.steps.map(({ path, operation }) => [path, operation]),
@@ -33,7 +33,7 @@ describe('workflows that call others, in a rehearsal', () => {
   });
 
   test('a child that fails has undone its own work, and what other children did is undone by the caller', () => {
-    const run = rehearse(shipAll, order, when(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
+    const run = rehearse(shipAll, order, given(inventory.reserve).faults(OutOfStock).at('order/skus[1]/ship-one > order/reserve'));
     assert.equal(
       run.story(),
       [
@@ -52,14 +52,14 @@ describe('workflows that call others, in a rehearsal', () => {
   });
 
   test('a when may answer for the whole child', () => {
-    const whens = [when(shipOne).answers({ reservation: 'r1' }).once(), when(shipOne).faults(OutOfStock, 'no tea')];
+    const whens = [given(shipOne).answers({ reservation: 'r1' }).once(), given(shipOne).faults(OutOfStock, 'no tea')];
     const run = rehearse(shipAll, order, ...whens);
     assert.equal(run.story(), 'ship-one ok, ship-one OutOfStock, ship-one undone, customer.tell ok, compensated');
     assert.deepEqual(run.steps.at(-1)?.input, { text: 'no tea' });
     // @ts-expect-error: it answers with a reservation
-    when(shipOne).answers({ parcel: 'p1' });
+    given(shipOne).answers({ parcel: 'p1' });
     // @ts-expect-error: no fault that goes to its caller
-    when(shipOne).faults(CardDeclined);
+    given(shipOne).faults(CardDeclined);
   });
 
   test('a child that ends otherwise is ChildNotCompleted', () => {
@@ -68,21 +68,21 @@ describe('workflows that call others, in a rehearsal', () => {
       sequence(shipping.ship({ sku: 'tea' })).on(ChildNotCompleted, ({ compensate }) => compensate()),
     );
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}), toOperator: [Sold] }, () => call(inner, {}));
-    const run = rehearse(outer, {}, when(inner).isNotCompleted());
-    assert.equal(run.story(), 'inner ChildNotCompleted, held for ChildNotCompleted');
+    const run = rehearse(outer, {}, given(inner).isNotCompleted());
+    assert.equal(run.story(), 'inner ChildNotCompleted, blocked for ChildNotCompleted');
   });
 
   test('where a child waits for a person, so does its caller', () => {
-    const silent = rehearse(shipAll, order, when(shipping.ship).isSilent().at('order/skus[0]/ship-one > order/ship'));
-    assert.equal(silent.outcome, 'held');
-    assert.match(silent.story(), /, ship-one > held for DeadlineExceeded$/);
+    const silent = rehearse(shipAll, order, given(shipping.ship).isSilent().at('order/skus[0]/ship-one > order/ship'));
+    assert.equal(silent.outcome, 'blocked');
+    assert.match(silent.story(), /, ship-one > blocked for DeadlineExceeded$/);
 
     const go = waitFor('go', z.object({}));
     const waits = defineWorkflow('waits', { version: 1, order: z.object({}) }, () => go);
     const caller = defineWorkflow('caller', { version: 1, order: z.object({}) }, () => call(waits, {}));
     assert.equal(rehearse(caller, {}).story(), 'waits > waits for the signal go');
     assert.equal(
-      rehearse(caller, {}, when(go).comes({}, { afterSeconds: 9_000_000 })).story(),
+      rehearse(caller, {}, given(go).comes({}, { afterSeconds: 9_000_000 })).story(),
       'waits > signal go ok, waits ok, completed',
     );
   });
@@ -98,7 +98,7 @@ describe('workflows that call others, in a rehearsal', () => {
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}) }, () =>
       sequence(parallel(call(inner, {}), payment.charge({ amount: 1 }))).on(CardDeclined, ({ compensate }) => compensate()),
     );
-    const run = rehearse(outer, {}, when(payment.charge).faults(CardDeclined));
+    const run = rehearse(outer, {}, given(payment.charge).faults(CardDeclined));
     assert.equal(
       run.story(),
       'payment.charge CardDeclined, slow > inventory.reserve ok, slow > inventory.release ok, slow ChildNotCompleted, rejected',
@@ -129,7 +129,7 @@ describe('workflows that call others, in a rehearsal', () => {
     const outer = defineWorkflow('outer', { version: 1, order: z.object({}), toOperator: [OutOfStock] }, () =>
       sequence(call(middle, {}), payment.charge({ amount: 1 })).on(CardDeclined, ({ compensate }) => compensate()),
     );
-    const run = rehearse(outer, {}, when(payment.charge).faults(CardDeclined));
+    const run = rehearse(outer, {}, given(payment.charge).faults(CardDeclined));
     assert.match(run.story(), /, middle > ship-one > inventory.release ok, middle > ship-one undone, middle undone, compensated$/);
     assert.deepEqual(run.leftDone, ['order/middle > order/ship-one > order/ship']);
   });
@@ -143,7 +143,7 @@ describe('workflows that call others, in a rehearsal', () => {
   test('a definition that was read from elsewhere knows no other workflows', () => {
     const read = JSON.parse(JSON.stringify(shipAll)) as WorkflowDefinition;
     assert.throws(() => rehearse(read, order), /The workflow ship-one@1 \(order\/skus\[0\]\/ship-one\) is not at hand/);
-    assert.equal(rehearse(read, order, when(shipOne).answers({ reservation: 'r1' })).outcome, 'completed');
+    assert.equal(rehearse(read, order, given(shipOne).answers({ reservation: 'r1' })).outcome, 'completed');
   });
 
   test('the table has each child that fails, by its own faults and otherwise', () => {
@@ -153,9 +153,9 @@ describe('workflows that call others, in a rehearsal', () => {
       [
         ['', '', 'completed'],
         ['order/skus[0]/ship-one', 'OutOfStock', 'rejected'],
-        ['order/skus[0]/ship-one', 'ChildNotCompleted', 'held'],
-        ['order/on-OutOfStock/tell', 'silence', 'held'],
-        ['order/on-OutOfStock/tell', 'outcome unknown', 'held'],
+        ['order/skus[0]/ship-one', 'ChildNotCompleted', 'blocked'],
+        ['order/on-OutOfStock/tell', 'silence', 'blocked'],
+        ['order/on-OutOfStock/tell', 'outcome unknown', 'blocked'],
       ],
     );
     assert.deepEqual(neverAsked, ['order/skus/ship-one/undo']);

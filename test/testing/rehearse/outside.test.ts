@@ -12,7 +12,7 @@ import {
   type WorkflowDefinition,
   waitFor,
 } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 import { approval, approved } from '../../../examples/activities/ask-operator.ts';
 import { priced } from '../../../examples/activities/compute.ts';
@@ -31,14 +31,14 @@ describe('signals, in a rehearsal', () => {
   const order = { sku: 'wine' };
 
   test('one that comes is read by what follows', () => {
-    const run = rehearse(whenIdentified, order, when(identified).comes({ adult: false }, { afterSeconds: 3600 }));
+    const run = rehearse(whenIdentified, order, given(identified).comes({ adult: false }, { afterSeconds: 3600 }));
     assert.equal(run.story(), 'signal identified ok, customer.tell ok, completed');
     assert.equal(run.tookMs, 3_600_000);
     assert.deepEqual(run.waits, [{ path: 'order/identified', operation: 'signal identified', at: 0 }]);
   });
 
   test('within its limit, one that does not come is a fault, as is one that comes too late', () => {
-    for (const late of [[], [when(identified).isMissing()], [when(identified).comes({ adult: true }, { afterSeconds: 172_801 })]]) {
+    for (const late of [[], [given(identified).isMissing()], [given(identified).comes({ adult: true }, { afterSeconds: 172_801 })]]) {
       const run = rehearse(whenIdentified, order, ...late);
       assert.equal(run.story(), 'signal identified NoSignal, customer.tell ok, completed');
       assert.equal(run.tookMs, 172_800_000);
@@ -49,14 +49,14 @@ describe('signals, in a rehearsal', () => {
     const run = rehearse(untilPaid, {});
     assert.equal(run.outcome, 'waits');
     assert.equal(run.story(), 'waits for the signal paid');
-    assert.equal(rehearse(untilPaid, {}, when(paid).comes({ amount: 5 })).story(), 'signal paid ok, desk.print ok, completed');
+    assert.equal(rehearse(untilPaid, {}, given(paid).comes({ amount: 5 })).story(), 'signal paid ok, desk.print ok, completed');
   });
 
   test('each waiting gets its own', () => {
     const all = defineWorkflow('all', { version: 1, order: z.object({ list: z.array(z.string()) }) }, ({ order }) =>
       forEach(order.list, () => sequence(paid, desk.print({ amount: paid.output.amount })), { maxConcurrency: 1 }),
     );
-    const whens = [when(paid).comes({ amount: 5 }).once(), when(paid).comes({ amount: 7 }, { afterSeconds: 10 })];
+    const whens = [given(paid).comes({ amount: 5 }).once(), given(paid).comes({ amount: 7 }, { afterSeconds: 10 })];
     const { steps, tookMs } = rehearse(all, { list: ['a', 'b'] }, ...whens);
     assert.deepEqual(
       steps.map(({ input }) => input),
@@ -67,21 +67,21 @@ describe('signals, in a rehearsal', () => {
 
   test('what does not fit its schema is refused', () => {
     assert.throws(
-      () => rehearse(untilPaid, {}, when(paid).comes({ amount: 0 })),
+      () => rehearse(untilPaid, {}, given(paid).comes({ amount: 0 })),
       /The signal paid \(order\/paid\) does not take \{"amount":0\}: .*>=1/,
     );
   });
 
   test('it brings along what was declared', () => {
     // @ts-expect-error: an amount
-    when(paid).comes({ sum: 5 });
+    given(paid).comes({ sum: 5 });
     // @ts-expect-error: nobody answers a signal
-    assert.throws(() => when(paid).answers({ amount: 5 }));
+    assert.throws(() => given(paid).answers({ amount: 5 }));
   });
 
   test('a year of waiting takes no time', () => {
     const long = defineWorkflow('long', { version: 1, order: Empty }, () => sequence(delay({ seconds: 300 * 86_400 }), paid));
-    assert.equal(rehearse(long, {}, when(paid).comes({ amount: 1 }, { afterSeconds: 60 * 86_400 })).tookMs, 360 * 86_400_000);
+    assert.equal(rehearse(long, {}, given(paid).comes({ amount: 1 }, { afterSeconds: 60 * 86_400 })).tookMs, 360 * 86_400_000);
   });
 });
 
@@ -89,24 +89,24 @@ describe('questions to people, in a rehearsal', () => {
   const order = { sku: 'gold', total: 4000 };
 
   test('the order is held until somebody answers', () => {
-    const run = rehearse(approved, order, when(approval).answers({ approved: true, why: '' }, { afterSeconds: 60 }));
+    const run = rehearse(approved, order, given(approval).answers({ approved: true, why: '' }, { afterSeconds: 60 }));
     assert.equal(run.story(), 'inventory.reserve ok, question approval ok, payment.charge ok, shipping.ship ok, completed');
     assert.equal(run.tookMs, 60_000);
   });
 
   test('with no answer it stays held', () => {
     const run = rehearse(approved, order);
-    assert.equal(run.story(), 'inventory.reserve ok, held for the question approval');
-    assert.equal(run.outcome, 'held');
+    assert.equal(run.story(), 'inventory.reserve ok, blocked for the question approval');
+    assert.equal(run.outcome, 'blocked');
     assert.equal(run.fault?.message, 'Is an order of 4000 right?');
-    assert.equal(rehearse(approved, order, when(approval).isNotAnswered()).outcome, 'held');
+    assert.equal(rehearse(approved, order, given(approval).isNotAnswered()).outcome, 'blocked');
   });
 
   test('an answer has the question’s type', () => {
     // @ts-expect-error: it is about approval
-    when(approval).answers({ accepted: true });
+    given(approval).answers({ accepted: true });
     // @ts-expect-error: nobody signals a question
-    assert.throws(() => when(approval).comes({ approved: true, why: '' }));
+    assert.throws(() => given(approval).comes({ approved: true, why: '' }));
   });
 
   test('while it is held, what other branches answer is kept', () => {
@@ -114,7 +114,7 @@ describe('questions to people, in a rehearsal', () => {
       parallel(approval(order), sequence(desk.print({ amount: 1 }).named('one'), desk.print({ amount: 2 }).named('two'))),
     );
     assert.equal(
-      rehearse(both, order, when(approval).answers({ approved: true, why: '' })).story(),
+      rehearse(both, order, given(approval).answers({ approved: true, why: '' })).story(),
       'desk.print ok, question approval ok, desk.print ok, completed',
     );
   });
@@ -160,16 +160,16 @@ describe('functions of the app, in a rehearsal', () => {
 describe('the table of everything that can go wrong', () => {
   test('has a signal that does not come, and a person who does not answer', () => {
     assert.equal(
-      rehearse.every(whenIdentified, { sku: 'wine' }, when(identified).comes({ adult: true })).table(),
+      rehearse.every(whenIdentified, { sku: 'wine' }, given(identified).comes({ adult: true })).table(),
       `\
-step                fault                                          outcome                    undone  left done
-------------------  ---------------------------------------------  -------------------------  ------  -----------------
-nothing goes wrong                                                 completed                          choice/ship
-choice/ship         silence                                        held for DeadlineExceeded          choice/ship?
-choice/ship         outcome unknown                                held for InvalidReply              choice/ship?
-identified          NoSignal                                       completed                          on-NoSignal/tell
-on-NoSignal/tell    silence, after NoSignal at identified          held for DeadlineExceeded          on-NoSignal/tell?
-on-NoSignal/tell    outcome unknown, after NoSignal at identified  held for InvalidReply              on-NoSignal/tell?
+step                fault                                          outcome                       undone  left done
+------------------  ---------------------------------------------  ----------------------------  ------  -----------------
+nothing goes wrong                                                 completed                             choice/ship
+choice/ship         silence                                        blocked for DeadlineExceeded          choice/ship?
+choice/ship         outcome unknown                                blocked for InvalidReply              choice/ship?
+identified          NoSignal                                       completed                             on-NoSignal/tell
+on-NoSignal/tell    silence, after NoSignal at identified          blocked for DeadlineExceeded          on-NoSignal/tell?
+on-NoSignal/tell    outcome unknown, after NoSignal at identified  blocked for InvalidReply              on-NoSignal/tell?
 
 Never asked for: choice/tell.
 `,
@@ -177,7 +177,7 @@ Never asked for: choice/tell.
     const { rows, neverAsked } = rehearse.every(approved, { sku: 'gold', total: 4000 });
     assert.partialDeepStrictEqual(
       rows.find(({ step }) => step === 'order/approval'),
-      { fault: 'no answer', outcome: 'held', leftDone: ['order/reserve'] },
+      { fault: 'no answer', outcome: 'blocked', leftDone: ['order/reserve'] },
     );
     assert.deepEqual(neverAsked, ['order/reserve/undo']);
     const [, , , missing] = rehearse.every(untilPaid, {}).rows;
@@ -187,5 +187,5 @@ Never asked for: choice/tell.
 
 test('a definition that was read from elsewhere can be rehearsed as well', () => {
   const read = JSON.parse(JSON.stringify(untilPaid)) as WorkflowDefinition;
-  assert.equal(rehearse(read, {}, when(paid).comes({ amount: 5 }), when(desk.print).answers({})).outcome, 'completed');
+  assert.equal(rehearse(read, {}, given(paid).comes({ amount: 5 }), given(desk.print).answers({})).outcome, 'completed');
 });

@@ -13,7 +13,7 @@ import {
   sequence,
   type WorkflowDefinition,
 } from 'redress';
-import { rehearse, when } from 'redress/testing';
+import { given, rehearse } from 'redress/testing';
 import * as z from 'zod';
 
 const Sold = fault('Sold');
@@ -46,22 +46,22 @@ const trip = (options: Options = {}) =>
 
 describe('a rehearsal goes as the system goes', () => {
   test('an unknown outcome is settled before it is undone', () => {
-    const { steps, undone, outcome } = rehearse(trip(), order, when(hotel.book).leavesUnknown());
+    const { steps, undone, outcome } = rehearse(trip(), order, given(hotel.book).leavesUnknown());
     assert.deepEqual(
       steps.map(({ operation, purpose, answer }) => `${operation} to ${purpose}: ${answer}`),
-      ['hotel.book to do: InvalidReply', 'hotel.book to settle: ok', 'hotel.free to undo: ok'],
+      ['hotel.book to do: InvalidReply', 'hotel.book to confirm: ok', 'hotel.free to undo: ok'],
     );
     assert.deepEqual([outcome, undone], ['compensated', ['order/book']]);
   });
 
   test('silence above the threshold goes where the workflow says', () => {
-    const silent = when(guide.call).isSilent();
+    const silent = given(guide.call).isSilent();
     const outcomes = (['error', 'fault', 'undo', 'wait'] as const).map((onExhausted) => {
       const { outcome, undone, leftDone } = rehearse(trip({ onExhausted, maxFailures: 1 }), order, silent);
       return { onExhausted, outcome, undone, leftDone };
     });
     assert.deepEqual(outcomes, [
-      { onExhausted: 'error', outcome: 'held', undone: [], leftDone: ['order/book', 'order/call?'] },
+      { onExhausted: 'error', outcome: 'blocked', undone: [], leftDone: ['order/book', 'order/call?'] },
       { onExhausted: 'fault', outcome: 'compensated', undone: ['order/book'], leftDone: ['order/call?'] },
       { onExhausted: 'undo', outcome: 'compensated', undone: ['order/book'], leftDone: ['order/call?'] },
       { onExhausted: 'wait', outcome: 'stuck', undone: [], leftDone: ['order/book', 'order/call?'] },
@@ -69,25 +69,25 @@ describe('a rehearsal goes as the system goes', () => {
   });
 
   test('an order that is recovered as a whole is claimed anew, and goes on where it was', () => {
-    const { commands, story } = rehearse(trip({ recover: 'order' }), order, when(guide.call).isSilent(2));
+    const { commands, story } = rehearse(trip({ recover: 'order' }), order, given(guide.call).isSilent(2));
     assert.equal(story(), 'hotel.book ok, guide.call silent, guide.call silent, guide.call ok, completed');
     assert.deepEqual(
-      commands.map((command) => command.type === 'ask' && command.epoch),
+      commands.map((command) => command.type === 'request' && command.epoch),
       [1, 1, 2, 3],
     );
   });
 
   test('an undo that is refused for good is stuck', () => {
-    const { outcome, leftDone, why } = rehearse(trip(), order, when(guide.call).faults(Sold), when(hotel.free).faults(Broken));
+    const { outcome, leftDone, why } = rehearse(trip(), order, given(guide.call).faults(Sold), given(hotel.free).faults(Broken));
     assert.deepEqual([outcome, leftDone], ['stuck', ['order/book']]);
     assert.match(why(), /^Undoes what was done: hotel failed to free \(order\/book\/undo\), and is asked again at /);
   });
 
   test('an undo that succeeds at last is waited for, whichever request that is', () => {
-    const sold = when(guide.call).faults(Sold);
-    assert.equal(rehearse(trip(), order, sold, when(hotel.free).failsForNow(8)).outcome, 'compensated');
+    const sold = given(guide.call).faults(Sold);
+    assert.equal(rehearse(trip(), order, sold, given(hotel.free).failsForNow(8)).outcome, 'compensated');
     const seldom = Array.from({ length: 6 }, (_, index) =>
-      when(hotel.free)
+      given(hotel.free)
         .faults(Broken)
         .nth(index + 1),
     );
@@ -114,9 +114,9 @@ describe('a rehearsal goes as the system goes', () => {
       rehearse.every(long, order).rows.map(({ step, fault, outcome }) => [step, fault, outcome]),
       [
         ['', '', 'completed'],
-        ['order/list[0]/call', 'Sold', 'held'],
-        ['order/list[0]/call', 'silence', 'held'],
-        ['order/list[0]/call', 'outcome unknown', 'held'],
+        ['order/list[0]/call', 'Sold', 'blocked'],
+        ['order/list[0]/call', 'silence', 'blocked'],
+        ['order/list[0]/call', 'outcome unknown', 'blocked'],
       ],
     );
   });
@@ -131,7 +131,7 @@ describe('a rehearsal goes as the system goes', () => {
       ).on(Sold, ({ compensate }) => compensate()),
     );
     assert.equal(
-      rehearse(both, order, when(guide.call).faults(Sold)).story(),
+      rehearse(both, order, given(guide.call).faults(Sold)).story(),
       'guide.call Sold, hotel.book ok, hotel.free ok, compensated',
     );
   });
@@ -152,15 +152,15 @@ describe('what may be asked for only once is so in a rehearsal, too', () => {
   };
 
   test('X-20 after silence nobody knows: it is not asked for again', () => {
-    assert.equal(storyOf(bank.pay, when(bank.pay).isSilent(1)), 'bank.pay silent, bank.pay OutcomeUnknown, held for OutcomeUnknown');
+    assert.equal(storyOf(bank.pay, given(bank.pay).isSilent(1)), 'bank.pay silent, bank.pay OutcomeUnknown, blocked for OutcomeUnknown');
   });
 
   test('X-20 where the service can tell, it does', () => {
-    assert.equal(storyOf(bank.trace, when(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
+    assert.equal(storyOf(bank.trace, given(bank.trace).isSilent(1)), 'bank.trace silent, bank.trace ok, completed');
   });
 
   test('X-20 after "not now" nothing was sent, and it is asked for again', () => {
-    assert.equal(storyOf(bank.pay, when(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
+    assert.equal(storyOf(bank.pay, given(bank.pay).failsForNow(1)), 'bank.pay ServiceUnavailable, bank.pay ok, completed');
   });
 });
 
@@ -220,7 +220,7 @@ describe('answers are made up from schemas', () => {
   test('a definition that was read from elsewhere knows no schemas', () => {
     const read = JSON.parse(JSON.stringify(trip())) as WorkflowDefinition;
     assert.throws(() => rehearse(read, order), /No answer could be made up for hotel\.book \(order\/book\): its schema is not at hand/);
-    const whens = [when(hotel.book).answers({ room: '7' }), when(guide.call).answers({})];
+    const whens = [given(hotel.book).answers({ room: '7' }), given(guide.call).answers({})];
     assert.equal(rehearse(read, order, ...whens).outcome, 'completed');
   });
 });

@@ -15,7 +15,7 @@ import {
   sequence,
   waitFor,
 } from 'redress';
-import { crashTest, instruct, rehearse, when } from 'redress/testing';
+import { crashTest, given, instruct, rehearse } from 'redress/testing';
 import * as z from 'zod';
 
 const Sold = fault('Sold');
@@ -43,20 +43,23 @@ const one = defineWorkflow('one', { version: 1, order: Order, toOperator: [Sold]
 
 describe('how long something takes', () => {
   test('what answers within its time takes the order so long', () => {
-    const { story, tookMs } = rehearse(one, order, when(shop.pack).takes(20), when(shop.ship).answers({}).takes(5));
+    const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(20), given(shop.ship).answers({}).takes(5));
     assert.deepEqual([story(), tookMs], ['shop.pack ok, shop.ship ok, completed', 25_000]);
   });
 
   test('F-37: what takes longer than its time is requested again, and then held', () => {
-    assert.equal(rehearse(one, order, when(shop.ship).takes(31).once()).story(), 'shop.pack ok, shop.ship silent, shop.ship ok, completed');
-    const { outcome, tookMs, leftDone } = rehearse(one, order, when(shop.ship).takes(31));
-    assert.deepEqual([outcome, tookMs, leftDone], ['held', 120_000, ['order/pack', 'order/ship?']]);
+    assert.equal(
+      rehearse(one, order, given(shop.ship).takes(31).once()).story(),
+      'shop.pack ok, shop.ship silent, shop.ship ok, completed',
+    );
+    const { outcome, tookMs, leftDone } = rehearse(one, order, given(shop.ship).takes(31));
+    assert.deepEqual([outcome, tookMs, leftDone], ['blocked', 120_000, ['order/pack', 'order/ship?']]);
   });
 
   test('F-37: an operation with a longest time has it', () => {
     const painted = defineWorkflow('painted', { version: 1, order: Order }, () => sequence(shop.paint({})));
-    assert.equal(rehearse(painted, order, when(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
-    const { story, tookMs } = rehearse(painted, order, when(shop.paint).takes(301).once());
+    assert.equal(rehearse(painted, order, given(shop.paint).takes(299)).story(), 'shop.paint ok, completed');
+    const { story, tookMs } = rehearse(painted, order, given(shop.paint).takes(301).once());
     assert.deepEqual([story(), tookMs], ['shop.paint silent, shop.paint ok, completed', 300_000]);
   });
 
@@ -64,22 +67,22 @@ describe('how long something takes', () => {
     const hurried = defineWorkflow('hurried', { version: 1, order: Order, toOperator: [Sold] }, () =>
       sequence(packed('tea').within(10)).on(DeadlineExceeded, () => compensate()),
     );
-    assert.equal(rehearse(hurried, order, when(shop.pack).takes(9)).outcome, 'completed');
+    assert.equal(rehearse(hurried, order, given(shop.pack).takes(9)).outcome, 'completed');
     assert.equal(
-      rehearse(hurried, order, when(shop.pack).takes(11).once()).story(),
+      rehearse(hurried, order, given(shop.pack).takes(11).once()).story(),
       'shop.pack silent, shop.pack ok, shop.unpack ok, compensated',
     );
   });
 
   test('branches answer in the order of their times', () => {
     const both = defineWorkflow('both', { version: 1, order: Order, toOperator: [Sold] }, () => parallel(packed('tea'), shop.ship({})));
-    const { story, tookMs } = rehearse(both, order, when(shop.pack).takes(9), when(shop.ship).takes(4));
+    const { story, tookMs } = rehearse(both, order, given(shop.pack).takes(9), given(shop.ship).takes(4));
     assert.deepEqual([story(), tookMs], ['shop.ship ok, shop.pack ok, completed', 9000]);
   });
 
   test('a workflow that is called answers after so long, however long that is', () => {
     const calling = defineWorkflow('calling', { version: 1, order: Order, toOperator: [Sold] }, ({ order }) => sequence(call(one, order)));
-    const { outcome, tookMs } = rehearse(calling, order, when(one).answers(null).takes(86_400));
+    const { outcome, tookMs } = rehearse(calling, order, given(one).answers(null).takes(86_400));
     assert.deepEqual([outcome, tookMs], ['completed', 86_400_000]);
   });
 });
@@ -87,55 +90,55 @@ describe('how long something takes', () => {
 describe('an answer by the input', () => {
   test('only requests whose input has the fields are concerned', () => {
     const skus = ['tea', 'cup', 'pot'];
-    const sold = when(shop.pack)
+    const sold = given(shop.pack)
       .faults(Sold)
       .forInput({ sku: 'cup', size: { cm: 9 } });
-    assert.equal(rehearse(parcel, { skus }, sold).story(), 'shop.pack ok, shop.pack Sold, shop.pack ok, held for Sold');
-    const small = when(shop.pack)
+    assert.equal(rehearse(parcel, { skus }, sold).story(), 'shop.pack ok, shop.pack Sold, shop.pack ok, blocked for Sold');
+    const small = given(shop.pack)
       .faults(Sold)
       .forInput({ size: { cm: 1 } });
     assert.equal(rehearse(parcel, { skus }, small).outcome, 'completed');
   });
 
   test('a crash test hears of the input, too', async () => {
-    const sold = when(shop.pack).faults(Sold).forInput({ sku: 'tea' });
-    assert.equal((await crashTest(one, [shop], { order, when: sold, only: '3 after' })).outcome, 'held');
-    const other = when(shop.pack).faults(Sold).forInput({ sku: 'cup' });
-    assert.equal((await crashTest(one, [shop], { order, when: other, only: '3 after' })).outcome, 'completed');
+    const sold = given(shop.pack).faults(Sold).forInput({ sku: 'tea' });
+    assert.equal((await crashTest(one, [shop], { order, stubs: sold, only: '3 after' })).outcome, 'blocked');
+    const other = given(shop.pack).faults(Sold).forInput({ sku: 'cup' });
+    assert.equal((await crashTest(one, [shop], { order, stubs: other, only: '3 after' })).outcome, 'completed');
   });
 });
 
 describe('signals that come early', () => {
   const sold = defineWorkflow('sold', { version: 1, order: Order, toOperator: [Sold] }, () => sequence(packed('tea'), paid));
   test('F-58: a signal before the order waits for it is kept', () => {
-    const early = when(paid).comes({ amount: 4 }, { atSeconds: 3 });
-    const { story, tookMs } = rehearse(sold, order, when(shop.pack).takes(8), early);
+    const early = given(paid).comes({ amount: 4 }, { atSeconds: 3 });
+    const { story, tookMs } = rehearse(sold, order, given(shop.pack).takes(8), early);
     assert.deepEqual([story(), tookMs], ['signal paid ok, shop.pack ok, completed', 8000]);
   });
 
   test('one that its schema does not take, or for which nothing will wait, is refused by name', () => {
-    const wrong = when(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
-    assert.throws(() => rehearse(sold, order, when(shop.pack).takes(8), wrong), /does not take signal paid at this point: \/amount /);
-    const nobodys = when(paid).comes({ amount: 4 }, { atSeconds: 0 });
-    assert.throws(() => rehearse(one, order, when(shop.pack).takes(8), nobodys), /Nothing will ever wait for the signal "paid"/);
+    const wrong = given(paid).comes({ amount: 'four' } as never, { atSeconds: 0 });
+    assert.throws(() => rehearse(sold, order, given(shop.pack).takes(8), wrong), /does not take signal paid at this point: \/amount /);
+    const nobodys = given(paid).comes({ amount: 4 }, { atSeconds: 0 });
+    assert.throws(() => rehearse(one, order, given(shop.pack).takes(8), nobodys), /Nothing will ever wait for the signal "paid"/);
   });
 });
 
 describe('clients and operators', () => {
   test('F-170: a cancel while a step is at work waits for its answer, and undoes it', () => {
     const cancel = instruct({ kind: 'cancel' }, { atSeconds: 5 });
-    const { story, tookMs } = rehearse(one, order, when(shop.pack).takes(8), cancel);
+    const { story, tookMs } = rehearse(one, order, given(shop.pack).takes(8), cancel);
     assert.deepEqual([story(), tookMs], ['instruction cancel, shop.pack ok, shop.unpack ok, canceled', 8000]);
   });
 
   test('a cancel at a step comes when that is requested', () => {
     const cancel = instruct({ kind: 'cancel' }).at('order/ship');
     assert.equal(rehearse(one, order, cancel).story(), 'shop.pack ok, instruction cancel, shop.ship ok, shop.unpack ok, canceled');
-    assert.equal(rehearse(one, order, cancel, when(shop.pack).faults(Sold)).outcome, 'held', 'it is never requested');
+    assert.equal(rehearse(one, order, cancel, given(shop.pack).faults(Sold)).outcome, 'blocked', 'it is never requested');
   });
 
   test('F-60: a person resubmits once the order is held, and compensates it the second time', () => {
-    const sold = when(shop.pack).faults(Sold);
+    const sold = given(shop.pack).faults(Sold);
     const again = instruct({ kind: 'resubmit' });
     assert.equal(rehearse(one, order, again, sold.once()).outcome, 'completed');
     assert.equal(
@@ -146,7 +149,7 @@ describe('clients and operators', () => {
   });
 
   test('an undo that goes on failing is marked as compensated, at once or later', () => {
-    const stuck = [instruct({ kind: 'cancel' }).at('order/ship'), when(shop.unpack).faults(Lost)];
+    const stuck = [instruct({ kind: 'cancel' }).at('order/ship'), given(shop.unpack).faults(Lost)];
     assert.equal(rehearse(one, order, ...stuck).outcome, 'stuck');
     const run = rehearse(one, order, ...stuck, instruct({ kind: 'mark-compensated', path: 'order/pack' }));
     assert.match(run.story(), /shop.unpack Lost, instruction mark-compensated, canceled$/);
@@ -160,14 +163,14 @@ describe('clients and operators', () => {
       one,
       order,
       instruct({ kind: 'cancel' }).at('order/ship'),
-      when(shop.unpack).faults(Lost),
+      given(shop.unpack).faults(Lost),
       ...people,
     );
     assert.deepEqual([steps.filter(({ answer }) => answer === 'Lost').length, outcome], [10, 'canceled']);
   });
 
   test('F-58: the time of a suspended order stands still until it is resumed', () => {
-    const suspended = [when(shop.pack).takes(8), instruct({ kind: 'suspend' }, { atSeconds: 5 })];
+    const suspended = [given(shop.pack).takes(8), instruct({ kind: 'suspend' }, { atSeconds: 5 })];
     const { story, tookMs } = rehearse(one, order, ...suspended, instruct({ kind: 'resume' }, { atSeconds: 3600 }));
     assert.deepEqual([story(), tookMs], ['instruction suspend, shop.pack ok, instruction resume, shop.ship ok, completed', 3_600_000]);
   });
@@ -180,15 +183,15 @@ describe('clients and operators', () => {
   });
 
   test('a crash test says that it plays neither times nor instructions', async () => {
-    const refused = (given: Parameters<typeof rehearse>[2]) => crashTest(one, [shop], { order, when: given });
-    await assert.rejects(refused(when(shop.pack).takes(8)), /A crash test has no \.takes\(seconds\)/);
+    const refused = (given: Parameters<typeof rehearse>[2]) => crashTest(one, [shop], { order, stubs: given });
+    await assert.rejects(refused(given(shop.pack).takes(8)), /A crash test has no \.takes\(seconds\)/);
     await assert.rejects(refused(instruct({ kind: 'cancel' })), /A crash test plays no instructions/);
-    await assert.rejects(refused(when(paid).comes({ amount: 4 }, { atSeconds: 1 })), /no signals with atSeconds/);
+    await assert.rejects(refused(given(paid).comes({ amount: 4 }, { atSeconds: 1 })), /no signals with atSeconds/);
   });
 });
 
 test('F-163: inputs, times and instructions that cannot be are refused by the compiler', () => {
-  const sold = when(shop.pack).faults(Sold);
+  const sold = given(shop.pack).faults(Sold);
   // @ts-expect-error: there is no such field
   sold.forInput({ sukk: 'tea' });
   // @ts-expect-error: it is a text
@@ -198,9 +201,9 @@ test('F-163: inputs, times and instructions that cannot be are refused by the co
   // @ts-expect-error: an expression is known nowhere
   sold.forInput({ sku: cel<string>`'tea'` });
   // @ts-expect-error: after it is awaited, or at a time of the order
-  when(paid).comes({ amount: 4 }, { afterSeconds: 1, atSecond: 4 });
+  given(paid).comes({ amount: 4 }, { afterSeconds: 1, atSecond: 4 });
   // @ts-expect-error: a signal has no input
-  when(paid).comes({ amount: 4 }).forInput;
+  given(paid).comes({ amount: 4 }).forInput;
   // @ts-expect-error: there is no such instruction
   instruct({ kind: 'undo' });
   // @ts-expect-error: only a resubmission has an answer

@@ -9,7 +9,7 @@ export interface Key {
 
 const orderPrefix = 'ORDER#';
 /** What the partitions begin with in which agents note their askings. */
-export const askedPrefix = 'ASKED#';
+export const intentPrefix = 'INTENT#';
 /** What the partitions begin with in which agents say that their services are away: one for each agent. */
 export const breakerPrefix = 'BREAKER#';
 const historyPrefix = 'HISTORY#';
@@ -28,7 +28,7 @@ export const keys = {
     return { pk, sk: `${sk}#${String(part).padStart(2, '0')}` };
   },
   /** Apart from the order, so that whoever may write these may write nothing else: IAM goes by the partition. */
-  asked: (orderId: string, idempotencyKey: string): Key => ({ pk: askedPartitionOf(orderId), sk: sortable(idempotencyKey) }),
+  intent: (orderId: string, idempotencyKey: string): Key => ({ pk: intentPartitionOf(orderId), sk: sortable(idempotencyKey) }),
   undoPage: (orderId: string, rev: number): Key => ({ pk: partitionOf(orderId), sk: `${undoPrefix}${rev}` }),
   /** That an order has called another, which is kept as long as it is itself. */
   called: (orderId: string, called: string): Key => ({ pk: partitionOf(orderId), sk: `${calledPrefix}${called}` }),
@@ -40,7 +40,7 @@ export const keys = {
 
 /** All that belongs to an order lies in one partition, but what agents note of their askings. */
 export const partitionOf = (orderId: string): string => `${orderPrefix}${orderId}`;
-export const askedPartitionOf = (orderId: string): string => `${askedPrefix}${orderId}`;
+export const intentPartitionOf = (orderId: string): string => `${intentPrefix}${orderId}`;
 export const breakerPartitionOf = (agent: string): string => `${breakerPrefix}${agent}`;
 export const orderIdIn = (pk: string): string => pk.slice(orderPrefix.length);
 

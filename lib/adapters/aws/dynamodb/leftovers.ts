@@ -1,5 +1,5 @@
 import { TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
-import { together } from '#ports/util/all-settled';
+import { allSettledOrThrow } from '#ports/util/all-settled';
 import {
   allOf,
   anyOf,
@@ -13,7 +13,7 @@ import {
   sameSubmission,
 } from './conditions.ts';
 import type { Item } from './items.ts';
-import { askedPartitionOf, calledIn, type Key, keys, orderIdIn, partitionOf } from './keys.ts';
+import { calledIn, intentPartitionOf, type Key, keys, orderIdIn, partitionOf } from './keys.ts';
 import { collect, get, query } from './reads.ts';
 import { isRefused } from './retry.ts';
 import type { Table } from './table.ts';
@@ -28,7 +28,7 @@ import { setIf } from './update-if.ts';
  * - Orders that it called get their end with it, before its submission does: until then they are kept for it.
  * - Each item remembers at which rev of the state its end was set: whoever stood still meanwhile sets no older one.
  */
-export interface Rest {
+export interface Leftovers {
   /** Gives all of it the end that the state has at this rev, and the same end to the finished orders that it called. */
   expire(orderId: string, rev: number, expiresAt: number): Promise<void>;
   /** Gives a finished order that was called an end, and all that belongs to it: nothing keeps it any more. */
@@ -44,20 +44,20 @@ type Attempt = <T>(work: () => Promise<T>) => Promise<T>;
 /** Items of 400 KB and a transaction of 4 MB, one of them the submission. */
 const discardedAtOnce = 9;
 
-export function restIn(table: Table, attempt: Attempt): Rest {
+export function leftoversIn(table: Table, attempt: Attempt): Leftovers {
   const isSet = async (key: Key, change: Parameters<typeof setIf>[2], when: Condition): Promise<boolean> =>
     (await attempt(() => setIf(table, key, change, allOf(present, when)))).outcome === 'written';
   const setEnd = (key: Key, rev: number, expiresAt: number) => isSet(key, { set: { expiresAt, expiresAtRev: rev } }, endSetUpTo(rev));
   const takeEnd = (key: Key, rev: number) =>
     isSet(key, { set: { expiresAtRev: rev }, remove: ['expiresAt'] }, anyOf(endSetUpTo(rev - 1), allOf(endless, endSetAt(rev))));
 
-  const rest: Rest = {
+  const rest: Leftovers = {
     async expire(orderId, rev, expiresAt) {
       const found = await attempt(() => around(table, orderId));
       // Whoever has written since sees to the rest himself.
       if (found.rev !== rev) return;
-      await together(found.others.map((key) => setEnd(key, rev, expiresAt)));
-      await together(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
+      await allSettledOrThrow(found.others.map((key) => setEnd(key, rev, expiresAt)));
+      await allSettledOrThrow(found.others.flatMap(({ sk }) => calledIn(sk) ?? []).map((called) => rest.release(called, expiresAt)));
       await setEnd(keys.order(orderId), rev, expiresAt);
     },
 
@@ -74,7 +74,7 @@ export function restIn(table: Table, attempt: Attempt): Rest {
     async keep(orderId, rev) {
       if (!(await takeEnd(keys.order(orderId), rev))) return false;
       const { others } = await attempt(() => around(table, orderId));
-      return (await together(others.map((key) => takeEnd(key, rev)))).every((isTaken) => isTaken);
+      return (await allSettledOrThrow(others.map((key) => takeEnd(key, rev)))).every((isTaken) => isTaken);
     },
 
     async discard(submission, nowSeconds) {
@@ -99,7 +99,7 @@ const notWhenRefused = (error: unknown): false => {
 /** Keys of what lies beside the state and the submission, and the state's rev. */
 async function around(table: Table, orderId: string): Promise<{ readonly others: readonly Key[]; readonly rev: unknown }> {
   // Notes first: with the state read after them, they are notes of its rev or of an earlier one.
-  const notes = await itemsIn(table, askedPartitionOf(orderId));
+  const notes = await itemsIn(table, intentPartitionOf(orderId));
   const own = await itemsIn(table, partitionOf(orderId));
   const [submission, state] = [keys.order(orderId).sk, keys.state(orderId).sk];
   const pages = own.filter(({ sk }) => sk !== submission && sk !== state);

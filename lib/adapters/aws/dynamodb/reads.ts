@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type { Item } from './items.ts';
 import type { Key } from './keys.ts';
-import type { Patience } from './retry.ts';
+import type { RetryOptions } from './retry.ts';
 import type { Table } from './table.ts';
 
 /** One item as it is now, or those of its attributes that are named. */
@@ -24,14 +24,14 @@ const roundsMax = 8;
 export async function getAll(
   { client, table }: Table,
   wanted: readonly Key[],
-  { consistent, clock, chance = Math.random }: Patience & { readonly consistent: boolean },
+  { consistent, clock, random = Math.random }: RetryOptions & { readonly consistent: boolean },
 ): Promise<readonly Item[]> {
   const found: Item[] = [];
   let open: Record<string, unknown>[] = wanted.map((key) => ({ ...key }));
   for (let round = 1; open.length > 0; round++) {
     if (round > roundsMax)
       throw Object.assign(new Error('Parts of a batch did not come, however often they were asked for.'), { name: 'ThrottlingException' });
-    if (round > 1) await clock.sleep(chance() * 20 * 2 ** round);
+    if (round > 1) await clock.sleep(random() * 20 * 2 ** round);
     const answer = await client.send(new BatchGetCommand({ RequestItems: { [table]: { Keys: open, ConsistentRead: consistent } } }));
     found.push(...(answer.Responses?.[table] ?? []));
     open = answer.UnprocessedKeys?.[table]?.Keys ?? [];

@@ -19,10 +19,10 @@ const throttledItems = new Set(['ThrottlingError', 'ProvisionedThroughputExceede
 const throttles = new Set(['ThrottlingException', 'ProvisionedThroughputExceededException', 'RequestLimitExceeded']);
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
-export interface Patience {
+export interface RetryOptions {
   readonly clock: Clock;
   /** A number from 0 to 1, for jitter. */
-  readonly chance?: () => number;
+  readonly random?: () => number;
 }
 
 /**
@@ -31,13 +31,13 @@ export interface Patience {
  * @throws StoreRefusesError when DynamoDB will never take the write.
  * @throws StoreUnavailableError when DynamoDB is not to be had: `fatal` where it won't come back by itself.
  */
-export async function patiently<T>(work: () => Promise<T>, { clock, chance = Math.random }: Patience): Promise<T> {
+export async function withRetries<T>(work: () => Promise<T>, { clock, random = Math.random }: RetryOptions): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await work();
     } catch (error) {
       if (!isConflict(error) || attempt >= conflictsMax) throw unavailable(error);
-      await clock.sleep(chance() * Math.min(pauseMs.longest, pauseMs.first * 2 ** attempt));
+      await clock.sleep(random() * Math.min(pauseMs.longest, pauseMs.first * 2 ** attempt));
     }
   }
 }

@@ -37,14 +37,14 @@ import {
   undoPageOf,
 } from './items.ts';
 import { dayOf, type Key, keys, orderIdIn, pagesOf, partitionOf, partitions, worklistKey } from './keys.ts';
-import { restIn } from './leftovers.ts';
+import { leftoversIn } from './leftovers.ts';
 import { candidates, isMeant } from './listing.ts';
 import { collect, get, getAll, query, scanned } from './reads.ts';
-import { isRefused, type Patience, patiently } from './retry.ts';
+import { isRefused, type RetryOptions, withRetries } from './retry.ts';
 import { indexes, type Table } from './table.ts';
 import { type Answer, deleteIf, itemIn, putAllIf, putIf, setIf } from './update-if.ts';
 
-export interface DynamoDbStoreOptions extends Table, Patience {
+export interface DynamoDbStoreOptions extends Table, RetryOptions {
   /** How long finished orders are kept; for ever without it. DynamoDB's own time-to-live removes them. */
   readonly retentionMs?: number | undefined;
   /** Orders looked at for one page of a list, whatever its filter leaves of them. */
@@ -64,14 +64,14 @@ export function dynamoDbStore({
   client,
   table: name,
   clock,
-  chance,
+  random,
   retentionMs,
   lookedMax = lookedMaxDefault,
 }: DynamoDbStoreOptions): Store {
   const table: Table = { client, table: name };
-  const patience: Patience = { clock, ...(chance ? { chance } : {}) };
-  const attempt = <T>(work: () => Promise<T>): Promise<T> => patiently(work, patience);
-  const rest = restIn(table, attempt);
+  const patience: RetryOptions = { clock, ...(random ? { random } : {}) };
+  const attempt = <T>(work: () => Promise<T>): Promise<T> => withRetries(work, patience);
+  const rest = leftoversIn(table, attempt);
   const nowSeconds = (): number => clock.now() / 1000;
 
   /** Removal takes DynamoDB up to days: until then an item whose time is over counts as gone. */
@@ -191,7 +191,7 @@ export function dynamoDbStore({
   }
 
   return {
-    sendsAlong: false,
+    writesAndSendsAtomically: false,
 
     async create(order, state, { overflow }) {
       await attempt(() => noteDay(order.submittedAt));
@@ -312,8 +312,8 @@ export function dynamoDbStore({
       return attempt(() => collect(query(table, input), clientOf));
     },
 
-    async noteAsked({ orderId, idempotencyKey, requestId }) {
-      const key = keys.asked(orderId, idempotencyKey);
+    async recordIntent({ orderId, idempotencyKey, requestId }) {
+      const key = keys.intent(orderId, idempotencyKey);
       const writeId = randomUUID();
       const unused = anyOf(absent, expiredBy(nowSeconds()));
       const answer = await attempt(() => putIf(table, { ...key, requestId, writeId }, unused));
@@ -321,7 +321,7 @@ export function dynamoDbStore({
       if (answer.outcome === 'refused' && answer.current?.['writeId'] !== writeId)
         return { outcome: 'refused', requestId: String(answer.current?.['requestId']) };
       const withdraw = () => attempt(() => deleteIf(table, key, writtenBy(writeId))).then(() => undefined);
-      return { outcome: 'noted', withdraw };
+      return { outcome: 'recorded', withdraw };
     },
 
     async breaker(agent) {

@@ -11,7 +11,7 @@ import { topologyOf } from '#runtime/topology';
 /** A table, queues and a bus that were deployed, wherever the SDK finds them. */
 export async function openAwsPorts({ app, config, environment, clock }: OpenPortsOptions): Promise<OpenPorts> {
   const deployment = readAwsConfig(environment);
-  const { store, channel, publisher, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
+  const { store, queues, publisher, clients, close } = openAws(deployment, { clock, retentionMs: config.retentionMs });
   const at = addressesOf(clients);
   const wanted = topologyOf(app).flatMap(({ sources }) => sources.map(({ queue }) => queue));
   const missing = await missingOf(clients, deployment, wanted, at);
@@ -24,7 +24,7 @@ export async function openAwsPorts({ app, config, environment, clock }: OpenPort
   const { table, queuePrefix, bus } = deployment;
   return {
     store,
-    channel,
+    queues,
     publisher,
     about: [
       ['store', `DynamoDB table ${table} at ${at.dynamodb()}`],

@@ -6,10 +6,10 @@ import { redriveIn, topologyOf } from '#runtime/topology';
 /** All in one file of the data folder. */
 export function openEmbeddedPorts({ app, config: { dataFolder }, clock }: OpenPortsOptions): OpenPorts {
   const isNew = !existsSync(dataFile(dataFolder));
-  const { store, channel, publisher, database, tidy } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
+  const { store, queues, publisher, database, tidy } = openEmbedded(dataFolder, { clock, redriveOf: redriveIn(topologyOf(app)) });
   return {
     store,
-    channel,
+    queues,
     publisher,
     tidy,
     about: [['store, channels, announcements', `embedded (${dataFolder})`]],

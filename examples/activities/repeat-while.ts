@@ -1,14 +1,14 @@
-import { assign, cel, defineWorkflow, delay, sequence, variable, whilst } from 'redress';
+import { assign, cel, defineWorkflow, delay, repeatWhile, sequence, variable } from 'redress';
 import * as z from 'zod';
 import { shipping } from './agents.ts';
 
 const arrived = variable<boolean>('arrived');
 
-export const untilArrived = defineWorkflow('example-whilst', { version: 1, order: z.object({}) }, () => {
+export const untilArrived = defineWorkflow('example-repeat-while', { version: 1, order: z.object({}) }, () => {
   const look = shipping.status({});
   const turn = sequence(delay({ seconds: 3600 }), look, assign(arrived, look.output.arrived));
 
-  return sequence(assign(arrived, false), whilst(cel<boolean>`!${arrived}`, turn, { maxTurns: 48 }));
+  return sequence(assign(arrived, false), repeatWhile(cel<boolean>`!${arrived}`, turn, { maxTurns: 48 }));
 });
 
 export const story = `
