@@ -379,7 +379,7 @@ function publisherOf(host: SimulatedHost, shared: Shared, { faults, timeline }: 
 
 function tellPutBack(host: SimulatedHost, queue: string, body: string): void {
   const agent = roleAtWork() === 'agent' ? agentOfRequests(queue) : undefined;
-  if (agent === undefined || !body.includes('"putBack":')) return;
+  if (agent === undefined || !body.includes('"requeued":')) return;
   const { requestId } = JSON.parse(body) as { requestId: string };
   host.guarded(agent, { what: 'puts back', requestId });
 }

@@ -112,17 +112,18 @@ export function createInstructing({ store, clock, telemetry, hostId, lockPolicy 
   async function instructFound(find: typeof asItIs, ...[orderId, decision, how]: Parameters<Instruct>): Promise<Instructed> {
     const { id, ifMatch, dryRun = false, key } = how;
     for (let race = 1; race <= racesMax; race++) {
-      // Before the read: with a later clock, an old read could be refused although the same call was carried out meanwhile.
-      const now = clock.now();
+      // With the time after a slow read, an old record could be refused although the same call was carried out meanwhile.
+      const readAt = clock.now();
       const found = await find(orderId);
       if (!found) return { outcome: 'not-found' };
       const { loaded, losses } = found;
       const { rev, heldUntil } = loaded.record;
+      const now = clock.now();
       if (!dryRun && isHeldByOther(loaded.record, hostId, now)) throw new InstanceLockedError(orderId, heldUntil ?? now);
       const before = await callKeys.before(orderId, loaded.instance, key);
       if (before !== undefined) return before === 'replayed' ? { outcome: before, rev } : { outcome: 'key-reused' };
       if (ifMatch !== undefined && ifMatch !== rev) return { outcome: 'stale', rev };
-      const reasons = [...infeasibleReasons(loaded, decision, now), ...(decision.kind === 'compensate' ? losses : [])];
+      const reasons = [...infeasibleReasons(loaded, decision, readAt), ...(decision.kind === 'compensate' ? losses : [])];
       if (reasons.length > 0) return { outcome: 'infeasible', reasons };
       const problems = problemsWith(loaded, decision);
       if (problems.length > 0) return { outcome: 'invalid', problems };

@@ -3,8 +3,8 @@ import type { JournalEntry } from '#roles/scheduler/instance';
 import type { History, Tracked } from '../history.ts';
 import { type Law, on, type Times } from './law.ts';
 
-/** `putBack`: its agent posts anew what it has had before. */
-type Sent = { readonly orderId?: string; readonly idempotencyKey?: string; readonly putBack?: number };
+/** `requeued`: its agent posts anew what it has had before. */
+type Sent = { readonly orderId?: string; readonly idempotencyKey?: string; readonly requeued?: number };
 
 /** What makes a step that was done be asked for as a new effect. */
 const isReason = (fact: JournalEntry, path: string): boolean =>
@@ -34,8 +34,8 @@ export function done({ writesAndSendsAtomically }: Pick<Times, 'writesAndSendsAt
   /** Where messages travel with the very write, none is sent by whoever wrote before and was slow since. */
   function wrongMessage({ queue, body }: { readonly queue: string; readonly body: string }, history: History): string | undefined {
     if (!queue.endsWith('-requests')) return undefined;
-    const { orderId = '', idempotencyKey: key = '', putBack } = JSON.parse(body) as Sent;
-    if (putBack !== undefined || !recorded.has(key) || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
+    const { orderId = '', idempotencyKey: key = '', requeued } = JSON.parse(body) as Sent;
+    if (requeued !== undefined || !recorded.has(key) || history.orders.get(orderId)?.damagedAt !== undefined) return undefined;
     return `${key} is done (line ${recorded.get(key)}), and a message asks for it again`;
   }
 

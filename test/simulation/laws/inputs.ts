@@ -9,7 +9,7 @@ interface Sent {
   readonly idempotencyKey?: string;
   readonly input?: unknown;
   readonly requestId?: string;
-  readonly settling?: boolean;
+  readonly confirming?: boolean;
 }
 
 /** F-42, F-44: one idempotency key has one input; and what is done counts only with the input of the run that it is part of. */
@@ -21,9 +21,9 @@ export function inputs(): Law {
     name: 'inputs',
     after: on(['sent'], ({ queue, body }) => {
       if (!queue.endsWith('-requests')) return undefined;
-      const { type, orderId = '', path = '', idempotencyKey: key = '', input, requestId, settling } = JSON.parse(body) as Sent;
+      const { type, orderId = '', path = '', idempotencyKey: key = '', input, requestId, confirming } = JSON.parse(body) as Sent;
       if (type !== 'request' || requestId === undefined) return undefined;
-      if (path.endsWith('/charge') && !settling && isObject(input)) charged.set(orderId, input['what']);
+      if (path.endsWith('/charge') && !confirming && isObject(input)) charged.set(orderId, input['what']);
       const text = JSON.stringify(input);
       const before = inputOf.get(key) ?? text;
       inputOf.set(key, before);

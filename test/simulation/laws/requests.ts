@@ -9,7 +9,7 @@ interface Sent {
   readonly requestId?: string;
   readonly remainingMs?: number;
   /** How often it was put back. */
-  readonly putBack?: number;
+  readonly requeued?: number;
 }
 
 /** S3, S26: what an agent is asked for was written before: a write that is refused asks for nothing. */
@@ -22,9 +22,9 @@ export function requests(): Law {
     after: onAny((happening, history) => {
       if (happening.type === 'sent' && happening.queue.endsWith('-requests')) {
         // Without an id it asks for nothing: it was put back for a newer version of the program.
-        const { requestId, remainingMs = 0, putBack } = JSON.parse(happening.body) as Sent;
-        if (requestId !== undefined && putBack !== undefined && !(remainingMs > 0 && putBack > 0))
-          return `${requestId} is put back (${putBack}) with ${remainingMs} ms left`;
+        const { requestId, remainingMs = 0, requeued } = JSON.parse(happening.body) as Sent;
+        if (requestId !== undefined && requeued !== undefined && !(remainingMs > 0 && requeued > 0))
+          return `${requestId} is requeued (${requeued}) with ${remainingMs} ms left`;
         if (requestId !== undefined && !written.has(requestId)) early.add(requestId);
       }
       if (happening.type === 'sent' || happening.type === 'published') return undefined;
