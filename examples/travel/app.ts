@@ -5,9 +5,5 @@ import { bookGroup, bookTrip } from './workflow.ts';
 export default defineApp({
   workflows: [bookTrip, bookGroup],
   agents: [flight, hotel, car, visaOffice, post],
-  local: {
-    variables: [],
-    samples: new URL('./samples/', import.meta.url),
-    start: async () => ({ environment: {}, about: 'stand-ins, inside the agents', close: async () => {} }),
-  },
+  local: { samples: new URL('./samples/', import.meta.url) },
 });

@@ -129,11 +129,11 @@ export interface LocalTrial {
    * Starts stand-ins for the remote services, when the environment names none. What it returns as `environment` is
    * set for the agents; `dataFolder` is where the stand-ins may keep their own data.
    */
-  start(context: {
+  start?(context: {
     readonly dataFolder: string;
   }): Promise<{ readonly environment: { readonly [name: string]: string }; readonly about: string; close(): Promise<void> }>;
   /** Variables that name the real services: with any of them set, no stand-ins are started. */
-  readonly variables: readonly string[];
+  readonly variables?: readonly string[];
   /** A folder of `*.json`, each the body of a `POST /orders`: submitted on a first start. */
   readonly samples?: URL;
 }

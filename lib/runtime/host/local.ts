@@ -104,13 +104,14 @@ async function loadApp(path: string | undefined): Promise<App> {
 }
 
 async function startServices(local: LocalTrial | undefined, config: Config, environment: Environment, isHere: boolean) {
-  if (!local || local.variables.some((name) => environment[name])) return undefined;
+  const { start, variables = [] } = local ?? {};
+  if (!start || variables.some((name) => environment[name])) return undefined;
   if (!isHere)
     throw new SetupError(
       'No remote services are named, and stand-ins would answer for orders that are not of this machine.',
-      `Set ${local.variables.join(', ')}.`,
+      `Set ${variables.join(', ')}.`,
     );
-  const services = await local.start({ dataFolder: config.dataFolder });
+  const services = await start({ dataFolder: config.dataFolder });
   // The agents are the user's own code and read their services' addresses where every program does.
   Object.assign(process.env, services.environment);
   return services;
